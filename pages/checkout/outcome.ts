@@ -45,7 +45,7 @@ export function showExpired({ merchant, cancel_url }: Session): void {
     title: texts.expiredTitle,
     text: filled(texts.expired, values),
     link: cancel_url ? { url: cancel_url, text: filled(texts.back, values) } : undefined,
-    note: merchant.support_email ? filled(texts.support, { email: merchant.support_email }) : undefined,
+    support: { text: texts.support, email: merchant.support_email },
   });
 }
 
@@ -68,11 +68,8 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
     ],
     receiptUrl: result.receipt_url,
     link: success_url ? { url: success_url, text: filled(texts.continue, values) } : undefined,
-    note: success_url
-      ? filled(texts.returning, values)
-      : merchant.support_email
-        ? filled(texts.support, { email: merchant.support_email })
-        : undefined,
+    note: success_url ? filled(texts.returning, values) : undefined,
+    support: { text: texts.support, email: merchant.support_email },
   });
   const target = byId('outcome-link', HTMLAnchorElement);
   if (!target.hidden) setTimeout(() => location.assign(target.href), returnDelayMs);

@@ -1,5 +1,5 @@
 import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
-import { byId, element, filled, setText } from '../shared/dom.ts';
+import { byId, element, filled, setSupport, setText } from '../shared/dom.ts';
 import { showHeader } from '../shared/header.ts';
 import { createInput } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
@@ -66,7 +66,7 @@ function show(next: Account): void {
 }
 
 function showFooter(merchant: AccountMerchant): void {
-  setText('support', merchant.support_email && filled(texts.support, { email: merchant.support_email }));
+  setSupport('support', texts.support, merchant.support_email);
   setText('safety', filled(texts.safety, { merchant: merchant.name }));
 }
 

@@ -57,6 +57,14 @@ export function filled(text: string, values: Readonly<Record<string, string | nu
   return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
 }
 
+/** A text with `{email}`, which becomes a link. Hidden if there is no address. */
+export function setSupport(id: string, text: string, email: string | null | undefined): void {
+  const [before = '', after = ''] = text.split('{email}');
+  const target = byId(id);
+  target.hidden = !email;
+  target.replaceChildren(before, element('a', { href: `mailto:${email}` }, email ?? ''), after);
+}
+
 export function setProperties(properties: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(properties)) document.documentElement.style.setProperty(name, value);
 }

@@ -1,4 +1,4 @@
-import { byId, drawing, element, setLink, setText } from './dom.ts';
+import { byId, drawing, element, setLink, setSupport, setText } from './dom.ts';
 
 /** What a page shows instead of its content: it waits, it is done, or it cannot go on. */
 
@@ -10,13 +10,15 @@ export interface Outcome {
   readonly link?: { readonly url: string; readonly text: string } | undefined;
   readonly receiptUrl?: string | null;
   readonly note?: string | undefined;
+  /** The text for questions, with a place for the address. */
+  readonly support?: { readonly text: string; readonly email: string | null };
   readonly canRetry?: true;
   /** The page shows nothing else, so this is its title. */
   readonly isAlone?: true;
 }
 
 export function enterOutcome(state: string, outcome: Outcome): void {
-  const { symbol, title, text, rows = [], link, receiptUrl, note, canRetry, isAlone } = outcome;
+  const { symbol, title, text, rows = [], link, receiptUrl, note, support, canRetry, isAlone } = outcome;
   const layout = byId('layout');
   const isNew = layout.dataset.state !== state;
   layout.dataset.state = state;
@@ -34,6 +36,7 @@ export function enterOutcome(state: string, outcome: Outcome): void {
   byId('outcome-link').textContent = link?.text ?? '';
   setLink('outcome-receipt', receiptUrl);
   setText('outcome-note', note);
+  setSupport('outcome-support', support?.text ?? '', support?.email);
   byId('outcome-retry').hidden = !canRetry;
   if (isNew) area.focus();
 }

@@ -3,6 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { Company } from '../company.ts';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { readId } from '../platform/ids.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { Admitted } from './caller.ts';
 import { contextOf } from './execute.ts';
@@ -108,8 +109,8 @@ export async function openPage<Subject>(
   reply: FastifyReply,
   { http, companyOf, companyIdOf = companyOfToken, subjectOf }: PageDependencies<Subject>,
 ): Promise<PageRouteRequest<Subject, undefined>> {
-  const params = request.params as Readonly<Record<string, string>>;
-  const token = params.token ?? '';
+  const { token = '', ...ids } = request.params as Readonly<Record<string, string>>;
+  const params = readIds(ids);
   const companyId = companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
   if (!company) throw unknownPage();
@@ -130,6 +131,17 @@ function answer<Subject>(
   const admitted: Admitted = { company: asked.context.company, caller: page };
   return testedCard(asked).then((tested) =>
     refusingCardTesters(http, admitted, asked.address, tested, () => route.handle(asked)),
+  );
+}
+
+/** Everything in a path but the token is an ID. What cannot be one does not exist. */
+function readIds(ids: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(ids).map(([name, text]) => {
+      const id = readId(text);
+      if (!id) throw unknownPage();
+      return [name, id];
+    }),
   );
 }
 

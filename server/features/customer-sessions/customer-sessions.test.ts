@@ -162,8 +162,14 @@ describe('the link of a customer', () => {
       const body = action === 'pay' ? { declines: 1 } : {};
       const reply = await onPage(token, `subscriptions/${foreign.id}/${action}`, body);
       assertRefused(reply, 404, 'resource_not_found');
-      const unknown = await onPage(token, `subscriptions/${randomUUID()}/${action}`, body);
-      assert.equal(unknown.status, 404);
+      for (const id of [randomUUID(), 'no-id', '%00', "'"]) {
+        const unknown = await onPage(token, `subscriptions/${id}/${action}`, body);
+        assert.ok([400, 404].includes(unknown.status), `${action} ${id}: ${unknown.status}`);
+      }
+    }
+    const foreignOrder = foreign.latest_order_id;
+    for (const id of [foreignOrder, randomUUID(), 'no-id']) {
+      assert.equal((await onPage(token, `orders/${id}/receipt`)).status, 404, id);
     }
     const { body: methods } = await service.call('GET', `/v1/customers/${other.body.id}/payment_methods`, {
       key: scene.key,
