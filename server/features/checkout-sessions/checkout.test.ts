@@ -33,6 +33,9 @@ async function createSession(body: object = {}): Promise<Reply['body']> {
   return reply.body;
 }
 
+/** `SVC_CHECKOUT_PAYMENTS=1000`: the long version. */
+const payments = Number(process.env.SVC_CHECKOUT_PAYMENTS ?? 100);
+
 const tokenOf = ({ url }: Reply['body']): string => url.split('/').at(-1);
 
 async function onPage(token: string, path: string, body?: object): Promise<Reply> {
@@ -102,7 +105,7 @@ describe('a checkout session', () => {
     const cardTokens = await Promise.all(Array.from({ length: 10 }, () => newCardToken(token)));
     const customer = person();
     const replies = await Promise.all(
-      Array.from({ length: 100 }, (_, index) =>
+      Array.from({ length: payments }, (_, index) =>
         onPage(token, 'pay', { attempt: 0, total: session.total, card_token: cardTokens[index % 10], customer }),
       ),
     );
