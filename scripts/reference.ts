@@ -99,8 +99,30 @@ For example, a list without \`limit\` always counts as 1, a page of 100 short ro
 cost above 1 when it sends the response. If that exceeds the limit, the next requests get 429 until the excess has expired, at most one window later.`;
 }
 
-function limitsPage(): string {
-  const rows: [string, string][] = [
+function pageRows(): [string, string][] {
+  return [
+    [
+      'Checkout session',
+      `${limits.checkoutItems} items; expires after ${limits.checkoutSecondsMin / 60} minutes to ${limits.checkoutSecondsMax / 86_400} days; ${limits.checkoutAttempts} declined payments; kept for ${limits.eventRetentionDays} days if it expires`,
+    ],
+    ['Payment links', `${limits.paymentLinks.toLocaleString('en')} active links per company`],
+    [
+      'Declined payments on checkout pages',
+      `${limits.declinedPayments.count} in ${limits.declinedPayments.windowSeconds / 60} minutes per IP address; after ` +
+        `${limits.declinedPaymentsOfCompany.count} in ${limits.declinedPaymentsOfCompany.windowSeconds / 60} minutes, the pages of the company ask for a proof of work`,
+    ],
+    [
+      'Requests of pages for customers',
+      `per IP address and per link: ${Object.entries(limits.pageRequests)
+        .map(([kind, { count, windowSeconds }]) => `${count} in ${windowSeconds} seconds (${kind.replace('_', ' ')})`)
+        .join(', ')}`,
+    ],
+  ];
+}
+
+/** What can be sent and kept, and how often; `pageRows` has the limits of pages for customers. */
+function limitRows(): [string, string][] {
+  return [
     [
       'Request body',
       `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values; ` +
@@ -123,22 +145,7 @@ function limitsPage(): string {
       `${limits.refusedCards.count} in ${limits.refusedCards.windowSeconds / 60} minutes: per IP address with a publishable key, per ` +
         `customer and per card with a secret key; ${limits.refusedCardsOfCompany.count.toLocaleString('en')} per company with secret keys`,
     ],
-    [
-      'Checkout session',
-      `${limits.checkoutItems} items; expires after ${limits.checkoutSecondsMin / 60} minutes to ${limits.checkoutSecondsMax / 86_400} days; ${limits.checkoutAttempts} declined payments; kept for ${limits.eventRetentionDays} days if it expires`,
-    ],
-    ['Payment links', `${limits.paymentLinks.toLocaleString('en')} active links per company`],
-    [
-      'Declined payments on checkout pages',
-      `${limits.declinedPayments.count} in ${limits.declinedPayments.windowSeconds / 60} minutes per IP address; after ` +
-        `${limits.declinedPaymentsOfCompany.count} in ${limits.declinedPaymentsOfCompany.windowSeconds / 60} minutes, the pages of the company ask for a proof of work`,
-    ],
-    [
-      'Requests of pages for customers',
-      `per IP address and per link: ${Object.entries(limits.pageRequests)
-        .map(([kind, { count, windowSeconds }]) => `${count} in ${windowSeconds} seconds (${kind.replace('_', ' ')})`)
-        .join(', ')}`,
-    ],
+    ...pageRows(),
     ['Image link', `valid for ${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['Email address', `${limits.emailLength} characters`],
@@ -161,11 +168,14 @@ function limitsPage(): string {
       'per company, [by cost](#what-a-request-costs); see the SVC_RATE_LIMIT settings in [configuration](configuration.md)',
     ],
   ];
+}
+
+function limitsPage(): string {
   return `${note}
 
 # Limits, permissions and versions
 
-${table(['What', 'Limit'], rows)}
+${table(['What', 'Limit'], limitRows())}
 
 ${costSection()}
 

@@ -77,6 +77,7 @@ import { mountMailbox } from './pages/mailbox.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
+import type { HttpDependencies } from './http/mount.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
 import type { Route } from './http/route.ts';
@@ -219,16 +220,22 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
+  mountAccounts(app, users, http);
+  mountDashboard(app);
+  return app;
+}
+
+/** Sign-up, sign-in and the settings of a user. */
+function mountAccounts(app: FastifyInstance, users: UserDependencies, http: HttpDependencies): void {
+  const { clock } = users;
   mountUserRoutes(app, userRoutes(users), {
     http,
-    cookie,
+    cookie: http.identities.cookie,
     readSession: (token) => readSession(users, token),
     steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
     audit: (userId, entry) => auditUser(users, userId, entry),
     auditMember: (transaction, member, entry) => auditMember(transaction, clock, member, entry),
   });
-  mountDashboard(app);
-  return app;
 }
 
 /** The pages that are the same for everyone. */
