@@ -1,4 +1,4 @@
-import { fileStore } from '../server/app.ts';
+import { fileStore } from '../server/start/file-store.ts';
 import type { Component } from '../server/platform/components.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { type RunningProcess, processOf } from '../server/start/application-name.ts';

@@ -94,7 +94,6 @@ import { reconciliationRoutes } from './features/reconciliation/routes.ts';
 import type { RestoreWatch } from './features/restores/service.ts';
 import type { ControlQueryable, DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
-import { createS3Store, type ObjectStore } from './platform/files/s3-store.ts';
 import { inBatchers } from './platform/batcher.ts';
 import type { Logger } from './platform/log.ts';
 import type { Components } from './platform/components.ts';
@@ -104,6 +103,7 @@ import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
 import type { OfCompany } from './request-context.ts';
 import type { AppShards } from './shard.ts';
+import { fileStore } from './start/file-store.ts';
 import type { Vault } from './vault/vault.ts';
 
 export interface AppDependencies {
@@ -386,18 +386,4 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...teamDashboardRoutes(team),
     ...auditRoutes(),
   ];
-}
-
-/** Returns the S3 store if one is configured. */
-export function fileStore(config: Config): ObjectStore | undefined {
-  const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_PUBLIC_ENDPOINT } = config;
-  if (!S3_ENDPOINT || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) return undefined;
-  return createS3Store({
-    endpoint: S3_ENDPOINT,
-    region: config.S3_REGION,
-    bucket: S3_BUCKET,
-    accessKeyId: S3_ACCESS_KEY_ID,
-    secretAccessKey: S3_SECRET_ACCESS_KEY.reveal(),
-    ...(S3_PUBLIC_ENDPOINT && { publicEndpoint: S3_PUBLIC_ENDPOINT }),
-  });
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { buildApp, fileStore, showsMailbox, usualReferences } from './app.ts';
+import { buildApp, showsMailbox, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, ensureDemo } from './demo.ts';
 import type { EmailDependencies } from './features/customer-emails/mail.ts';
@@ -51,6 +51,7 @@ import { type Directory, onAccessChange, oneShard, openDirectory } from './shard
 import { firstShard, openShards, type ShardDatabase, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
+import { fileStore } from './start/file-store.ts';
 import { openFurther } from './start/further-shards.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';

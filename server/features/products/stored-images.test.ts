@@ -15,7 +15,7 @@ import {
   startImagesService,
 } from '../../../tests/support/images.ts';
 import { type Reply, someProduct, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { fileStore } from '../../app.ts';
+import { fileStore } from '../../start/file-store.ts';
 import { createDiskStore } from '../../platform/files/disk-store.ts';
 import type { FileStore } from '../../platform/files/file-store.ts';
 import type { RequestContext } from '../../request-context.ts';
