@@ -6,6 +6,7 @@ import { continuePayments } from '../../server/features/checkout-sessions/jobs.t
 import { changeProfile } from '../../server/features/profile/service.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { someCoupon } from '../support/coupons.ts';
+import { form, imagesPath, picture } from '../support/images.ts';
 import { allLooks, checkLooks, openPagesWorld, typeCard, type Look, type Visited } from '../support/hosted-pages.ts';
 import { capture, checkAllOpen, contextOf } from '../support/orders.ts';
 import { someCustomer, someProduct } from '../support/service.ts';
@@ -311,6 +312,26 @@ describe('the checkout page', () => {
     await during(withFee.url, async ({ page }) => {
       await page.getByRole('button', { name: 'Subscribe · $124.00 today' }).waitFor();
       await page.getByText('then $99.00 every 3 months, for 4 payments in total').waitFor();
+    });
+  });
+
+  test('shows pictures of products, which its policy allows', async () => {
+    const pictured = await product('Pictured pot', 4900);
+    const upload = await form(['file', await picture()]);
+    const stored = await service.call('POST', imagesPath(pictured), { ...upload, idempotencyKey: randomUUID() });
+    assert.equal(stored.status, 201, stored.text);
+    const session = await sell({ items: [{ product_id: pictured, quantity: 1 }] });
+    await during('/checkout/unknown', async ({ page, complaints }) => {
+      // Links of this service begin with a name that only the test knows.
+      await page.route('http://service.test/**', async (route) =>
+        route.fulfill({
+          response: await route.fetch({ url: route.request().url().replace('http://service.test', service.baseUrl) }),
+        }),
+      );
+      complaints.length = 0;
+      await page.goto(service.baseUrl + new URL(session.url).pathname);
+      await page.locator('.tile img').waitFor();
+      assert.deepEqual(complaints, []);
     });
   });
 
