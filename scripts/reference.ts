@@ -147,22 +147,6 @@ function limitRows(): [string, string][] {
     ],
     ...pageRows(),
     [
-      'Checkout session',
-      `${limits.checkoutItems} items; expires after ${limits.checkoutSecondsMin / 60} minutes to ${limits.checkoutSecondsMax / 86_400} days; ${limits.checkoutAttempts} declined payments; kept for ${limits.eventRetentionDays} days if it expires`,
-    ],
-    ['Payment links', `${limits.paymentLinks.toLocaleString('en')} active links per company`],
-    [
-      'Declined payments on checkout pages',
-      `${limits.declinedPayments.count} in ${limits.declinedPayments.windowSeconds / 60} minutes per IP address; after ` +
-        `${limits.declinedPaymentsOfCompany.count} in ${limits.declinedPaymentsOfCompany.windowSeconds / 60} minutes, the pages of the company ask for a proof of work`,
-    ],
-    [
-      'Requests of pages for customers',
-      `per IP address and per link: ${Object.entries(limits.pageRequests)
-        .map(([kind, { count, windowSeconds }]) => `${count} in ${windowSeconds} seconds (${kind.replace('_', ' ')})`)
-        .join(', ')}`,
-    ],
-    [
       'Receipt link',
       `valid for ${limits.receiptLinkHours} hours, in an email for ${limits.receiptLinkInEmailDays} days; ${limits.receiptRenders.count} receipts a minute per company`,
     ],
