@@ -1050,11 +1050,7 @@ END))),
   CONSTRAINT subscriptions_next_number_check CHECK ((next_number >= 0)),
   CONSTRAINT subscriptions_one_time_amount_check CHECK ((one_time_amount >= 0)),
   CONSTRAINT subscriptions_pkey PRIMARY KEY (company_id, id),
-  CONSTRAINT subscriptions_renewal_end CHECK (
-CASE
-    WHEN (renewal_ended_at IS NULL) THEN (earlier_end_date IS NULL)
-    ELSE (end_date IS NOT NULL)
-END),
+  CONSTRAINT subscriptions_renewal_end CHECK (((renewal_ended_at IS NOT NULL) OR (earlier_end_date IS NULL))),
   CONSTRAINT subscriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'paused'::text, 'past_due'::text, 'failed'::text, 'canceled'::text, 'completed'::text])))
 );
 CREATE INDEX subscriptions_card ON public.subscriptions USING btree (company_id, payment_method_id);

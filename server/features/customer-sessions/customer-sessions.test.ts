@@ -391,6 +391,17 @@ describe('a link by email', () => {
     );
   });
 
+  it('is answered before the customer is looked up, so that the time reveals nothing', async () => {
+    const scene = await openScene(service);
+    const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    await service.db.transaction(async (transaction) => {
+      await transaction.query('LOCK TABLE customers IN ACCESS EXCLUSIVE MODE');
+      const reply = await ask(companyAddress(scene.company.id), customer.email);
+      assert.deepEqual([reply.status, reply.body], [200, { minutes: 60 }]);
+    });
+    assert.equal((await mailsTo(customer.email)).length, 1);
+  });
+
   it('is sent a few times to a customer, and requested a few times from an address', async () => {
     const scene = await openScene(service);
     const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
