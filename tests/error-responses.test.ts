@@ -361,6 +361,10 @@ describe('an error of an operation itself', () => {
     },
     'createOrder 409 resource_in_use': async () => order(service, shop, { coupon_code: await heldCode() }),
     'createOrder 502 gateway_error': () => inDoubt(() => order(service, shop)),
+    'getOrderReceipt 422 invalid_state_transition': async () => {
+      const { body } = await order(service, await openShop(service, declined));
+      return service.call('GET', `/v1/orders/${body.id}/receipt`);
+    },
     'refundOrder 422 invalid_state_transition': async () => {
       const { body } = await order(service, await openShop(service, declined));
       return refund(service, body.id);

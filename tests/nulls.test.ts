@@ -58,6 +58,18 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
   updateWebhookEndpoint: ['description'],
   createPlan: ['description'],
   updatePlan: ['description'],
+  updateProfile: [
+    'display_name',
+    'color',
+    'support_email',
+    'website',
+    ...within('address', address),
+    'tax_id',
+    'emails.from_name',
+    'emails.reply_to',
+    'customer_page.headline',
+    'customer_page.return_url',
+  ],
   // A key whose expiry is lifted reads null; only a member of the team who gave the password can do it.
   updateApiKey: ['expires_at'],
 };

@@ -17,7 +17,7 @@ before(async () => {
 after(() => service.stop());
 
 /** Text of a form of its own, which no card number has. */
-const formats = ['uuid', 'date', 'date-time', 'email', 'phone', 'us-phone', 'currency', 'country'];
+const formats = ['uuid', 'date', 'date-time', 'email', 'phone', 'us-phone', 'currency', 'country', 'color'];
 const isText = ({ schemas }: RequestField): boolean =>
   schemas.some(
     ({ type, format, enum: values, const: value, pattern }) =>
@@ -40,6 +40,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createCustomerSession: ['return_url'],
   createPaymentLink: ['success_url', 'coupon_code'],
   updatePaymentLink: ['success_url'],
+  updateProfile: ['website', 'customer_page.return_url'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
   addDisputeFile: ['content'],
