@@ -276,6 +276,12 @@ describe('permissions', () => {
       'webhook_endpoints:write',
       'events:read',
       'requests:read',
+      'checkout_sessions:read',
+      'checkout_sessions:write',
+      'payment_links:read',
+      'payment_links:write',
+      'customer_sessions:read',
+      'customer_sessions:write',
     ]);
   });
 });

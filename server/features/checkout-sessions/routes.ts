@@ -27,7 +27,7 @@ export function checkoutSessionRoutes(dependencies: LinkDependencies): Route[] {
       bodyExample: {
         mode: 'payment',
         items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1 }],
-        success_url: 'https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}',
+        success_url: 'https://shop.example.com/thanks',
         cancel_url: 'https://shop.example.com/cart',
       },
       success: { status: 201, schema: checkoutSession, shape: 'resource' },

@@ -28,7 +28,7 @@ const returnUrl = (description: string) =>
     minLength: 1,
     maxLength: limits.urlLength,
     description,
-    examples: ['https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}'],
+    examples: ['https://shop.example.com/thanks'],
   });
 
 /** What a session and a payment link sell, and what their page asks for. */

@@ -239,6 +239,22 @@ func coupons() {
 	expect(len(listed.Data) == 1, "the archived coupon")
 }
 
+func pages() {
+	order := newOrder("4242424242424242")
+	expect(done(client.GetOrderReceiptWithResponse(ctx, order.Id, nil)).JSON200.Url != "", "a receipt")
+	items := []api.CheckoutItemInput{{ProductId: newProduct().Id, Quantity: 1}}
+	session := created(client.CreateCheckoutSessionWithResponse(ctx, nil, api.CheckoutSessionCreate{Mode: api.CheckoutModePayment, Items: &items})).JSON201
+	expect(*done(client.GetCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Url == *session.Url, "the same page")
+	expect(done(client.ExpireCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Status == api.CheckoutSessionStatusExpired, "it expired")
+	expect(len(done(client.ListCheckoutSessionsWithResponse(ctx, nil)).JSON200.Data) == 1, "one session")
+	link := created(client.CreatePaymentLinkWithResponse(ctx, nil, api.PaymentLinkCreate{Name: "Tea", Mode: api.CheckoutModePayment, Items: &items})).JSON201
+	expect(!done(client.UpdatePaymentLinkWithResponse(ctx, link.Id, nil, api.PaymentLinkUpdate{Active: some(false)})).JSON200.Active, "it is inactive")
+	expect(done(client.GetPaymentLinkWithResponse(ctx, link.Id, nil)).JSON200.Url == link.Url, "the same link")
+	expect(len(done(client.ListPaymentLinksWithResponse(ctx, nil)).JSON200.Data) == 1, "one link")
+	opened := created(client.CreateCustomerSessionWithResponse(ctx, nil, api.CustomerSessionCreate{CustomerId: order.CustomerId})).JSON201
+	done(client.GetCustomerSessionWithResponse(ctx, opened.Id, nil))
+}
+
 func subscriptions() {
 	expect(len(done(client.ListPlansWithResponse(ctx, &api.ListPlansParams{Active: some(true)})).JSON200.Data) > 0, "a plan")
 	plan := done(client.GetPlanWithResponse(ctx, planId, nil)).JSON200
@@ -337,6 +353,7 @@ func main() {
 	products()
 	orders()
 	coupons()
+	pages()
 	subscriptions()
 	events()
 	requests()

@@ -188,6 +188,26 @@ def coupons() -> None:
     assert len(call("coupons.list_coupons", archived=models.ListCouponsArchived.TRUE).data) == 1
 
 
+def pages() -> None:
+    order = new_order()
+    assert call("orders.get_order_receipt", order.id).url
+    items = [models.CheckoutItemInput(product_id=new_product().id, quantity=1)]
+    body = models.CheckoutSessionCreate(mode=models.CheckoutMode.PAYMENT, items=items)
+    session = call("checkout.create_checkout_session", expected=201, body=body)
+    assert call("checkout.get_checkout_session", session.id).url == session.url
+    expired = call("checkout.expire_checkout_session", session.id)
+    assert expired.status is models.CheckoutSessionStatus.EXPIRED
+    assert len(call("checkout.list_checkout_sessions").data) == 1
+    body = models.PaymentLinkCreate(name="Tea", mode=models.CheckoutMode.PAYMENT, items=items)
+    link = call("checkout.create_payment_link", expected=201, body=body)
+    assert call("checkout.update_payment_link", link.id, body=models.PaymentLinkUpdate(active=False)).active is False
+    assert call("checkout.get_payment_link", link.id).url == link.url
+    assert len(call("checkout.list_payment_links").data) == 1
+    body = models.CustomerSessionCreate(customer_id=order.customer_id)
+    opened = call("customer_page.create_customer_session", expected=201, body=body)
+    call("customer_page.get_customer_session", opened.id)
+
+
 def subscriptions() -> None:
     assert call("plans.list_plans", active=True).data
     plan = call("plans.get_plan", plan_id)
@@ -286,6 +306,7 @@ for part in (
     products,
     orders,
     coupons,
+    pages,
     subscriptions,
     events,
     requests,

@@ -207,6 +207,27 @@ async function coupons(): Promise<void> {
   assert.equal((await done(svc.GET('/v1/coupons', { params: { query: { archived: 'true' } } }))).data.length, 1);
 }
 
+async function pages(): Promise<void> {
+  const order = await newOrder();
+  const receipt = await done(svc.GET('/v1/orders/{id}/receipt', { params: { path: { id: order.id } } }));
+  assert.ok(receipt.url);
+  const items = [{ product_id: (await newProduct()).id, quantity: 1 }];
+  const session = await done(svc.POST('/v1/checkout_sessions', { body: { mode: 'payment', items } }));
+  const path = { id: session.id };
+  assert.equal((await done(svc.GET('/v1/checkout_sessions/{id}', { params: { path } }))).url, session.url);
+  assert.equal((await done(svc.POST('/v1/checkout_sessions/{id}/expire', { params: { path } }))).status, 'expired');
+  const expired = { query: { status: ['expired' as const] } };
+  assert.equal((await done(svc.GET('/v1/checkout_sessions', { params: expired }))).data.length, 1);
+  const link = await done(svc.POST('/v1/payment_links', { body: { name: 'Tea', mode: 'payment', items } }));
+  const linkPath = { path: { id: link.id } };
+  const changed = await done(svc.PATCH('/v1/payment_links/{id}', { params: linkPath, body: { active: false } }));
+  assert.equal(changed.active, false);
+  assert.equal((await done(svc.GET('/v1/payment_links/{id}', { params: linkPath }))).url, link.url);
+  assert.equal((await done(svc.GET('/v1/payment_links', { params: { query: { active: false } } }))).data.length, 1);
+  const opened = await done(svc.POST('/v1/customer_sessions', { body: { customer_id: order.customer_id } }));
+  await done(svc.GET('/v1/customer_sessions/{id}', { params: { path: { id: opened.id } } }));
+}
+
 async function subscriptions(): Promise<void> {
   assert.ok((await done(svc.GET('/v1/plans', { params: { query: { active: true } } }))).data.length > 0);
   const plan = await done(svc.GET('/v1/plans/{id}', { params: { path: { id: SVC_PLAN_ID } } }));
@@ -314,6 +335,7 @@ for (const part of [
   products,
   orders,
   coupons,
+  pages,
   subscriptions,
   events,
   requests,
