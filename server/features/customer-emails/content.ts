@@ -39,9 +39,16 @@ interface Paid {
   readonly card: Card;
 }
 
+interface ReceiptOf<Kind> {
+  readonly kind: Kind;
+  readonly order: Order;
+  readonly receipt: Receipt;
+}
+
 /** What has happened, for which there is one kind of email. */
 export type Occasion =
-  | { readonly kind: 'order_receipt' | 'renewal_receipt'; readonly order: Order; readonly receipt: Receipt }
+  | ReceiptOf<'order_receipt'>
+  | ReceiptOf<'renewal_receipt'>
   | {
       readonly kind: 'refund_receipt';
       readonly order: Order;
@@ -79,99 +86,106 @@ interface Surroundings {
   readonly customerPageUrl: string | undefined;
 }
 
-export function contentOf(occasion: Occasion, { merchant, customerPageUrl }: Surroundings): EmailContent {
-  const button = (text: string): EmailContent['button'] => (customerPageUrl ? { text, url: customerPageUrl } : null);
-  const plain = { lines: [], facts: [], button: null } as const;
-  switch (occasion.kind) {
-    case 'order_receipt':
-    case 'renewal_receipt': {
-      const { order, receipt, kind } = occasion;
-      const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
-      return {
-        subject: texts.subject(merchant, receipt.number),
-        headline: texts.headline(amountText(order.total, order.currency)),
-        paragraphs: [texts.text],
-        lines: [...itemLines(order), ...sumLines(order)],
-        facts: receiptFacts(order, receipt, order.created_at),
-        button: { text: emailTexts.viewReceipt, url: receipt.url },
-      };
-    }
-    case 'refund_receipt': {
-      const { order, refund, receipt } = occasion;
-      const amount = amountText(refund.amount, order.currency);
-      return {
-        subject: emailTexts.refundReceipt.subject(merchant, amount),
-        headline: emailTexts.refundReceipt.headline(amount),
-        paragraphs: [emailTexts.refundReceipt.text(textOf(order.payment_method))],
-        lines: [
-          { text: receiptTexts.originalTotal, amount: amountText(order.total, order.currency) },
-          { text: receiptTexts.refundAmount, amount, isStrong: true },
-        ],
-        facts: receiptFacts(order, receipt, refund.created_at),
-        button: { text: emailTexts.viewReceipt, url: receipt.url },
-      };
-    }
-    case 'payment_failed': {
-      const { name, amount, currency, card, failureCode, nextAttemptAt } = occasion;
-      const { paymentFailed } = emailTexts;
-      return {
-        ...plain,
-        subject: paymentFailed.subject(merchant),
-        headline: paymentFailed.headline(amountText(amount, currency)),
-        paragraphs: [
-          paymentFailed.text(name, textOf(card)),
-          nextAttemptAt ? paymentFailed.retry(dateText(nextAttemptAt)) : paymentFailed.noRetry,
-        ],
-        facts: [
-          [emailTexts.reason, declineTexts[failureCode ?? 'unknown']],
-          [emailTexts.amount, amountText(amount, currency)],
-          ...(nextAttemptAt ? [[emailTexts.nextAttempt, dateText(nextAttemptAt)] as const] : []),
-        ],
-        button: button(emailTexts.updateCard),
-      };
-    }
-    case 'final_notice': {
-      const { finalNotice } = emailTexts;
-      return {
-        ...plain,
-        subject: finalNotice.subject(merchant),
-        headline: finalNotice.headline,
-        paragraphs: [
-          finalNotice.text(occasion.name, textOf(occasion.card)),
-          ...(customerPageUrl ? [finalNotice.pay] : []),
-        ],
-        button: button(emailTexts.updateCard),
-      };
-    }
-    case 'card_expiring': {
-      const { card, year, month } = occasion;
-      return {
-        ...plain,
-        subject: emailTexts.cardExpiring.subject(merchant),
-        headline: emailTexts.cardExpiring.headline,
-        paragraphs: [emailTexts.cardExpiring.text(textOf(card), monthText(year, month))],
-        button: button(emailTexts.updateCard),
-      };
-    }
-    case 'subscription_canceled':
-      return {
-        ...plain,
-        subject: emailTexts.subscriptionCanceled.subject(merchant),
-        headline: emailTexts.subscriptionCanceled.headline,
-        paragraphs: [emailTexts.subscriptionCanceled.text(occasion.name)],
-      };
-    case 'upcoming_renewal': {
-      const { name, amount, currency, card, at } = occasion;
-      const { upcomingRenewal } = emailTexts;
-      return {
-        ...plain,
-        subject: upcomingRenewal.subject(merchant, dateText(at)),
-        headline: upcomingRenewal.headline(dateText(at)),
-        paragraphs: [upcomingRenewal.text(name, amountText(amount, currency), textOf(card))],
-        button: button(emailTexts.manage),
-      };
-    }
-  }
+type Writer<Kind extends EmailKind> = (
+  occasion: Extract<Occasion, { readonly kind: Kind }>,
+  surroundings: Surroundings,
+) => EmailContent;
+
+const plain = { lines: [], facts: [], button: null } as const;
+
+const buttonTo = (url: string | undefined, text: string): EmailContent['button'] => (url ? { text, url } : null);
+
+const ofPayment = (
+  { order, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
+  { merchant }: Surroundings,
+): EmailContent => {
+  const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
+  return {
+    subject: texts.subject(merchant, receipt.number),
+    headline: texts.headline(amountText(order.total, order.currency)),
+    paragraphs: [texts.text],
+    lines: [...itemLines(order), ...sumLines(order)],
+    facts: receiptFacts(order, receipt, order.created_at),
+    button: { text: emailTexts.viewReceipt, url: receipt.url },
+  };
+};
+
+const ofRefund: Writer<'refund_receipt'> = ({ order, refund, receipt }, { merchant }) => {
+  const amount = amountText(refund.amount, order.currency);
+  return {
+    subject: emailTexts.refundReceipt.subject(merchant, amount),
+    headline: emailTexts.refundReceipt.headline(amount),
+    paragraphs: [emailTexts.refundReceipt.text(textOf(order.payment_method))],
+    lines: [
+      { text: receiptTexts.originalTotal, amount: amountText(order.total, order.currency) },
+      { text: receiptTexts.refundAmount, amount, isStrong: true },
+    ],
+    facts: receiptFacts(order, receipt, refund.created_at),
+    button: { text: emailTexts.viewReceipt, url: receipt.url },
+  };
+};
+
+const ofDecline: Writer<'payment_failed'> = (occasion, { merchant, customerPageUrl }) => {
+  const { name, amount, currency, card, failureCode, nextAttemptAt } = occasion;
+  const { paymentFailed } = emailTexts;
+  return {
+    ...plain,
+    subject: paymentFailed.subject(merchant),
+    headline: paymentFailed.headline(amountText(amount, currency)),
+    paragraphs: [
+      paymentFailed.text(name, textOf(card)),
+      nextAttemptAt ? paymentFailed.retry(dateText(nextAttemptAt)) : paymentFailed.noRetry,
+    ],
+    facts: [
+      [emailTexts.reason, declineTexts[failureCode ?? 'unknown']],
+      [emailTexts.amount, amountText(amount, currency)],
+      ...(nextAttemptAt ? [[emailTexts.nextAttempt, dateText(nextAttemptAt)] as const] : []),
+    ],
+    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+  };
+};
+
+const writers: { readonly [Kind in EmailKind]: Writer<Kind> } = {
+  order_receipt: ofPayment,
+  renewal_receipt: ofPayment,
+  refund_receipt: ofRefund,
+  payment_failed: ofDecline,
+  final_notice: ({ name, card }, { merchant, customerPageUrl }) => ({
+    ...plain,
+    subject: emailTexts.finalNotice.subject(merchant),
+    headline: emailTexts.finalNotice.headline,
+    paragraphs: [
+      emailTexts.finalNotice.text(name, textOf(card)),
+      ...(customerPageUrl ? [emailTexts.finalNotice.pay] : []),
+    ],
+    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+  }),
+  card_expiring: ({ card, year, month }, { merchant, customerPageUrl }) => ({
+    ...plain,
+    subject: emailTexts.cardExpiring.subject(merchant),
+    headline: emailTexts.cardExpiring.headline,
+    paragraphs: [emailTexts.cardExpiring.text(textOf(card), monthText(year, month))],
+    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+  }),
+  subscription_canceled: ({ name }, { merchant }) => ({
+    ...plain,
+    subject: emailTexts.subscriptionCanceled.subject(merchant),
+    headline: emailTexts.subscriptionCanceled.headline,
+    paragraphs: [emailTexts.subscriptionCanceled.text(name)],
+  }),
+  upcoming_renewal: ({ name, amount, currency, card, at }, { merchant, customerPageUrl }) => ({
+    ...plain,
+    subject: emailTexts.upcomingRenewal.subject(merchant, dateText(at)),
+    headline: emailTexts.upcomingRenewal.headline(dateText(at)),
+    paragraphs: [emailTexts.upcomingRenewal.text(name, amountText(amount, currency), textOf(card))],
+    button: buttonTo(customerPageUrl, emailTexts.manage),
+  }),
+};
+
+export function contentOf(occasion: Occasion, surroundings: Surroundings): EmailContent {
+  // The table has the right writer for each kind; the compiler cannot see that the two belong together.
+  const write = writers[occasion.kind] as (any: Occasion, surroundings: Surroundings) => EmailContent;
+  return write(occasion, surroundings);
 }
 
 function itemLines({ items, currency }: Order): EmailContent['lines'] {

@@ -80,7 +80,7 @@ describe('the receipt of an order', () => {
     assert.equal(mails.length, 1);
     assert.equal(mails[0]?.kind, 'order_receipt');
     assert.match(mails[0]?.subject ?? '', /^Your receipt from .*, R-\d{6}$/);
-    const { text, html = '' } = opened(mails[0] as Row);
+    const { text, html = '' } = opened(mails[0]);
     for (const part of ['$49.00', 'Visa ending in 4242', 'https://pay.example.com/receipts/']) {
       assert.ok(text.includes(part) && html.includes(part), part);
     }
@@ -187,7 +187,9 @@ describe('a refund', () => {
     }
     await made();
     const mails = (await mailsOf()).filter((row) => row.object_id === id && row.kind === 'refund_receipt');
-    assert.deepEqual(mails.map(({ subject }) => /\$[\d.]+/.exec(subject)?.[0]).toSorted(), ['$10.00', '$5.00']);
+    const amounts = new Set(mails.map(({ subject }) => /\$[\d.]+/.exec(subject)?.[0]));
+    assert.deepEqual(amounts, new Set(['$10.00', '$5.00']));
+    assert.equal(mails.length, 2);
   });
 });
 

@@ -11,25 +11,31 @@ export function previewOf(kind: EmailKind, order: Order, nowMs: number): Occasio
   const { total: amount, currency } = order;
   const inDays = (days: number): Date => new Date(nowMs + days * dayMs);
   const nextMonth = inDays(30);
-  switch (kind) {
-    case 'order_receipt':
-    case 'renewal_receipt':
-      return { kind, order, receipt: sampleReceipt };
-    case 'refund_receipt': {
-      const refund = order.transactions.find(({ type }) => type === 'refund');
-      return { kind, order, refund: refund ?? { amount, created_at: order.created_at }, receipt: sampleReceipt };
-    }
-    case 'payment_failed': {
-      const failureCode = order.failure_code ?? 'insufficient_funds';
-      return { kind, name, amount, currency, card, failureCode, nextAttemptAt: inDays(3).toISOString() };
-    }
-    case 'final_notice':
-      return { kind, name, card };
-    case 'card_expiring':
-      return { kind, card, year: nextMonth.getUTCFullYear(), month: nextMonth.getUTCMonth() + 1 };
-    case 'subscription_canceled':
-      return { kind, name };
-    case 'upcoming_renewal':
-      return { kind, name, amount, currency, card, at: inDays(7).toISOString() };
-  }
+  const refund = order.transactions.find(({ type }) => type === 'refund') ?? { amount, created_at: order.created_at };
+  const failureCode = order.failure_code ?? 'insufficient_funds';
+  const receipt = sampleReceipt;
+  const occasions: { readonly [Kind in EmailKind]: Occasion & { readonly kind: Kind } } = {
+    order_receipt: { kind: 'order_receipt', order, receipt },
+    renewal_receipt: { kind: 'renewal_receipt', order, receipt },
+    refund_receipt: { kind: 'refund_receipt', order, refund, receipt },
+    payment_failed: {
+      kind: 'payment_failed',
+      name,
+      amount,
+      currency,
+      card,
+      failureCode,
+      nextAttemptAt: inDays(3).toISOString(),
+    },
+    final_notice: { kind: 'final_notice', name, card },
+    card_expiring: {
+      kind: 'card_expiring',
+      card,
+      year: nextMonth.getUTCFullYear(),
+      month: nextMonth.getUTCMonth() + 1,
+    },
+    subscription_canceled: { kind: 'subscription_canceled', name },
+    upcoming_renewal: { kind: 'upcoming_renewal', name, amount, currency, card, at: inDays(7).toISOString() },
+  };
+  return occasions[kind];
 }

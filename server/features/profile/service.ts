@@ -59,7 +59,7 @@ export async function profileOf(db: Queryable, company: ProfileOwner): Promise<P
 function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner): Profile {
   return {
     display_name: row?.display_name ?? name,
-    has_own_display_name: row?.display_name != null,
+    has_own_display_name: typeof row?.display_name === 'string',
     logo_url: row?.logo_id ? `/logos/${id}/${row.logo_id}.png` : null,
     color: row?.color ?? null,
     text_color: textColorOn(row?.color ?? defaultColor),

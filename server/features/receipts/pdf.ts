@@ -58,7 +58,7 @@ export async function renderReceipt(receipt: ReceiptDocument, fonts: Fonts): Pro
   const chunks: Buffer[] = [];
   const finished = new Promise<void>((resolve, reject) => doc.on('end', resolve).on('error', reject));
   doc.on('data', (chunk: Buffer) => chunks.push(chunk));
-  for (const [name, font] of Object.entries(fonts)) doc.registerFont(name, font as unknown as Buffer);
+  for (const [name, font] of Object.entries(fonts)) doc.registerFont(name, font);
   draw(doc, receipt, writerOn(doc, fonts));
   doc.end();
   await finished;

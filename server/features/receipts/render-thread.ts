@@ -7,10 +7,12 @@ import { loadFonts, renderReceipt } from './pdf.ts';
 const { fallbackFont } = workerData as { fallbackFont: string | undefined };
 const fonts = loadFonts(fallbackFont);
 
-parentPort?.on('message', async (receipt: ReceiptDocument) => {
+async function answer(receipt: ReceiptDocument): Promise<void> {
   try {
     parentPort?.postMessage({ pdf: await renderReceipt(receipt, await fonts) });
   } catch (error) {
     parentPort?.postMessage({ problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
-});
+}
+
+parentPort?.on('message', (receipt: ReceiptDocument) => void answer(receipt));
