@@ -249,10 +249,27 @@ describe('a customer', () => {
     assert.equal(renewal?.payment_method.card_last_four, '4444');
   });
 
-  it('pays a subscription whose first payment was declined, with another card', async () => {
+  it('neither sees nor pays a subscription whose first payment was declined', async () => {
     const scene = await openScene(service, {}, cards.noFunds);
     const { id } = await created(service, scene, {}, 'failed');
     const token = await open(scene);
+    const { subscriptions } = await done(token, 'card', { card_token: await cardToken(token, cards.good) });
+    assert.deepEqual(subscriptions, []);
+    for (const declines of [0, 1]) await done(token, `subscriptions/${id}/pay`, { declines });
+    assert.equal((await readSubscription(service, id, { key: scene.key })).status, 'failed');
+    const again = await created(service, scene);
+    assert.deepEqual(
+      (await account(token)).subscriptions.map((one: { id: string }) => one.id),
+      [again.id],
+    );
+    const [first] = await ordersOf(service, scene);
+    assert.equal(first?.attempt_count, 1);
+  });
+
+  it('pays a failed renewal after its retries have ended', async () => {
+    const { scene, id, token } = await pastDue();
+    await moveTo(service, scene.key, new Date(Date.now() + 120 * 86_400_000).toISOString());
+    assert.equal((await readSubscription(service, id, { key: scene.key })).status, 'failed');
     await done(token, 'card', { card_token: await cardToken(token, cards.good) });
     const { overdue } = (await account(token)).subscriptions[0];
     const paid = await done(token, `subscriptions/${id}/pay`, { declines: overdue.declines });

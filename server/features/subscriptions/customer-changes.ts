@@ -35,14 +35,23 @@ export interface CustomerSubscription {
 }
 
 const cancelable: readonly string[] = ['active', 'paused', 'past_due', 'failed'];
-const payable: readonly string[] = ['past_due', 'failed'];
+const unpaid: readonly string[] = ['past_due', 'failed'];
+
+/**
+ * Only a declined renewal can be paid here. A subscription whose first charge was declined never began: customers may have
+ * subscribed again since, and would pay for the same thing twice.
+ */
+const isPayable = ({ status, completed_cycles }: SubscriptionRow): boolean =>
+  unpaid.includes(status) && completed_cycles > 0;
+const neverBegan = ({ status, completed_cycles }: SubscriptionRow): boolean =>
+  status === 'failed' && completed_cycles === 0;
 
 /** Running subscriptions first, each with what the customer can do with it. */
 export async function shownToCustomer(
   { db, company, nowMs }: RequestContext,
   customerId: string,
 ): Promise<CustomerSubscription[]> {
-  const rows = await findSubscriptionsOf(db, company.id, [customerId]);
+  const rows = (await findSubscriptionsOf(db, company.id, [customerId])).filter((row) => !neverBegan(row));
   const shown = await Promise.all(rows.map(async (row) => view(row, await overdueOf(db, row, nowMs), nowMs)));
   const isOver = ({ status }: CustomerSubscription): number => Number(!cancelable.includes(status));
   return shown.toSorted((one, other) => isOver(one) - isOver(other));
@@ -72,10 +81,11 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
 
 async function overdueOf(
   db: RequestContext['db'],
-  { company_id, status, latest_order_id, next_retry_at }: SubscriptionRow,
+  row: SubscriptionRow,
   nowMs: number,
 ): Promise<CustomerSubscription['overdue']> {
-  if (!payable.includes(status) || !latest_order_id) return null;
+  const { company_id, status, latest_order_id, next_retry_at } = row;
+  if (!isPayable(row) || !latest_order_id) return null;
   const state = await getOrderState(db, company_id, latest_order_id);
   if (!state) return null;
   // A worker makes a retry that is due within moments: after a change of the card, for example.
@@ -155,7 +165,7 @@ export async function payFailedRenewal(
   const { db, company } = context;
   const row = await findSubscription(db, company.id, id);
   if (!row || row.customer_id !== customerId) throw notFound('subscription');
-  if (!payable.includes(row.status) || !row.latest_order_id) throw refused('This subscription has no payment due.');
+  if (!isPayable(row) || !row.latest_order_id) throw refused('This subscription has no payment due.');
   const found = await db.transaction((transaction) =>
     cardFor(transaction, company.id, customerId, row.payment_method_id),
   );
