@@ -65,6 +65,10 @@ export const limits = {
   /** Requests for such a link by email: per IP address and company, and mails per customer. */
   linkMailsPerAddress: { count: 10, windowSeconds: 10 * 60 },
   linkMailsPerCustomer: { count: 3, windowSeconds: 15 * 60 },
+  /** Per company. Strangers can ask for these mails, so they count against no other limit of mails. */
+  linkMailsPerCompany: { count: 5_000, windowSeconds: 24 * 60 * 60 },
+  /** What a stranger types on a page and emails may repeat. */
+  pageNameLength: 80,
   /** Requests of pages for customers, per IP address and per link, by their kind. */
   pageRequests: {
     read: { count: 100, windowSeconds: 10 },

@@ -312,6 +312,21 @@ describe('bad input', () => {
     }
   });
 
+  it('in a name is refused if it is a web address or longer than 80 characters, since emails repeat it', async () => {
+    const token = tokenOf(await createSession());
+    for (const field of ['first_name', 'last_name', 'company']) {
+      for (const text of ['You won! Visit http://evil.example', 'WWW.evil.example', 'A'.repeat(81)]) {
+        const reply = await pay(token, { customer: { ...person(), [field]: text } });
+        assert.equal(reply.status, 400, reply.text);
+        assert.equal(reply.body.error.param, `customer.${field}`);
+        assert.match(reply.body.error.field_errors[0].message, /must not contain a web address|80 characters/);
+      }
+    }
+    const long = 'Å'.repeat(80);
+    const paid = await pay(token, { customer: { ...person(), first_name: long, last_name: long, company: long } });
+    assert.equal(paid.body.status, 'completed', paid.text);
+  });
+
   it('leads nowhere with a wrong token, or from another page', async () => {
     const token = tokenOf(await createSession());
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;

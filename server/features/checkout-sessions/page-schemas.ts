@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { line, name, phone, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { shippingInput } from '../orders/schemas.ts';
@@ -18,13 +18,23 @@ const couponCode = Type.Optional(Type.String({ minLength: 1, maxLength: limits.t
 
 export const choiceInput = Type.Object({ quantities, coupon_code: couponCode }, { additionalProperties: false });
 
+const webAddress = /:\/\/|www\./i;
+
+/** Strangers type these, and emails repeat them: they must not advertise a site in the name of the merchant. */
+const withoutAddress = <Schema extends TSchema>(schema: Schema) =>
+  Type.Refine(
+    schema,
+    (text) => typeof text !== 'string' || !webAddress.test(text),
+    () => 'must not contain a web address',
+  );
+
 const customer = Type.Object(
   {
     email: Type.String({ format: 'email', maxLength: limits.emailLength }),
-    first_name: name(),
-    last_name: name(),
+    first_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
+    last_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
     phone: phone(),
-    company: Type.Optional(line()),
+    company: Type.Optional(withoutAddress(line({ maxLength: limits.pageNameLength }))),
   },
   { additionalProperties: false },
 );
