@@ -3,7 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { companyAddress } from '../../http/page-token.ts';
 import { limits } from '../../limits.ts';
-import { latestMails } from '../mails/service.ts';
+import { createLog } from '../../platform/log.ts';
+import { createMemoryRateLimiter } from '../../platform/rate-limiter/memory.ts';
+import { getCustomerEmails } from '../customer-emails/service.ts';
+import { sendDueMails } from '../mails/jobs.ts';
+import { customerMailsToday, latestMails, mailsToday } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
 import { cards, created, moveTo, openScene, ordersOf, type Scene, typesOf } from '../../../tests/support/billing.ts';
 import { assertInvalid, assertRefused, capture, contextOf } from '../../../tests/support/orders.ts';
@@ -14,8 +18,10 @@ import { forgetCustomerSessions } from './jobs.ts';
 /** Customer sessions: the API, and what the page of a customer shows and does. */
 
 let service: TestService;
+const limiter = createMemoryRateLimiter();
 before(async () => {
-  service = await startTestService({ settings: { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_CAPTURE: 'off' } });
+  const settings = { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_CAPTURE: 'off' };
+  service = await startTestService({ limiter, settings });
 });
 after(() => service.stop());
 
@@ -417,6 +423,41 @@ describe('a link by email', () => {
       assert.deepEqual([reply.status, reply.body], [200, { minutes: 60 }]);
     });
     assert.equal((await mailsTo(customer.email)).length, 1);
+  });
+
+  it('counts neither as an email to the team nor as a notice, and is sent with the emails to customers', async () => {
+    const scene = await openScene(service);
+    const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    await ask(companyAddress(scene.company.id), customer.email);
+    await service.background.flush();
+    assert.equal(await mailsToday(service.db, scene.company.id), 0);
+    assert.equal(await customerMailsToday(service.db, scene.company.id), 0);
+    const page = { limit: 10, sort: { field: 'created_at', descending: true }, cursor: null };
+    assert.deepEqual((await getCustomerEmails(contextOf(service, scene.company), {}, page)).items, []);
+    const sent: { recipient: string; text: string }[] = [];
+    const mailer = {
+      send: async (mail: { recipient: string; text: string }) => void sent.push(mail),
+      check: async () => undefined,
+      close: async () => undefined,
+    };
+    const log = createLog('silent', { write: () => undefined });
+    const texts = () => sent.filter(({ recipient }) => recipient === customer.email).map(({ text }) => text);
+    await sendDueMails(service.db, mailer, service.mailKey, log, 500);
+    assert.deepEqual(texts(), []);
+    await sendDueMails(service.db, mailer, service.mailKey, log, 500, true);
+    assert.equal(texts().length, 1);
+    assert.match(texts()[0] ?? '', /^Open this link within 60 minutes .*\/customer\/[0-9A-Za-z]{44}\s/s);
+    assert.ok(!texts()[0]?.includes(customer.first_name), 'the text has no name that a stranger could choose');
+  });
+
+  it('is bounded for each company', async () => {
+    const scene = await openScene(service);
+    const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    const { count, windowSeconds } = limits.linkMailsPerCompany;
+    const bucket = { key: `{${scene.company.id}}:customer_links:company`, limit: { count, windowSeconds } };
+    await limiter.charge([bucket], count, service.clock.nowMs());
+    assert.equal((await ask(companyAddress(scene.company.id), customer.email)).status, 200);
+    assert.deepEqual(await mailsTo(customer.email), []);
   });
 
   it('is sent a few times to a customer, and requested a few times from an address', async () => {

@@ -83,9 +83,15 @@ async function mailLink(
   const { company, db, nowMs } = context;
   const customer = await findCustomerByEmail(context, email);
   if (!customer) return;
-  const key = `{${company.id}}:customer_links:customer ${customer.id}`;
-  const [decision] = await limiter.consume([{ key, limit: limits.linkMailsPerCustomer }], clock.nowMs());
-  if (decision && !decision.allowed) return;
+  const key = `{${company.id}}:customer_links`;
+  const decisions = await limiter.consume(
+    [
+      { key: `${key}:customer ${customer.id}`, limit: limits.linkMailsPerCustomer },
+      { key: `${key}:company`, limit: limits.linkMailsPerCompany },
+    ],
+    clock.nowMs(),
+  );
+  if (decisions.some(({ allowed }) => !allowed)) return;
   const { name } = await merchantOf(context);
   await db.transaction(async (transaction) => {
     const inside = { ...context, db: transaction };
@@ -94,10 +100,10 @@ async function mailLink(
       recipient: customer.email,
       subject: `Your account at ${name}`,
       link: { url, for: customer.id, expiresAt },
+      toCustomer: true,
+      // No name of the customer: a stranger may have typed it on a checkout page, and would choose a text that we send.
       body: (link) =>
         [
-          `Hello ${customer.first_name},`,
-          '',
           `Open this link within ${minutes} minutes to see your subscriptions and payments at ${name}, or to change`,
           'your card:',
           '',

@@ -38,13 +38,19 @@ export async function insertMails(db: Queryable, companyId: string, mails: reado
   );
 }
 
+/** An email with a link that the customer asked for on a page. It counts neither as an email to the team nor as a notice. */
+const requestedLink = 'requested_link';
+const isNotice = `kind IS NOT NULL AND kind <> '${requestedLink}'`;
+
 export async function insertLinkMail(
   db: Queryable,
   mail: Omit<MailRow, 'kind'> & { readonly link_for: string; readonly link_expires_at: Date },
+  toCustomer: boolean,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at
+       ${toCustomer ? ', kind, occasion, customer_id, object_id' : ''})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8 ${toCustomer ? `, '${requestedLink}', 'link ' || $2::uuid, $7, $7` : ''})`,
     [
       mail.company_id,
       mail.id,
@@ -100,7 +106,7 @@ export async function findOccasions(db: Queryable, companyId: string, occasions:
 export async function countCustomerMailsOfDay(db: Queryable, companyId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM mails
-     WHERE company_id = $1 AND kind IS NOT NULL AND inserted_at > now() - interval '1 day'`,
+     WHERE company_id = $1 AND ${isNotice} AND inserted_at > now() - interval '1 day'`,
     [companyId],
   );
   return row?.count ?? 0;
@@ -126,6 +132,8 @@ const listed: ListSource = {
   sorts: {},
 };
 
+const notices = sql`kind IS NOT NULL AND kind <> ${requestedLink}`;
+
 const inState: Readonly<Record<MailState, Sql>> = {
   sent: sql`sent_at IS NOT NULL`,
   waiting: sql`sent_at IS NULL AND next_attempt_at IS NOT NULL`,
@@ -138,7 +146,7 @@ export async function listCustomerMails(
   filters: { readonly customer_id?: string; readonly state?: MailState },
   page: PageRequest,
 ): Promise<Page<ListedMail>> {
-  const where: Sql[] = [sql`kind IS NOT NULL`];
+  const where: Sql[] = [notices];
   if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
   if (filters.state) where.push(inState[filters.state]);
   return fetchPage(db, companyId, listed, page, where);

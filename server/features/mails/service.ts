@@ -32,7 +32,7 @@ export interface NewMail {
 /** A link that grants access to an account. */
 interface AccountLink {
   readonly url: string;
-  /** The id of the member or user that the link grants access to. */
+  /** The id of the member, user or customer that the link grants access to. */
   readonly for: string;
   readonly expiresAt: Date;
 }
@@ -40,6 +40,8 @@ interface AccountLink {
 export interface NewLinkMail extends Omit<NewMail, 'body'> {
   readonly link: AccountLink;
   readonly body: (link: string) => string;
+  /** Sent with the emails to customers, and not counted as one to the team. */
+  readonly toCustomer?: boolean;
 }
 
 /** Inserts a mail in the transaction of the change it reports; a worker sends it. */
@@ -68,19 +70,21 @@ export async function writeLinkMail(
   key: ServiceKey,
   companyId: string,
   nowMs: number,
-  { recipient, subject, body, link }: NewLinkMail,
+  { recipient, subject, body, link, toCustomer = false }: NewLinkMail,
 ): Promise<void> {
   await dropLinksFor(db, link.for);
   const mail = { company_id: companyId, id: newId(nowMs) };
-  await insertLinkMail(db, {
+  const text = body(link.url);
+  const row = {
     ...mail,
     recipient,
     subject,
     body: body(removedLink),
-    sealed_body: key.seal(Buffer.from(body(link.url)), aboutMail(mail)),
+    sealed_body: key.seal(Buffer.from(toCustomer ? JSON.stringify({ text }) : text), aboutMail(mail)),
     link_for: link.for,
     link_expires_at: link.expiresAt,
-  });
+  };
+  await insertLinkMail(db, row, toCustomer);
 }
 
 /** Returns the full content of the mail, with its links. A mail that was sent has lost them. */
