@@ -113,7 +113,7 @@ function pageRows(): [string, string][] {
     ],
     [
       'Requests of pages for customers',
-      `per IP address and per link: ${Object.entries(limits.pageRequests)
+      `per IP address and per link of one customer: ${Object.entries(limits.pageRequests)
         .map(([kind, { count, windowSeconds }]) => `${count} in ${windowSeconds} seconds (${kind.replace('_', ' ')})`)
         .join(', ')}`,
     ],

@@ -92,7 +92,7 @@ export function mountCustomerPages(
   const companyOf = async (companyId: string): Promise<Company | undefined> =>
     companyById(await shards.find(companyId), companyId);
   mountPageRoutes(app, checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
-  mountPaymentLinks(app, { http, companyOf, subjectOf: linkByToken }, pageLinks);
+  mountPaymentLinks(app, { http, companyOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
   const ofCustomer = { http, companyOf, subjectOf: customerSessionByToken };
   mountPageRoutes(app, customerPageRoutes(checkout), ofCustomer);
   mountCustomerReceipts(app, ofCustomer, (context, session, orderId) =>
@@ -102,6 +102,7 @@ export function mountCustomerPages(
     http,
     companyOf,
     companyIdOf: companyOfAddress,
+    sharedToken: true,
     subjectOf: async () => ({}),
   });
   const contextOf = async (companyId: string, requestId: string): Promise<RequestContext | undefined> => {

@@ -69,7 +69,7 @@ export const limits = {
   linkMailsPerCompany: { count: 5_000, windowSeconds: 24 * 60 * 60 },
   /** What a stranger types on a page and emails may repeat. */
   pageNameLength: 80,
-  /** Requests of pages for customers, per IP address and per link, by their kind. */
+  /** Requests of pages for customers, per IP address and per link of one customer, by their kind. */
   pageRequests: {
     read: { count: 100, windowSeconds: 10 },
     write: { count: 50, windowSeconds: 10 },

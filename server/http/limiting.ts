@@ -45,22 +45,23 @@ export async function takeFromAddress(
 }
 
 /**
- * Requests of pages for customers do not count against the API of the company. Each address and each link has a limit of
- * its own, so that one visitor cannot use up what the other customers of the company need.
+ * Requests of pages for customers do not count against the API of the company. Each address has a limit of its own, so
+ * that one visitor cannot use up what the other customers of the company need. So has each link that only one customer
+ * has. A link that all visitors share has none: one of them could use it up for the others.
  */
 export async function takeFromPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { limiter, rateLimits, clock }: LimitDependencies,
   companyId: string,
-  token: string,
+  ownLink: string | undefined,
   category: RateCategory,
 ): Promise<void> {
   const owner = `page ${companyId}`;
   request.work.flow = owner;
   if (rateLimits.global) {
     const limit = limits.pageRequests[category];
-    const buckets = [addressBucket(request.ip), token].map((name) => ({
+    const buckets = [addressBucket(request.ip), ...(ownLink === undefined ? [] : [ownLink])].map((name) => ({
       key: `{${owner}}:${category}:${name}`,
       limit,
     }));

@@ -54,6 +54,8 @@ export interface PageDependencies<Subject> {
   readonly companyOf: (companyId: string) => Promise<Company | undefined>;
   /** The company that the token in the path names. Default: that of a page token. */
   readonly companyIdOf?: (token: string) => string | undefined;
+  /** Whether all visitors have the same token, as that of a payment link. Default: one customer has it. */
+  readonly sharedToken?: boolean;
   /** Returns undefined if the token leads to nothing, or to nothing any more. */
   readonly subjectOf: (context: RequestContext, token: string) => Promise<Subject | undefined>;
 }
@@ -107,7 +109,7 @@ export async function openPage<Subject>(
   { category }: Pick<PageRoute<Subject>, 'category'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { http, companyOf, companyIdOf = companyOfToken, subjectOf }: PageDependencies<Subject>,
+  { http, companyOf, companyIdOf = companyOfToken, sharedToken = false, subjectOf }: PageDependencies<Subject>,
 ): Promise<PageRouteRequest<Subject, undefined>> {
   const { token = '', ...ids } = request.params as Readonly<Record<string, string>>;
   const params = readIds(ids);
@@ -117,7 +119,8 @@ export async function openPage<Subject>(
   const context = contextOf(request, { company, caller: page }, http);
   const subject = await subjectOf(context, token);
   if (!subject) throw unknownPage();
-  await takeFromPage(request, reply, http, company.id, hashPageToken(token).toString('base64url', 0, 12), category);
+  const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
+  await takeFromPage(request, reply, http, company.id, ownLink, category);
   return { context, subject, params, body: undefined, address: request.ip };
 }
 

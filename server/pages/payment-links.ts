@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LinkRow } from '../features/payment-links/queries.ts';
-import { visitLink } from '../features/payment-links/service.ts';
+import { isOpen, visitLink } from '../features/payment-links/service.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
 import { ApiError } from '../errors.ts';
 import { takeFromAddress } from '../http/limiting.ts';
@@ -10,7 +10,10 @@ import { checkRoom, enter } from '../http/work.ts';
 /** The checkout page of a session that does not exist. */
 const closedPath = '/checkout/closed';
 
-/** A visit of a payment link opens a checkout session and leads to its page. */
+/**
+ * A visit of a payment link opens a checkout session and leads to its page. HEAD, with which programs check links, says
+ * whether the link works and opens nothing.
+ */
 export function mountPaymentLinks(
   app: FastifyInstance,
   dependencies: PageDependencies<LinkRow>,
@@ -18,8 +21,10 @@ export function mountPaymentLinks(
 ): void {
   const { http } = dependencies;
 
-  async function pathOf(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+  /** Undefined if the request only asks whether the link works. */
+  async function pathOf(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
     const { context, subject } = await openPage({ category: 'write' }, request, reply, dependencies);
+    if (request.method === 'HEAD' && isOpen(subject, context.nowMs)) return undefined;
     const url = await visitLink(context, links, subject);
     if (!url) throw new ApiError('resource_not_found', 'This payment link is no longer active.');
     return new URL(url).pathname;
@@ -35,6 +40,7 @@ export function mountPaymentLinks(
       if (isPerson && error instanceof ApiError && error.code === 'resource_not_found') return closedPath;
       throw error;
     });
-    return reply.header('Referrer-Policy', 'no-referrer').redirect(path, 303);
+    reply.header('Referrer-Policy', 'no-referrer');
+    return path === undefined ? reply.send() : reply.redirect(path, 303);
   });
 }

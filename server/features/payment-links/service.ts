@@ -133,7 +133,7 @@ export async function changeLink(
 export const linkByToken = ({ db, company }: RequestContext, token: string): Promise<LinkRow | undefined> =>
   findLinkByToken(db, company.id, hashPageToken(token));
 
-function isOpen({ active, max_payments, payments, ends_at }: LinkRow, nowMs: number): boolean {
+export function isOpen({ active, max_payments, payments, ends_at }: LinkRow, nowMs: number): boolean {
   return (
     active && (max_payments === null || payments < max_payments) && (ends_at === null || ends_at.getTime() > nowMs)
   );
