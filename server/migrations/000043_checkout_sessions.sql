@@ -12,6 +12,8 @@ CREATE TABLE checkout_sessions (
   items jsonb NOT NULL,
   plan_id uuid,
   customer_id uuid,
+  -- The customer that a payment of the session created.
+  made_customer_id uuid,
   success_url text,
   cancel_url text,
   coupon_code text,

@@ -10,6 +10,8 @@ CREATE TABLE checkout_payments (
   input jsonb NOT NULL,
   total bigint NOT NULL,
   started_at timestamptz NOT NULL DEFAULT now(),
+  -- By the clock of the company: then its idempotency key may be forgotten, and nothing more is created for it.
+  valid_until timestamptz NOT NULL DEFAULT now() + interval '23 hours',
   check_at timestamptz,
   PRIMARY KEY (company_id, session_id, number),
   FOREIGN KEY (company_id, session_id) REFERENCES checkout_sessions (company_id, id) ON DELETE CASCADE,

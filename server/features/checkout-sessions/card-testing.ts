@@ -8,13 +8,13 @@ import type { RateCheck, RateLimit, RateLimiter } from '../../platform/rate-limi
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { addressBucket } from '../../http/rate-limits.ts';
-import { recordCardTesting } from './card-testing-queries.ts';
+import { findCardTesting, recordCardTesting } from './card-testing-queries.ts';
 import type { SessionRow } from './queries.ts';
 
 /**
  * Card testing: thieves pay on public pages to learn which stolen cards work. One address may only have a few payments
- * declined. If a company has many, from whatever addresses, its pages ask for a proof of work before each payment: a
- * second of computing for a customer, too much for thousands of cards. Honest customers are never blocked by others.
+ * declined. If a company has many, from whatever addresses, its pages ask for a proof of work before each payment. It
+ * makes every try cost something, and stops scripts that only repeat requests. Honest customers are never blocked.
  */
 
 export interface CardTestingGuard {
@@ -36,8 +36,13 @@ export interface ProofAnswer {
   readonly answer: string;
 }
 
-/** About a second in a browser. */
-const difficulty = 18;
+/** About a second in a browser. Each doubling of the declined payments doubles the work, up to about eight seconds. */
+const difficultyMin = 18;
+const difficultyMax = 21;
+const declinedPerBit = 50;
+
+const difficultyFor = (declined: number): number =>
+  Math.min(difficultyMax, difficultyMin + Math.floor(Math.log2(1 + declined / declinedPerBit)));
 
 const countLimited = counter('svc_http_requests_rate_limited_total');
 
@@ -70,12 +75,14 @@ export async function checkAddress(
 /** Returns the proof of work that the next payment needs; null unless the pages of the company are under attack. */
 export async function proofFor(
   { limiter, clock, refusedCards, linkKey }: CardTestingGuard,
-  { company }: RequestContext,
+  { company, db }: RequestContext,
   { id, attempts }: SessionRow,
 ): Promise<Proof | null> {
   if (!refusedCards) return null;
   const { allowed } = await limiter.peek(bucketsOf(company.id, '').all, clock.nowMs());
-  return allowed ? null : { challenge: challengeOf(linkKey, id, attempts), difficulty };
+  if (allowed) return null;
+  const attack = await findCardTesting(db, company.id);
+  return { challenge: challengeOf(linkKey, id, attempts), difficulty: difficultyFor(attack?.declined ?? 0) };
 }
 
 /** The challenge belongs to one payment, so a proof cannot be used twice. */

@@ -6,6 +6,7 @@ import { someCoupon } from '../../../tests/support/coupons.ts';
 import { createProduct, openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
+import { eventually } from '../../../tests/support/webhooks.ts';
 import { continuePayments, expireSessions } from './jobs.ts';
 
 /** Checkout sessions: the API, the requests of the page, and that a session is paid once. */
@@ -93,7 +94,7 @@ describe('a checkout session', () => {
     assert.deepEqual([order.status, order.metadata], ['succeeded', { cart: 'c-1' }]);
     assert.equal(paid.body.result.order_number, order.order_number);
     assert.deepEqual(await eventsOf(session.id), ['checkout_session.completed']);
-    const again = await pay(token);
+    const again = await onPage(token, 'pay', { attempt: 0, total: 4900, card_token: 'cct_used' });
     assert.equal(again.body.status, 'completed');
     const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${order.customer_id}`);
     assert.equal(orders.data.length, 1);
@@ -130,6 +131,12 @@ describe('a checkout session', () => {
     const paid = await pay(token, { customer });
     assert.deepEqual([paid.body.status, paid.body.failure], ['completed', null]);
     const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
+    const { body: methods } = await service.call('GET', `/v1/customers/${found.data[0].id}/payment_methods`);
+    const listed = methods.data.map(({ card, is_default }: any) => [card.last4, is_default]);
+    assert.deepEqual(listed, [
+      ['4242', true],
+      ['0002', false],
+    ]);
     const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${found.data[0].id}`);
     assert.deepEqual(
       orders.data.map(({ status }: { status: string }) => status),
@@ -287,6 +294,99 @@ describe('a checkout session that is over', () => {
       ]);
     }
     assert.notEqual(status, 'processing');
+  });
+});
+
+describe('a payment that begins at the last moment', () => {
+  it('is never lost to the expiry of its session', async () => {
+    const tokens = await Promise.all(
+      Array.from({ length: 15 }, async () => {
+        const session = await createSession();
+        const token = tokenOf(session);
+        return { session, token, card_token: await newCardToken(token) };
+      }),
+    );
+    let isRunning = true;
+    const worker = (async () => {
+      while (isRunning) await expireSessions({ name: service.company.shard, db: service.db }, 100);
+    })();
+    for (const { session, token, card_token } of tokens) {
+      const { body: page } = await onPage(token, 'session');
+      await service.db.query(
+        `UPDATE checkout_sessions s SET expires_at = now() + (c.clock_offset_ms + 15) * interval '1 ms'
+         FROM companies c WHERE c.id = s.company_id AND s.id = $1`,
+        [session.id],
+      );
+      await onPage(token, 'pay', { attempt: 0, total: page.total, card_token, customer: person() });
+    }
+    isRunning = false;
+    await worker;
+    const lost = await service.db.query(
+      `SELECT 1 FROM checkout_payments p JOIN checkout_sessions s ON s.company_id = p.company_id AND s.id = p.session_id
+       WHERE p.state = 'succeeded' AND s.status <> 'completed'`,
+    );
+    assert.deepEqual(lost, []);
+  });
+
+  it('shows that it is in progress, although it holds the last use of its coupon', async () => {
+    const { code } = await someCoupon(service, { percentage: 50, max_redemptions: 1 });
+    const token = tokenOf(await createSession({ allow_coupons: true }));
+    const { body: quote } = await onPage(token, 'quote', { coupon_code: code });
+    const paying = await pay(token, { coupon_code: code, total: quote.total }, cards.inDoubt);
+    assert.deepEqual([paying.status, paying.body.status, paying.body.total], [200, 'processing', quote.total]);
+    assert.equal((await onPage(token, 'session')).status, 200);
+  });
+
+  it('creates nothing after a day, when its key may be forgotten', async () => {
+    const session = await createSession();
+    const customer = person();
+    const { body: made } = await service.call('POST', '/v1/customers', { body: customer });
+    await service.db.query(
+      `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, check_at, valid_until)
+       VALUES ($1, $2, 0, 'open', $3, 4900, now(), now() - interval '1 s')`,
+      [
+        service.company.id,
+        session.id,
+        { kind: 'order', input: { customer_id: made.id, items: [{ product_id: shop.productId, quantity: 1 }] } },
+      ],
+    );
+    const home = { name: service.company.shard, db: service.db, clock: service.clock };
+    const { orders, subscriptions } = service.paymentsOn(service.company.shard);
+    await continuePayments(home, { db: service.db, orders, subscriptions }, createLog('silent'), 10);
+    const { body: page } = await onPage(tokenOf(session), 'session');
+    assert.deepEqual([page.status, page.attempt], ['open', 1]);
+    assert.equal((await service.call('GET', `/v1/orders?customer_id=${made.id}`)).body.data.length, 0);
+  });
+});
+
+describe('the link of a session', () => {
+  it('is for callers who can create sessions, and never in the request log', async () => {
+    const session = await createSession();
+    const reader = await service.createKey(service.company, { permissions: ['checkout_sessions:read'] });
+    const { body } = await service.call('GET', `/v1/checkout_sessions/${session.id}`, { key: reader });
+    assert.equal(body.url, null);
+    const { headers } = await service.call('GET', `/v1/checkout_sessions/${session.id}`);
+    const path = `/v1/requests/${headers.get('svc-request-id')}`;
+    const logged = await eventually('it is logged', async () => {
+      const reply = await service.call('GET', path);
+      return reply.status === 200 && reply.text;
+    });
+    assert.ok(logged.includes('/checkout/***') && !logged.includes(tokenOf(session)), logged);
+  });
+
+  it('shows the result of a payment for a day', async () => {
+    const session = await createSession();
+    const token = tokenOf(session);
+    await pay(token);
+    const more = await onPage(token, 'card_tokens', {
+      card: { number: cards.approved, exp_month: '12', exp_year: '2032', cvc: '999' },
+    });
+    assert.equal(more.status, 400);
+    await service.db.query(
+      `UPDATE checkout_sessions SET completed_at = completed_at - interval '25 hours' WHERE id = $1`,
+      [session.id],
+    );
+    assert.equal((await onPage(token, 'session')).status, 404);
   });
 });
 

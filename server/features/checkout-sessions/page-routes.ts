@@ -1,11 +1,14 @@
+import { ApiError } from '../../errors.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
-import { type CheckoutPageDependencies, paySession, showSession, shownQuote } from './page.ts';
+import { type CheckoutPageDependencies, paySession, showSession, shownQuote, statusOf } from './page.ts';
 import { choiceInput, paymentInput } from './page-schemas.ts';
 import type { SessionRow } from './queries.ts';
 import { quoteOf } from './quote.ts';
+
+const closed = (): ApiError => new ApiError('invalid_request', 'This checkout is over. Ask the shop for a new link.');
 
 /** The requests of the checkout page. */
 export function checkoutPageRoutes(
@@ -35,7 +38,8 @@ export function checkoutPageRoutes(
       testedCard: async ({ context, body }) => ({
         fingerprint: await testedFingerprint(context, dependenciesOf(context).cards, body.card),
       }),
-      handle: async ({ context, body }) => {
+      handle: async ({ context, subject, body }) => {
+        if (statusOf(context, subject) !== 'open') throw closed();
         const { cards } = dependenciesOf(context);
         return createCardToken(context, cards, body, await vaultCard(context, cards, body));
       },

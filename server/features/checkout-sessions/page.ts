@@ -7,7 +7,8 @@ import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import { profileOf } from '../profile/service.ts';
 import { type CardTestingGuard, checkAddress, countDeclined, isProven, type Proof, proofFor } from './card-testing.ts';
 import type { Payment } from './page-schemas.ts';
-import { beginPayment, checkAttempts, type PayDependencies, runPayment } from './pay.ts';
+import { beginPayment, checkAttempts, isDecline, type PayDependencies, runPayment } from './pay.ts';
+import { findOpenPayment } from './payment-queries.ts';
 import { type Failure, findSession, type SessionRow } from './queries.ts';
 import { type Choice, type Line, type Quote, quoteOf } from './quote.ts';
 
@@ -95,12 +96,16 @@ export async function showSession(
   };
   if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session)) };
   if (status === 'expired') return { ...common, ...empty, status };
+  if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session, choice)) };
+  const known = await knownCustomer(context, session);
+  // The customer was deleted, so the session can no longer be paid.
+  if (session.customer_id !== null && known.customer === null) return { ...common, ...empty, status: 'expired' };
   const quote = await quoteOf(context, session, choice);
   return {
     ...common,
     status,
     ...(await shownQuote(dependencies, context, quote)),
-    ...(await knownCustomer(context, session)),
+    ...known,
     failure: session.failure,
     success_url: null,
     result: null,
@@ -108,7 +113,20 @@ export async function showSession(
   };
 }
 
-const nothing = {
+const nothing: Pick<
+  PageSession,
+  | 'lines'
+  | 'plan'
+  | 'currency'
+  | 'subtotal'
+  | 'discount'
+  | 'total'
+  | 'coupon'
+  | 'customer'
+  | 'saved_cards'
+  | 'failure'
+  | 'proof'
+> = {
   lines: [],
   plan: null,
   currency: null,
@@ -121,10 +139,35 @@ const nothing = {
   failure: null,
   proof: null,
 };
-const empty = { ...nothing, success_url: null, result: null };
+const empty: typeof nothing & Pick<PageSession, 'success_url' | 'result'> = {
+  ...nothing,
+  success_url: null,
+  result: null,
+};
+
+/** What is being paid was decided when the payment began: prices and coupons of now do not matter. */
+async function inProgress(
+  dependencies: CheckoutPageDependencies,
+  context: RequestContext,
+  session: SessionRow,
+  choice: Choice,
+): Promise<typeof empty & Pick<PageSession, 'status' | 'lines' | 'plan' | 'currency' | 'total'>> {
+  const status = 'processing';
+  const payment = await findOpenPayment(context.db, context.company.id, session.id);
+  const shown = await quoteOf(context, session, choice)
+    .then((quote) => shownQuote(dependencies, context, quote))
+    .catch((error: unknown) => {
+      if (error instanceof ApiError) return undefined;
+      throw error;
+    });
+  if (shown && shown.total === payment?.total) return { ...empty, ...shown, status };
+  const input = payment?.input.input;
+  const currency = input && 'currency' in input ? (input.currency ?? null) : (shown?.currency ?? null);
+  return { ...empty, status, currency, total: payment?.total ?? 0 };
+}
 
 /** By the clock of the company, a session may be over before the worker has noticed it. */
-function statusOf({ nowMs }: RequestContext, session: SessionRow): PageSession['status'] {
+export function statusOf({ nowMs }: RequestContext, session: SessionRow): PageSession['status'] {
   if (session.status !== 'open') return session.status;
   if (session.paying) return 'processing';
   return session.expires_at.getTime() <= nowMs ? 'expired' : 'open';
@@ -165,7 +208,7 @@ async function knownCustomer(
   { customer_id }: SessionRow,
 ): Promise<Pick<PageSession, 'customer' | 'saved_cards'>> {
   const customer = customer_id ? (await customersById(context, [customer_id])).get(customer_id) : undefined;
-  if (!customer) return { customer: null, saved_cards: [] };
+  if (!customer || customer.deleted) return { customer: null, saved_cards: [] };
   const cards = (await paymentMethodsOf(context.db, context.company.id, [customer.id])).get(customer.id) ?? [];
   const { email, first_name, last_name } = customer;
   return {
@@ -237,7 +280,9 @@ export async function paySession(
     if (!(error instanceof ApiError)) throw error;
   }
   const shown = await show();
-  if (shown.attempt > input.attempt) await countDeclined(guard, context, address);
+  if (shown.attempt > input.attempt && shown.failure && isDecline(shown.failure)) {
+    await countDeclined(guard, context, address);
+  }
   return shown.failure?.code === 'total_changed' ? { ...shown, notice: 'total_changed' } : shown;
 }
 

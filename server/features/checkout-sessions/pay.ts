@@ -4,6 +4,7 @@ import type { PhasedAnswer } from '../../http/route.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
 import type { DatabasePool } from '../../platform/database.ts';
+import { hourMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
@@ -16,12 +17,20 @@ import {
   type PaymentMethodReferences,
 } from '../payment-methods/service.ts';
 import type { Subscriptions } from '../subscriptions/service.ts';
+import { failureCodes } from '../../vault/processors/processor.ts';
 import { customerReason } from './decline-texts.ts';
 import type { Payment } from './page-schemas.ts';
 import { countPayment, releasePayment } from './link-payments.ts';
 import { endPayment, insertPayment, type PaymentRow, type Purchase } from './payment-queries.ts';
-import { completeSession, type Failure, lockSession, recordFailure, type SessionRow } from './queries.ts';
-import { codeOf, quantitiesOf, type Quote } from './quote.ts';
+import {
+  completeSession,
+  type Failure,
+  lockSession,
+  recordFailure,
+  rememberCustomer,
+  type SessionRow,
+} from './queries.ts';
+import { quantitiesOf, type Quote } from './quote.ts';
 import { toWire } from './session.ts';
 
 /**
@@ -41,6 +50,9 @@ export interface PayDependencies extends RunDependencies {
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
 }
+
+/** Less than the life of an idempotency key. */
+const validHours = limits.idempotencyKeyHours - 1;
 
 /** After this time a worker continues the payment. */
 const checkAfterSeconds = 10;
@@ -80,6 +92,7 @@ async function begin(
   if (session?.status !== 'open' || session.attempts !== input.attempt) return undefined;
   if (session.paying) return undefined;
   const { id: customerId, isNew } = await customerOf(context, session, input);
+  if (isNew) await rememberCustomer(db, session, customerId);
   const methodId = await cardOf(context, cards, references, session, customerId, isNew, input);
   await countPayment(db, context, session);
   const purchase = purchaseOf(session, customerId, methodId, input, quote);
@@ -91,6 +104,7 @@ async function begin(
       number: session.attempts,
       input: purchase,
       total: quote.total,
+      valid_until: new Date(context.nowMs + validHours * hourMs),
     },
     checkAfterSeconds,
   );
@@ -102,13 +116,15 @@ async function begin(
  */
 async function customerOf(
   context: RequestContext,
-  { customer_id }: SessionRow,
+  session: SessionRow,
   { customer: details }: Payment,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { customer_id } = session;
   if (customer_id) return { id: customer_id, isNew: false };
   if (!details) throw invalidField('customer', 'is required', 'required_field');
   const known = await findCustomerByEmail(context, details.email);
-  if (known) return { id: known.id, isNew: false };
+  // A customer that an earlier try of this session created is still new.
+  if (known) return { id: known.id, isNew: known.id === session.made_customer_id };
   const { email, first_name, last_name, phone, company } = details;
   const input = { email, first_name, last_name, phone, ...(company !== undefined && { company }) };
   return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };
@@ -131,11 +147,12 @@ async function cardOf(
   if (card_token === undefined) throw invalidField('card_token', 'is required', 'required_field');
   // Without a customer_id, it is not known who typed the card.
   const unlisted = !isNew && session.customer_id === null;
-  return (await attachCard(context, cards, references, customerId, { card_token }, { unlisted })).id;
+  return (await attachCard(context, cards, references, customerId, { card_token, set_as_default: isNew }, { unlisted }))
+    .id;
 }
 
 function purchaseOf(session: SessionRow, customerId: string, methodId: string, input: Payment, quote: Quote): Purchase {
-  const code = codeOf(session, input);
+  const code = quote.coupon?.code;
   const common = {
     customer_id: customerId,
     payment_method_id: methodId,
@@ -148,7 +165,8 @@ function purchaseOf(session: SessionRow, customerId: string, methodId: string, i
   return { kind: 'order', input: { ...common, items, currency: quote.currency } };
 }
 
-const keyOf = ({ session_id, number }: PaymentRow): string => `checkout_${session_id}_${number}`;
+/** Keys of the API cannot contain a colon. */
+const keyOf = ({ session_id, number }: PaymentRow): string => `checkout:${session_id}:${number}`;
 
 /** Creates the order or subscription and records its outcome. Throws while the outcome is unknown. */
 export async function runPayment(
@@ -176,6 +194,7 @@ async function createOnce(
     await orders.reconcileSale(company.id, known);
     return orders.get(context, known, new Set());
   }
+  if (context.nowMs >= payment.valid_until.getTime()) return tooLate();
   const phased = phasedOf(context, key);
   const { input: purchase, total: shownTotal } = payment;
   const answer =
@@ -187,6 +206,8 @@ async function createOnce(
   const { id, latest_order_id } = JSON.parse(answer.body) as { id: string; latest_order_id?: string };
   return orders.get(context, purchase.kind === 'order' ? id : (latest_order_id ?? ''), new Set());
 }
+
+const tooLate = (): ApiError => new ApiError('invalid_request', 'The payment took longer than a day.');
 
 /** The idempotency key of a payment. Refusals are stored with it, so that the payment cannot succeed later. */
 function phasedOf({ company, nowMs, requestId }: RequestContext, key: string): PhasedRequest {
@@ -261,6 +282,9 @@ function failureOf(made: Order | ApiError): Failure | undefined {
   const code = made.failure_code ?? 'unknown';
   return { code, message: customerReason(code) };
 }
+
+/** Whether the bank declined the last payment. Payments that were refused before they were sent do not count. */
+export const isDecline = ({ code }: Failure): boolean => failureCodes.some((known) => known === code);
 
 /** Whether the customer may try again. */
 export function checkAttempts({ attempts }: SessionRow): void {

@@ -15,9 +15,11 @@ export interface PaymentRow {
   readonly input: Purchase;
   readonly total: number;
   readonly started_at: Date;
+  /** By the clock of the company. */
+  readonly valid_until: Date;
 }
 
-const columns = 'company_id, session_id, number, input, total::float8 AS total, started_at';
+const columns = 'company_id, session_id, number, input, total::float8 AS total, started_at, valid_until';
 
 export async function insertPayment(
   db: Queryable,
@@ -25,11 +27,31 @@ export async function insertPayment(
   checkAfterSeconds: number,
 ): Promise<PaymentRow | undefined> {
   const [made] = await db.query<PaymentRow>(
-    `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, check_at)
-     VALUES ($1, $2, $3, 'open', $4, $5, now() + $6 * interval '1 s') ON CONFLICT DO NOTHING RETURNING ${columns}`,
-    [row.company_id, row.session_id, row.number, JSON.stringify(row.input), row.total, checkAfterSeconds],
+    `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, check_at, valid_until)
+     VALUES ($1, $2, $3, 'open', $4, $5, now() + $6 * interval '1 s', $7) ON CONFLICT DO NOTHING RETURNING ${columns}`,
+    [
+      row.company_id,
+      row.session_id,
+      row.number,
+      JSON.stringify(row.input),
+      row.total,
+      checkAfterSeconds,
+      row.valid_until,
+    ],
   );
   return made;
+}
+
+export async function findOpenPayment(
+  db: Queryable,
+  companyId: string,
+  sessionId: string,
+): Promise<PaymentRow | undefined> {
+  const [row] = await db.query<PaymentRow>(
+    `SELECT ${columns} FROM checkout_payments WHERE company_id = $1 AND session_id = $2 AND state = 'open'`,
+    [companyId, sessionId],
+  );
+  return row;
 }
 
 /** Returns false if another process has ended the payment. */

@@ -29,6 +29,8 @@ export interface SessionRow {
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
   readonly customer_id: string | null;
+  /** The customer that a payment of this session created. */
+  readonly made_customer_id: string | null;
   readonly success_url: string | null;
   readonly cancel_url: string | null;
   readonly coupon_code: string | null;
@@ -51,8 +53,8 @@ export interface SessionRow {
 const isPaying = (session: string): string => `EXISTS (SELECT 1 FROM checkout_payments p
   WHERE p.company_id = ${session}.company_id AND p.session_id = ${session}.id AND p.state = 'open')`;
 
-const columns = `company_id, id, sealed_token, mode, status, items, plan_id, customer_id, success_url, cancel_url, coupon_code,
-  allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,
+const columns = `company_id, id, sealed_token, mode, status, items, plan_id, customer_id, made_customer_id, success_url, cancel_url,
+  coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,
   completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying`;
 
 const source: ListSource = { table: 'checkout_sessions', objectType: 'checkout_session', columns, sorts: {} };
@@ -157,10 +159,22 @@ export async function completeSession(
   const [row] = await db.query<SessionRow>(
     `UPDATE checkout_sessions SET status = 'completed', sealed_token = NULL, failure = NULL, order_id = $3,
        subscription_id = $4, completed_at = $5, updated_at = $5
-     WHERE company_id = $1 AND id = $2 AND status = 'open' RETURNING ${columns}`,
+     WHERE company_id = $1 AND id = $2 AND status <> 'completed' RETURNING ${columns}`,
     [company_id, id, made.order_id, made.subscription_id, now],
   );
   return row;
+}
+
+export async function rememberCustomer(
+  db: Queryable,
+  { company_id, id }: Pick<SessionRow, 'company_id' | 'id'>,
+  customerId: string,
+): Promise<void> {
+  await db.query('UPDATE checkout_sessions SET made_customer_id = $3 WHERE company_id = $1 AND id = $2', [
+    company_id,
+    id,
+    customerId,
+  ]);
 }
 
 export async function recordFailure(
@@ -209,12 +223,13 @@ export async function findDueSessionsOf(
   );
 }
 
-/** Sessions that ended without a payment. */
+/** Sessions that ended without a payment. Visits of payment links that were never tried to pay are kept for a day. */
 export async function deleteOldSessions(db: Queryable, count: number, keptDays: number): Promise<number> {
   const rows = await db.query(
     `DELETE FROM checkout_sessions WHERE (company_id, id) IN (
        SELECT company_id, id FROM checkout_sessions
-       WHERE status = 'expired' AND expires_at < now() - $2 * interval '1 day' AND ${isSettled('company_id')}
+       WHERE status = 'expired' AND expires_at < now() - interval '1 day' AND (expires_at < now() - $2 * interval '1 day'
+         OR (payment_link_id IS NOT NULL AND attempts = 0)) AND ${isSettled('company_id')}
        ORDER BY expires_at LIMIT $1
      ) RETURNING 1`,
     [count, keptDays],

@@ -43,14 +43,21 @@ export async function quoteOf(context: RequestContext, session: SessionRow, choi
   const priced = session.plan_id
     ? await pricePlan(context, session.plan_id)
     : await priceItems(context, session, choice);
+  const withoutCode = { ...priced, discount: 0, total: priced.subtotal, coupon: null };
   const code = codeOf(session, choice);
-  if (code === undefined) return { ...priced, discount: 0, total: priced.subtotal, coupon: null };
-  const discount = await discountOf(context, session, priced, code);
-  return { ...priced, discount, total: priced.subtotal - discount, coupon: { code } };
+  if (code === undefined) return withoutCode;
+  try {
+    const discount = await discountOf(context, session, priced, code);
+    return { ...priced, discount, total: priced.subtotal - discount, coupon: { code } };
+  } catch (error) {
+    // The customer did not enter the code of the merchant, and can do nothing about it.
+    if (code === session.coupon_code && error instanceof ApiError) return withoutCode;
+    throw error;
+  }
 }
 
 /** The code that the merchant applied counts unless the customer enters another. */
-export function codeOf(session: SessionRow, { coupon_code }: Choice): string | undefined {
+function codeOf(session: SessionRow, { coupon_code }: Choice): string | undefined {
   if (coupon_code !== undefined && !session.allow_coupons && coupon_code !== session.coupon_code) {
     throw invalidField('coupon_code', 'cannot be used on this page');
   }

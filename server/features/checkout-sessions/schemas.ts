@@ -127,7 +127,11 @@ export const checkoutSession = Type.Object(
     ...shownOffer,
     status: checkoutStatus,
     url: nullable(
-      Type.String({ format: 'uri', description: 'The page to send the customer to; null when the session is over.' }),
+      Type.String({
+        format: 'uri',
+        description:
+          'The page to send the customer to. Null when the session is over, and for callers without `checkout_sessions:write`.',
+      }),
     ),
     customer_id: nullable(uuid({ description: 'The customer of the session, or null if the page asked for one.' })),
     cancel_url: nullable(Type.String()),

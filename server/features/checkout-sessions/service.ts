@@ -1,10 +1,12 @@
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
+import { lackingOf } from '../../http/caller.ts';
 import { hashPageToken, newPageToken } from '../../http/page-token.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Company } from '../../company.ts';
 import type { Database } from '../../platform/database.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -36,8 +38,9 @@ export interface LinkDependencies {
   readonly linkKey: ServiceKey;
 }
 
-const shown = ({ company }: RequestContext, dependencies: LinkDependencies, row: SessionRow): CheckoutSession =>
-  toWire(row, company, urlOf(row, dependencies));
+/** The page can charge the saved cards of its customer, so reading sessions does not include its URL. */
+const shown = ({ company, caller }: RequestContext, dependencies: LinkDependencies, row: SessionRow): CheckoutSession =>
+  toWire(row, company, lackingOf(caller, ['checkout_sessions:write']).length > 0 ? null : urlOf(row, dependencies));
 
 export async function createSession(
   context: RequestContext,
@@ -89,6 +92,7 @@ export async function openSession(
     ...ids,
     sealed_token: dependencies.linkKey.seal(Buffer.from(token), aboutToken(ids)),
     status: 'open',
+    made_customer_id: null,
     order_id: null,
     subscription_id: null,
     attempts: 0,
@@ -122,8 +126,14 @@ export async function getSessions(
   return { ...found, items: found.items.map((row) => shown(context, dependencies, row)) };
 }
 
-export const sessionByToken = ({ db, company }: RequestContext, token: string): Promise<SessionRow | undefined> =>
-  findSessionByToken(db, company.id, hashPageToken(token));
+/** The page of a session that was paid shows the result for a day. */
+export async function sessionByToken(
+  { db, company, nowMs }: RequestContext,
+  token: string,
+): Promise<SessionRow | undefined> {
+  const row = await findSessionByToken(db, company.id, hashPageToken(token));
+  return row?.completed_at && nowMs > row.completed_at.getTime() + dayMs ? undefined : row;
+}
 
 /** Closes the page. A session whose payment is in progress stays open. */
 export async function expireNow(context: RequestContext, id: string): Promise<CheckoutSession> {
@@ -153,8 +163,12 @@ export async function expireDue(
   now: Date,
 ): Promise<void> {
   await context.db.transaction(async (transaction) => {
+    // A payment may begin at this moment. It holds the lock until it is recorded.
+    const row = await lockSession(transaction, company.id, id);
+    if (row?.status !== 'open' || row.paying) return;
     const expired = await expireSession(transaction, company.id, id, now);
-    if (!expired) return;
+    // A visit of a payment link that never became a payment is not worth an event.
+    if (!expired || (expired.payment_link_id !== null && expired.attempts === 0)) return;
     const session = toWire(expired, company, null);
     await emitEvents(transaction, [newEvent(company.id, now.getTime(), 'checkout_session.expired', session, 1, null)]);
   });

@@ -64,7 +64,9 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       path: `${path}/:id`,
       operationId: 'updatePaymentLink',
       summary: 'Update a payment link',
-      description: 'What a link sells cannot change. Sessions that are already open keep their terms.',
+      description:
+        'What a link sells cannot change. A link that is inactive, full or over takes no payments, also on pages that are already open. ' +
+        'A limit or an end can be changed but not removed.',
       body: paymentLinkUpdate,
       bodyExample: { active: false },
       success: { status: 200, schema: paymentLink, shape: 'resource' },
