@@ -103,7 +103,7 @@ export async function openSession(
     paying: false,
   };
   await insertSession(db, row, hashPageToken(token));
-  return shown(context, dependencies, row);
+  return toWire(row, company, urlOf(row, dependencies));
 }
 
 export async function getSession(
