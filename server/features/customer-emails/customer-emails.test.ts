@@ -13,6 +13,7 @@ import {
   succeeded,
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { limits } from '../../limits.ts';
 import { createLog } from '../../platform/log.ts';
 import type { Mailer, MailContent } from '../../platform/mail/mailer.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
@@ -59,6 +60,17 @@ const links = () => ({
   customerPageLink: async (context: RequestContext, customerId: string): Promise<string> =>
     (await customerPageLink(context, { baseUrl: 'https://pay.example.com' }, { customerId })).url,
 });
+/** A worker that cannot read the profile of this company. */
+const withoutProfile = (companyId: string) => {
+  const { db, ...rest } = worker();
+  const query: typeof db.query = (text, values) =>
+    text.includes('FROM company_profiles') && values?.includes(companyId)
+      ? Promise.reject(new Error('the profile cannot be read'))
+      : db.query(text, values);
+  return { ...rest, db: { ...db, query } };
+};
+/** No receipt can be linked. */
+const failing = () => ({ ...links(), linkKey: { ...service.linkKey, hash: () => assert.fail('no key') } });
 const made = (): Promise<boolean> => makeCustomerEmails(worker(), links());
 
 const mailsOf = (companyId = service.company.id): Promise<Row[]> =>
@@ -168,13 +180,96 @@ describe('the cursor of a company', () => {
   it('does not pass an event whose email could not be written', async () => {
     const { id } = await succeeded(service, shop);
     await settle();
-    const failing = { ...links(), linkKey: { ...service.linkKey, hash: () => assert.fail('no key') } };
     const before = await cursor();
-    await makeCustomerEmails(worker(), failing);
+    await makeCustomerEmails(worker(), failing());
     assert.equal(await cursor(), before);
     await made();
     await mailAbout(`receipt ${id}`);
     assert.ok((await cursor()) > before);
+  });
+
+  it('waits two days for an email that cannot be written, longer than the daily limit lasts', async () => {
+    await made();
+    await settle();
+    await made();
+    await succeeded(service, shop);
+    const before = await cursor();
+    const age = (hours: number): Promise<unknown> =>
+      service.db.query(
+        `UPDATE events SET inserted_at = now() - $2 * interval '1 hour' WHERE company_id = $1 AND id > $3`,
+        [service.company.id, hours, before],
+      );
+    await service.db.query(`UPDATE email_cursors SET after_at = now() - interval '3 days' WHERE company_id = $1`, [
+      service.company.id,
+    ]);
+    await age(47);
+    await makeCustomerEmails(worker(), failing());
+    assert.equal(await cursor(), before);
+    await age(49);
+    await makeCustomerEmails(worker(), failing());
+    assert.ok((await cursor()) > before);
+  });
+});
+
+describe('emails that cannot be written', () => {
+  const copies = 250;
+  const withCopies = async (): Promise<string> => {
+    const { id } = await succeeded(service, shop);
+    await service.db.query(
+      `INSERT INTO events SELECT (jsonb_populate_record(e, jsonb_build_object('id',
+         left(e.id::text, 24) || lpad(to_hex(n), 12, '0')))).*
+       FROM events e, generate_series(1, $2) n WHERE object_id = $1 AND type = 'order.succeeded'`,
+      [id, copies],
+    );
+    return id;
+  };
+
+  it('are tried again later and not at once, with one line in the log for each round', async () => {
+    const id = await withCopies();
+    const lines: string[] = [];
+    const failedWorker = { ...worker(), log: createLog('info', { write: (line: string) => void lines.push(line) }) };
+    for (let round = 1; round <= 3; round += 1) {
+      assert.equal(await makeCustomerEmails(failedWorker, failing()), false, `round ${round}`);
+      assert.equal(lines.length, round);
+    }
+    assert.ok(JSON.parse(lines[0] ?? '').failed > copies);
+    await made();
+    await mailAbout(`receipt ${id}`);
+  });
+
+  it('because of the daily limit wait, tried once a minute, and are written when there is room', async () => {
+    const id = await withCopies();
+    const lines: string[] = [];
+    const { db, ...rest } = worker();
+    const query: typeof db.query = (text, values) =>
+      db.query(
+        /count\(\*\).* FROM mails/.test(text) ? `SELECT ${limits.customerEmailsPerDay} AS count, $1::uuid` : text,
+        values,
+      );
+    const full = { ...rest, db: { ...db, query }, log: createLog('info', { write: (line) => void lines.push(line) }) };
+    for (let round = 1; round <= 3; round += 1) assert.equal(await makeCustomerEmails(full, links()), false);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).failed),
+      [1],
+    );
+    await made();
+    await mailAbout(`receipt ${id}`);
+  });
+
+  it('keep no other company from its emails', async () => {
+    const other = await service.createMerchant();
+    const context = contextOf(service, other.sandbox);
+    await changeProfile(context, { emails: { enabled: true } });
+    const theirs = await openShop(service, undefined, { key: other.key });
+    await made();
+    const mine = await succeeded(service, shop);
+    await succeeded(service, theirs, { key: other.key });
+    await makeCustomerEmails(withoutProfile(service.company.id), links());
+    assert.equal((await mailsOf(other.sandbox.id)).length, 1);
+    await succeeded(service, theirs, { key: other.key });
+    await makeCustomerEmails(withoutProfile(other.sandbox.id), links());
+    await mailAbout(`receipt ${mine.id}`);
+    assert.equal((await mailsOf(other.sandbox.id)).length, 1);
   });
 });
 
@@ -203,6 +298,8 @@ describe('a subscription', () => {
   const kindsOf = async ({ company }: Scene): Promise<string[]> =>
     (await mailsOf(company.id)).map(({ kind }) => kind).toSorted();
   const inDays = (days: number): string => new Date(Date.now() + days * dayMs + 60_000).toISOString();
+  const moveClock = ({ company }: Scene): Promise<unknown> =>
+    service.db.query('UPDATE companies SET clock_offset_ms = $2 WHERE id = $1', [company.id, 18 * dayMs]);
   const remind = async (): Promise<void> => void (await makeReminders(worker(), links()));
 
   it('has a receipt for the first charge and one for each renewal', async () => {
@@ -257,6 +354,39 @@ describe('a subscription', () => {
     const { text, unsubscribeUrl = '' } = opened(row as Row);
     assert.match(text, /We will charge \$19\.00/);
     assert.match(unsubscribeUrl, /^https:\/\/pay\.example\.com\/unsubscribe\//);
+  });
+
+  it('is announced although hundreds that get no email renew before it', async () => {
+    const scene = await sending(undefined, { upcoming_renewal: true, upcoming_renewal_days: 3, order_receipt: false });
+    const { id } = await created(service, scene);
+    const free = { percentage: 100, amount: null, max_discount_amount: null, duration: 'forever' };
+    await service.db.query(
+      `INSERT INTO subscriptions SELECT (jsonb_populate_record(s, jsonb_build_object(
+         'id', '00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'), 'due_at', s.due_at - interval '1 hour', 'coupon', $2::jsonb))).*
+       FROM subscriptions s, generate_series(1, 450) n WHERE s.id = $1`,
+      [id, JSON.stringify(free)],
+    );
+    await moveClock(scene);
+    await remind();
+    assert.deepEqual(
+      (await mailsOf(scene.company.id)).map((row) => row.object_id),
+      [id],
+    );
+  });
+
+  it('is announced although another company cannot be reminded, or another subscription', async () => {
+    const emails = { upcoming_renewal: true, upcoming_renewal_days: 3, order_receipt: false };
+    const scenes = [await sending(undefined, emails), await sending(undefined, emails)];
+    for (const scene of scenes) {
+      const [broken] = [await created(service, scene), await created(service, scene)];
+      await service.db.query(
+        `UPDATE subscriptions SET coupon = '{"percentage": "broken", "duration": "forever"}' WHERE id = $1`,
+        [broken.id],
+      );
+      await moveClock(scene);
+    }
+    for (const { company } of scenes) await makeReminders(withoutProfile(company.id), links());
+    for (const scene of scenes) assert.deepEqual(await kindsOf(scene), ['upcoming_renewal']);
   });
 
   it('reminds of a card that expires next month, unless the customer has stopped optional emails', async () => {

@@ -1,14 +1,16 @@
 import type { Company } from '../../company.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
-import { dayMs, secondMs } from '../../platform/durations.ts';
+import { dayMs, minuteMs, secondMs } from '../../platform/durations.ts';
 import { firstIdOf } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { profileOf } from '../profile/service.ts';
+import { eachAlone, eachCompany } from './each-alone.ts';
 import { type EmailDependencies, type Maker, mail } from './mail.ts';
 import { draftsOf, mailedTypes } from './occasions.ts';
 import {
   type Cursor,
+  type EventToMail,
   findEventsAfter,
   findSendingCompanies,
   type FoundEvent,
@@ -39,8 +41,10 @@ const wholeEveryMs = 30 * secondMs;
 const companiesEveryMs = 5 * secondMs;
 const quickCount = 200;
 const wholeCount = 5_000;
-/** An event whose email cannot be written is tried for a day. */
-const patienceMs = dayMs;
+/** How long an event is tried whose email cannot be written: longer than the day after which the daily limit has room again. */
+const patienceMs = 2 * dayMs;
+/** At the daily limit, a company is tried again after this time. */
+const limitedMs = minuteMs;
 
 interface Progress {
   companies: readonly { readonly company: Company; readonly cursor: Cursor }[];
@@ -49,6 +53,8 @@ interface Progress {
   /** By company: the last event that was read, and those that need not be read again. */
   readonly latest: Map<string, string>;
   readonly done: Map<string, Set<string>>;
+  /** By company that is at its daily limit: until when it is not tried. */
+  readonly limitedUntilMs: Map<string, number>;
 }
 
 /** What this process remembers of each shard. It only saves work: everything that matters is in the database. */
@@ -61,6 +67,7 @@ function progressOf(db: Database): Progress {
     wholeAtMs: 0,
     latest: new Map(),
     done: new Map(),
+    limitedUntilMs: new Map(),
   };
   progressOn.set(db, known);
   return known;
@@ -84,6 +91,7 @@ async function refreshCompanies(shard: EmailShard, progress: Progress): Promise<
     if (byCompany.has(id)) continue;
     progress.latest.delete(id);
     progress.done.delete(id);
+    progress.limitedUntilMs.delete(id);
   }
 }
 
@@ -109,12 +117,12 @@ export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailD
   const found = await findEventsAfter(db, places, mailedTypes, read);
   const byCompany = Map.groupBy(found, ({ company_id }) => company_id);
   let hasMore = false;
-  for (const { company, cursor } of progress.companies) {
+  await eachCompany(shard.log, progress.companies, async ({ company, cursor }) => {
     const events = byCompany.get(company.id) ?? [];
     const news = await mailCompany(shard, dependencies, progress, company, events);
     const moved = isWhole && (await passSettled(shard, progress, company, cursor, events));
     if (events.length === read.count && (news || moved)) hasMore = true;
-  }
+  });
   if (isWhole && !hasMore) progress.wholeAtMs = nowMs;
   return hasMore;
 }
@@ -127,7 +135,7 @@ function later(afterId: string, latest: string | undefined): string {
   return overlapping > afterId ? overlapping : afterId;
 }
 
-/** Returns whether there were events that this process had not read. */
+/** Returns whether events are done that were not before. */
 async function mailCompany(
   shard: EmailShard,
   dependencies: EmailDependencies,
@@ -135,25 +143,26 @@ async function mailCompany(
   company: Company,
   events: readonly FoundEvent[],
 ): Promise<boolean> {
-  const { db, log } = shard;
+  const { db, clock, log } = shard;
   const done = doneOf(progress, company);
   const fresh = events.filter(({ id }) => !done.has(id));
   const last = events.at(-1)?.id ?? '';
   if (last > (progress.latest.get(company.id) ?? '')) progress.latest.set(company.id, last);
-  if (fresh.length === 0) return false;
+  if (fresh.length === 0 || clock.nowMs() < (progress.limitedUntilMs.get(company.id) ?? 0)) return false;
   const context = { requestId: '', company, nowMs: companyNowMs(shard, company), db };
   const maker: Maker = { context, dependencies, profile: await profileOf(db, company) };
-  for (let from = 0; from < fresh.length; from += quickCount) {
-    for (const event of await readEvents(db, company.id, fresh.slice(from, from + quickCount))) {
-      try {
-        for (const draft of draftsOf(event)) await mail(maker, draft);
-        done.add(event.id);
-      } catch (error) {
-        log.error({ err: error, event_id: event.id, company_id: company.id }, 'failed to write an email to a customer');
-      }
-    }
+  const outcome = await eachAlone(log, company, readAll(db, company, fresh), async (event) => {
+    for (const draft of draftsOf(event)) await mail(maker, draft);
+    done.add(event.id);
+  });
+  if (outcome.isLimited) progress.limitedUntilMs.set(company.id, clock.nowMs() + limitedMs);
+  return outcome.done > 0;
+}
+
+async function* readAll(db: Database, { id }: Company, events: readonly FoundEvent[]): AsyncIterable<EventToMail> {
+  for (let from = 0; from < events.length; from += quickCount) {
+    yield* await readEvents(db, id, events.slice(from, from + quickCount));
   }
-  return true;
 }
 
 function doneOf({ done }: Progress, { id }: Company): Set<string> {
@@ -191,10 +200,10 @@ async function passSettled(
 export async function makeReminders(shard: EmailShard, dependencies: EmailDependencies): Promise<number> {
   const progress = progressOf(shard.db);
   await refreshCompanies(shard, progress);
-  for (const { company, cursor } of progress.companies) {
+  await eachCompany(shard.log, progress.companies, async ({ company, cursor }) => {
     const profile = await profileOf(shard.db, company);
     const context = { requestId: '', company, nowMs: companyNowMs(shard, company), db: shard.db };
-    await remindCompany({ context, dependencies, profile }, cursor);
-  }
+    await remindCompany({ context, dependencies, profile }, cursor, shard.log);
+  });
   return 0;
 }

@@ -10,6 +10,7 @@ import type { Profile } from '../profile/schemas.ts';
 import { linkedReceipt } from '../receipts/service.ts';
 import { getSubscription } from '../subscriptions/service.ts';
 import { type Occasion, optionalKinds, pageKinds } from './content.ts';
+import { DailyLimitError } from './each-alone.ts';
 import type { Draft } from './occasions.ts';
 import { hasOptedOut } from './queries.ts';
 import { type CustomerPageLink, type EmailLinks, writeEmail } from './write-email.ts';
@@ -37,7 +38,9 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   if (!customer || customer.deleted) return;
   if (optionalKinds.has(kind) && (await hasOptedOut(db, company.id, customerId))) return;
   if ((await mailsTodayOf(maker)) >= limits.customerEmailsPerDay) {
-    throw new Error(`the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`);
+    throw new DailyLimitError(
+      `the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`,
+    );
   }
   const happened = ready ?? (await occasionOf(maker, draft));
   if (!happened) return;

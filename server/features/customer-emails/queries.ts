@@ -187,20 +187,26 @@ export async function findExpiringCards(
   );
 }
 
-/** Subscriptions that renew in a span of time. The due time of an active subscription is that of its next charge. */
+/**
+ * Subscriptions that renew in a span of time and have no reminder yet, a page at a time, without those whose customer gets none. The
+ * due time of an active subscription is that of its next charge.
+ */
 export async function findRenewals(
   db: Queryable,
   companyId: string,
-  from: Date,
-  until: Date,
+  { from, until }: { readonly from: Date; readonly until: Date },
+  afterId: string,
   count: number,
 ): Promise<{ id: string; due_at: Date }[]> {
   return db.query(
     `SELECT id, due_at FROM subscriptions s
      WHERE company_id = $1 AND due_at > $2 AND due_at <= $3 AND status = 'active' AND current_cycle > 0
+       AND amount > 0 AND id > $4
+       AND NOT EXISTS (SELECT 1 FROM email_opt_outs o WHERE o.company_id = s.company_id AND o.customer_id = s.customer_id)
+       AND EXISTS (SELECT 1 FROM customers c WHERE c.company_id = s.company_id AND c.id = s.customer_id AND c.deleted_at IS NULL)
        AND NOT EXISTS (SELECT 1 FROM mails m WHERE m.company_id = s.company_id
          AND m.occasion = 'upcoming ' || s.id || ' ' || to_char(s.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
-     ORDER BY due_at LIMIT $4`,
-    [companyId, from, until, count],
+     ORDER BY id LIMIT $5`,
+    [companyId, from, until, afterId, count],
   );
 }
