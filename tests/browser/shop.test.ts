@@ -193,6 +193,7 @@ test('a shopper who paid before pays with the saved card and a coupon, here or o
     await page.getByRole('button', { name: 'Pay on the checkout page' }).click();
     await page.waitForURL('**/checkout/*');
     await page.getByRole('button', { name: 'Pay $12.00' }).click();
+    await page.getByRole('link', { name: /^Continue to/ }).click();
     await page.waitForURL('**/orders/*');
     await page.getByText('We have received $12.00').waitFor();
 
@@ -200,6 +201,7 @@ test('a shopper who paid before pays with the saved card and a coupon, here or o
     await page.getByRole('button', { name: 'Subscribe: Tea of the month' }).click();
     await page.waitForURL('**/checkout/*');
     await page.getByRole('button', { name: /^Subscribe/ }).click();
+    await page.getByRole('link', { name: /^Continue to/ }).click();
     await page.getByText('We have received $19.00').waitFor();
     assert.deepEqual(complaints, []);
   });
