@@ -107,10 +107,11 @@ function pageRows(): [string, string][] {
     ],
     ['Payment links', `${limits.paymentLinks.toLocaleString('en')} active links per company`],
     [
-      'Declined payments on checkout pages',
+      'Declined payments on pages for customers',
       `${limits.declinedPayments.count} in ${limits.declinedPayments.windowSeconds / 60} minutes per IP address; after ` +
-        `${limits.declinedPaymentsOfCompany.count} in ${limits.declinedPaymentsOfCompany.windowSeconds / 60} minutes, the pages of the company ask for a proof of work`,
+        `${limits.declinedPaymentsOfCompany.count} in ${limits.declinedPaymentsOfCompany.windowSeconds / 60} minutes, the checkout pages of the company ask for a proof of work`,
     ],
+    ['Failed renewal', `${limits.customerTries} tries of the customer to pay it on the customer page`],
     [
       'Requests of pages for customers',
       `per IP address and per link of one customer: ${Object.entries(limits.pageRequests)

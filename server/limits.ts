@@ -56,10 +56,12 @@ export const limits = {
   checkoutSecondsMax: 7 * 24 * 60 * 60,
   /** Payments of one checkout session that were declined. */
   checkoutAttempts: 20,
-  /** Declined payments on checkout pages of one company: per IP address. */
+  /** Declined payments on the pages of one company: per IP address. */
   declinedPayments: { count: 10, windowSeconds: 10 * 60 },
   /** Per company: beyond it, pages ask for a proof of work before each payment. */
   declinedPaymentsOfCompany: { count: 60, windowSeconds: 10 * 60 },
+  /** Payments of one declined renewal that its customer tries on the customer page. */
+  customerTries: 10,
   /** A link to the customer page. */
   customerSessionSeconds: 60 * 60,
   /** Requests for such a link by email: per IP address and company, and mails per customer. */

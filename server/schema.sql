@@ -619,6 +619,7 @@ CASE
     WHEN (status = ANY (ARRAY['pending'::text, 'succeeded'::text])) THEN NULL::text
     ELSE status
 END,
+  customer_tries smallint NOT NULL DEFAULT 0,
   CONSTRAINT orders_check CHECK ((total = (subtotal - discount_amount))),
   CONSTRAINT orders_check1 CHECK (((status <> 'failed'::text) OR (failure_code IS NOT NULL))),
   CONSTRAINT orders_check2 CHECK (((subscription_cycle IS NULL) OR (subscription_id IS NOT NULL))),

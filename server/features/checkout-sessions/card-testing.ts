@@ -98,6 +98,15 @@ export function isProven({ challenge, difficulty: bits }: Proof, given: ProofAns
   return hash.readUInt32BE(0) >>> (32 - bits) === 0;
 }
 
+/** Counts a payment whose outcome the request does not learn, against its address only. */
+export async function countTry(
+  { limiter, clock, refusedCards }: CardTestingGuard,
+  { company }: Pick<RequestContext, 'company'>,
+  address: string,
+): Promise<void> {
+  if (refusedCards) await limiter.consume([bucketsOf(company.id, address).own], clock.nowMs());
+}
+
 /** Counts a payment that was declined. */
 export async function countDeclined(
   { limiter, clock, refusedCards }: CardTestingGuard,

@@ -28,6 +28,7 @@ import {
 import type { CheckoutSession, CheckoutSessionCreate } from './schemas.ts';
 import { aboutToken, toWire, urlOf } from './session.ts';
 
+export { type CardTestingGuard, checkAddress, countDeclined, countTry } from './card-testing.ts';
 export { checkReturnUrl, offerOf } from './offer.ts';
 export { type CheckoutPageDependencies, type Merchant, merchantOf, paySessionById } from './page.ts';
 export { aboutToken } from './session.ts';

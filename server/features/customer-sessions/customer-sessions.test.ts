@@ -9,7 +9,16 @@ import { getCustomerEmails } from '../customer-emails/service.ts';
 import { sendDueMails } from '../mails/jobs.ts';
 import { customerMailsToday, latestMails, mailsToday } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
-import { cards, created, moveTo, openScene, ordersOf, type Scene, typesOf } from '../../../tests/support/billing.ts';
+import {
+  addCard,
+  cards,
+  created,
+  moveTo,
+  openScene,
+  ordersOf,
+  type Scene,
+  typesOf,
+} from '../../../tests/support/billing.ts';
 import { assertInvalid, assertRefused, capture, contextOf } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
@@ -280,6 +289,45 @@ describe('a customer', () => {
     const { overdue } = (await account(token)).subscriptions[0];
     const paid = await done(token, `subscriptions/${id}/pay`, { declines: overdue.declines });
     assert.equal(paid.subscriptions[0].status, 'active');
+  });
+
+  const fromNetwork = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
+  const thief = fromNetwork('192.0.2.66');
+  const other = fromNetwork('192.0.2.77');
+
+  it('tries to pay a failed renewal a few times, so that the page tests no cards', async () => {
+    const { scene, id, token } = await pastDue();
+    const pay = (declines: number, headers: Record<string, string>): Promise<Reply> =>
+      onPage(token, `subscriptions/${id}/pay`, { declines }, headers);
+    for (let tries = 1; tries <= limits.customerTries; tries += 1) {
+      assert.equal((await pay(tries, thief)).body.subscriptions[0].overdue.declines, tries + 1);
+      assert.equal((await pay(tries, other)).status, 200, 'a repeated request is no try');
+    }
+    const { declines } = (await account(token)).subscriptions[0].overdue;
+    const ofNetwork = await pay(declines, thief);
+    assertRefused(ofNetwork, 429, 'too_many_requests');
+    assert.match(ofNetwork.text, /from your network/);
+    const ofOrder = await pay(declines, other);
+    assertRefused(ofOrder, 429, 'too_many_requests');
+    assert.match(ofOrder.text, /declined too often/);
+    const number = await cardToken(token, cards.good);
+    assertRefused(await onPage(token, 'card', { card_token: number }, other), 429, 'too_many_requests');
+    assert.equal((await renewalOf(scene))?.attempt_count, limits.customerTries + 1);
+  });
+
+  it('counts a change of the card as a try if it charges a failed renewal', async () => {
+    const { scene, id, token } = await pastDue();
+    const second = await addCard(service, scene, cards.declined, { set_as_default: false });
+    const [first] = (await account(token)).cards.filter((one: { id: string }) => one.id !== second);
+    const change = (payment_method_id: string, headers: Record<string, string>): Promise<Reply> =>
+      onPage(token, 'card', { payment_method_id }, headers);
+    assertRefused(await change(randomUUID(), thief), 404, 'resource_not_found');
+    for (let tries = 0; tries < limits.customerTries; tries += 1) {
+      assert.equal((await change(tries % 2 ? first.id : second, thief)).status, 200);
+    }
+    assert.match((await change(second, thief)).text, /from your network/);
+    assert.match((await change(second, other)).text, /declined too often/);
+    assertRefused(await onPage(token, `subscriptions/${id}/pay`, { declines: 1 }, thief), 429, 'too_many_requests');
   });
 
   it('ends the renewal, and the subscription is completed when the paid period ends', async () => {

@@ -64,8 +64,8 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/card',
       category: 'write',
       body: cardChoice,
-      handle: async ({ context, subject, body }) => {
-        await chooseCard(dependenciesOf(context), context, subject, body);
+      handle: async ({ context, subject, body, address }) => {
+        await chooseCard(dependenciesOf(context), context, subject, body, address);
         return showAccount(dependenciesOf(context), context, subject);
       },
     }),
@@ -74,9 +74,9 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/subscriptions/:id/pay',
       category: 'write',
       body: renewalPayment,
-      handle: ({ context, subject, params, body }) =>
+      handle: ({ context, subject, params, body, address }) =>
         actAndShow(dependenciesOf(context), context, subject, () =>
-          payNow(dependenciesOf(context), context, subject, params.id ?? '', body.declines),
+          payNow(dependenciesOf(context), context, subject, params.id ?? '', body.declines, address),
         ),
     }),
   ];

@@ -1,6 +1,13 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { type Merchant, merchantOf } from '../checkout-sessions/service.ts';
+import {
+  type CardTestingGuard,
+  checkAddress,
+  countDeclined,
+  countTry,
+  type Merchant,
+  merchantOf,
+} from '../checkout-sessions/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import type { Orders } from '../orders/service.ts';
@@ -23,6 +30,7 @@ import {
   payFailedRenewal,
   shownToCustomer,
   subscriptionReferences,
+  tryAnotherCard,
 } from '../subscriptions/service.ts';
 import type { CardChoice } from './page-schemas.ts';
 import type { CustomerSessionRow } from './queries.ts';
@@ -33,6 +41,7 @@ export interface AccountDependencies {
   readonly orders: Orders;
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
+  readonly guard: CardTestingGuard;
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
 }
 
@@ -163,24 +172,29 @@ export async function receiptUrl(
 
 /** Makes a card the default and moves the subscriptions to it. A payment that is due is then made with it. */
 export async function chooseCard(
-  { cards, references }: Pick<AccountDependencies, 'cards' | 'references'>,
+  { cards, references, guard }: Pick<AccountDependencies, 'cards' | 'references' | 'guard'>,
   context: RequestContext,
   { customer_id }: CustomerSessionRow,
   choice: CardChoice,
+  address: string,
 ): Promise<void> {
   await ensureAllowed(context, 'allow_update_card');
   if ((choice.card_token === undefined) === (choice.payment_method_id === undefined)) {
     throw invalidField('card_token', 'must be sent, or payment_method_id, but not both', 'required_field');
   }
   const use = { set_as_default: true, update_subscriptions: true };
-  await context.db.transaction(async (transaction) => {
-    const inside = { ...context, db: transaction };
-    const { id, card } =
-      choice.card_token !== undefined
-        ? await attachCard(inside, cards, references, customer_id, { card_token: choice.card_token, ...use })
-        : await changeCard(inside, references, customer_id, choice.payment_method_id ?? '', use);
-    await moveFailedTo(inside, transaction, customer_id, { id, brand: card.brand, last4: card.last4 });
-  });
+  const move = (): Promise<void> =>
+    context.db.transaction(async (transaction) => {
+      const inside = { ...context, db: transaction };
+      const { id, card } =
+        choice.card_token !== undefined
+          ? await attachCard(inside, cards, references, customer_id, { card_token: choice.card_token, ...use })
+          : await changeCard(inside, references, customer_id, choice.payment_method_id ?? '', use);
+      await moveFailedTo(inside, transaction, customer_id, { id, brand: card.brand, last4: card.last4 });
+    });
+  const isCharged = await tryAnotherCard(context, customer_id, () => checkAddress(guard, context, address), move);
+  // A worker makes the charge after this request.
+  if (isCharged) await countTry(guard, context, address);
 }
 
 async function ensureAllowed({ db, company }: RequestContext, what: keyof CustomerPageSettings): Promise<void> {
@@ -241,10 +255,15 @@ export async function actAndShow(
   return showAccount(dependencies, context, session);
 }
 
-export const payNow = (
-  { orders }: Pick<AccountDependencies, 'orders'>,
+export async function payNow(
+  { orders, guard }: Pick<AccountDependencies, 'orders' | 'guard'>,
   context: RequestContext,
   { customer_id }: CustomerSessionRow,
   id: string,
   declines: number,
-): Promise<void> => payFailedRenewal(orders, context, customer_id, id, declines);
+  address: string,
+): Promise<void> {
+  await checkAddress(guard, context, address);
+  const isDeclined = await payFailedRenewal(orders, context, customer_id, id, declines);
+  if (isDeclined) await countDeclined(guard, context, address);
+}

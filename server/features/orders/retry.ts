@@ -11,6 +11,7 @@ import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 import { charge } from './charge.ts';
+import { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 import type { Charging } from './charging.ts';
 import { inUse } from './errors.ts';
 import { insertOpen } from './open-queries.ts';
@@ -62,15 +63,21 @@ export async function retryOrder(
           if (terms && (terms.declines !== state.order.attempt_count || state.order.status !== 'failed')) {
             throw notRetryable(state);
           }
+          if (terms) await takeCustomerTry(transaction, context.company.id, orderId);
           return state.order.status === 'failed'
             ? openSale(charging, transaction, context, terms ? { ...state, card: terms.card.stored } : state, id, terms)
             : openRefundAgain(transaction, context, state, id);
         }),
       );
       if (!begun) return undefined;
-      return begun.kind === 'sale'
-        ? charge(charging, begun.state, begun.sale, 'retry')
-        : refund(charging, begun.state, begun.refund);
+      if (begun.kind === 'refund') return refund(charging, begun.state, begun.refund);
+      try {
+        return await charge(charging, begun.state, begun.sale, 'retry');
+      } catch (error) {
+        const wasSent = !(error instanceof ApiError) || error.unfinished;
+        if (terms && !wasSent) await returnCustomerTry(charging.db, context.company.id, orderId);
+        throw error;
+      }
     },
     resume: (transactionId) => resumeRetry(charging, context.company.id, orderId, transactionId),
   });

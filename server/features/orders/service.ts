@@ -55,6 +55,7 @@ import { voidOrder } from './voids.ts';
 export type { Billing, BillingEffect } from './charging.ts';
 export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
+export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 export { openOperation } from './open-operation.ts';
 export type { OrderRow, OrderState } from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';

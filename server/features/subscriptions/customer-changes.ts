@@ -3,7 +3,8 @@ import { withoutKey } from '../../http/phases.ts';
 import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { previousOf } from '../events/service.ts';
-import { getOrderState, type Orders } from '../orders/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { getOrderState, type Orders, returnCustomerTry, takeCustomerTry } from '../orders/service.ts';
 import { changed, recordChanges } from './billing.ts';
 import { lockOne, repointSubscriptions } from './change-subscription.ts';
 import { cardFor } from './create-subscription.ts';
@@ -154,14 +155,14 @@ async function change(
   });
 }
 
-/** Charges a declined renewal at once, with the card that the subscription has now. */
+/** Charges a declined renewal at once, with the card that the subscription has now. Returns whether it was declined. */
 export async function payFailedRenewal(
   orders: Pick<Orders, 'retry'>,
   context: RequestContext,
   customerId: string,
   id: string,
   declines: number,
-): Promise<void> {
+): Promise<boolean> {
   const { db, company } = context;
   const row = await findSubscription(db, company.id, id);
   if (!row || row.customer_id !== customerId) throw notFound('subscription');
@@ -172,7 +173,35 @@ export async function payFailedRenewal(
   const stored = chargedCard(found);
   if (!stored) throw notFound('payment method', 'payment_method_id');
   const card = { payment_method_id: found.id, card_brand: found.brand, card_last4: found.last4, stored };
-  await orders.retry(context, row.latest_order_id, withoutKey, { declines, card });
+  const { body } = await orders.retry(context, row.latest_order_id, withoutKey, { declines, card });
+  return (JSON.parse(body) as Order).status === 'failed';
+}
+
+/**
+ * Does what moves the subscriptions of a customer to another card. Those that are past due are then charged with it, so it
+ * counts as a try to pay each of them. Returns whether there were any.
+ */
+export async function tryAnotherCard(
+  { db, company }: RequestContext,
+  customerId: string,
+  checkFirst: () => Promise<void>,
+  move: () => Promise<void>,
+): Promise<boolean> {
+  const rows = await findSubscriptionsOf(db, company.id, [customerId]);
+  const due = rows.flatMap(({ status, latest_order_id: id }) => (status === 'past_due' && id ? [id] : []));
+  if (due.length > 0) await checkFirst();
+  const taken: string[] = [];
+  try {
+    for (const id of due) {
+      await takeCustomerTry(db, company.id, id);
+      taken.push(id);
+    }
+    await move();
+  } catch (error) {
+    if (error instanceof ApiError) for (const id of taken) await returnCustomerTry(db, company.id, id);
+    throw error;
+  }
+  return due.length > 0;
 }
 
 /** Attaching a card moves running subscriptions to it; a customer who wants to pay a failed one needs it there too. */

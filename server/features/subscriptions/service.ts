@@ -17,7 +17,14 @@ import {
   resumeSubscription,
 } from './change-subscription.ts';
 import { createSubscription, type ShownSubscription } from './create-subscription.ts';
-import { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer } from './customer-changes.ts';
+import {
+  endRenewal,
+  keepRenewal,
+  moveFailedTo,
+  payFailedRenewal,
+  shownToCustomer,
+  tryAnotherCard,
+} from './customer-changes.ts';
 import {
   countDue,
   findSubscription,
@@ -36,7 +43,7 @@ import type { RequestContext } from '../../request-context.ts';
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
 export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubscription, resumeSubscription };
-export { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer };
+export { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard };
 export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
