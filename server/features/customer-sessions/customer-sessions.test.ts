@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { companyAddress } from '../../http/page-token.ts';
 import { limits } from '../../limits.ts';
 import { createLog } from '../../platform/log.ts';
@@ -313,6 +313,19 @@ describe('a customer', () => {
     const number = await cardToken(token, cards.good);
     assertRefused(await onPage(token, 'card', { card_token: number }, other), 429, 'too_many_requests');
     assert.equal((await renewalOf(scene))?.attempt_count, limits.customerTries + 1);
+  });
+
+  it('loses no try while the vault cannot charge', async () => {
+    const { id, token, declines } = await pastDue();
+    const vault = mock.method(service.vault, 'charge', async () => ({ outcome: 'unavailable', reason: 'it is down' }));
+    for (let tries = 0; tries <= limits.customerTries; tries += 1) {
+      const shown = await done(token, `subscriptions/${id}/pay`, { declines });
+      assert.equal(shown.subscriptions[0].overdue.declines, declines);
+    }
+    assert.equal(vault.mock.callCount(), limits.customerTries + 1);
+    vault.mock.restore();
+    const charged = await done(token, `subscriptions/${id}/pay`, { declines });
+    assert.equal(charged.subscriptions[0].overdue.declines, declines + 1);
   });
 
   it('counts a change of the card as a try if it charges a failed renewal', async () => {
