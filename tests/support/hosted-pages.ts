@@ -28,7 +28,8 @@ export interface Visited {
 }
 
 export const allLooks: readonly Look[] = [{}, { isDark: true }, { isPhone: true }, { isPhone: true, isDark: true }];
-const furtherLooks: readonly Look[] = [{}, { isPhone: true, isDark: true }];
+/** Where colors and space are scarcest. */
+const furtherLooks: readonly Look[] = [{ isPhone: true, isDark: true }];
 
 export async function openPagesWorld(): Promise<PagesWorld> {
   const limits = Object.fromEntries(
@@ -86,7 +87,7 @@ async function problemsOf(page: Page): Promise<string[]> {
   ];
 }
 
-/** Looks at the page on a phone and a desktop, in both themes; at a further state of it once in each. */
+/** Looks at the page on a phone and a desktop, in both themes; at a further state of it in one of them. `SVC_PICTURES`: in all. */
 export async function checkLooks(page: Page, picture: string, which = furtherLooks): Promise<void> {
   for (const { isPhone, isDark } of process.env.SVC_PICTURES ? allLooks : which) {
     await page.setViewportSize(isPhone ? { width: 390, height: 844 } : { width: 1280, height: 860 });
