@@ -7,6 +7,7 @@ import { createProduct, openShop, type Shop } from '../../../tests/support/order
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
+import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import { continuePayments, expireSessions } from './jobs.ts';
 
 /** Checkout sessions: the API, the requests of the page, and that a session is paid once. */
@@ -132,7 +133,7 @@ describe('a checkout session', () => {
     assert.deepEqual([paid.body.status, paid.body.failure], ['completed', null]);
     const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
     const { body: methods } = await service.call('GET', `/v1/customers/${found.data[0].id}/payment_methods`);
-    const listed = methods.data.map(({ card, is_default }: any) => [card.last4, is_default]);
+    const listed = (methods.data as PaymentMethod[]).map(({ card, is_default }) => [card.last4, is_default]);
     assert.deepEqual(listed, [
       ['4242', true],
       ['0002', false],

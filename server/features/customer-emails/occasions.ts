@@ -33,7 +33,7 @@ const refundedOrder: Read = ({ object }) => {
   return refundsOf(order).map(({ id }) => ofOrder(order, 'refund_receipt', `refund ${id}`, { order, refundId: id }));
 };
 
-/** Only a renewal that the schedule charged: whoever made a request sees the decline at once. */
+/** Only for a renewal that the schedule charged. The response to a request shows its decline at once. */
 const declinedOrder: Read = ({ object, request_id }) => {
   const order = object as Order;
   if (request_id !== null || order.subscription_id === null || (order.subscription_cycle ?? 1) <= 1) return [];

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { someCoupon } from '../../../tests/support/coupons.ts';
+import { createProduct } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+
+/** What a payment link allows: how often, until when, and with which code. */
+
+let service: TestService;
+let product: string;
+before(async () => {
+  const off = ['COUPON_VALIDATION', 'CAPTURE', 'REFUSED_CARDS'].map((name) => [`SVC_RATE_LIMIT_${name}`, 'off']);
+  service = await startTestService({ settings: Object.fromEntries(off) });
+  product = await createProduct(service, 1000);
+});
+after(() => service.stop());
+
+async function createLink(body: object): Promise<{ readonly id: string; readonly path: string }> {
+  const items = [{ product_id: product, quantity: 1 }];
+  const offer = { name: 'Tea', mode: 'payment', items };
+  const reply = await service.call('POST', '/v1/payment_links', { body: { ...offer, ...body } });
+  assert.equal(reply.status, 201, reply.text);
+  return { id: reply.body.id, path: new URL(reply.body.url).pathname };
+}
+
+async function visit(path: string): Promise<string> {
+  const reply = await fetch(service.baseUrl + path, { redirect: 'manual' });
+  assert.equal(reply.status, 303);
+  return reply.headers.get('location') ?? '';
+}
+
+function onPage(path: string, part: string, body?: object): Promise<Reply> {
+  const headers = { origin: service.baseUrl };
+  return service.call(body ? 'POST' : 'GET', `${path}/${part}`, { key: null, headers, ...(body && { body }) });
+}
+
+async function pay(path: string, number = '4242424242424242'): Promise<Reply> {
+  const card = { number, exp_month: '12', exp_year: '2032', cvc: '999' };
+  const [{ body: session }, { body: token }] = [
+    await onPage(path, 'session'),
+    await onPage(path, 'card_tokens', { card }),
+  ];
+  const phone = `+1555${String(Math.floor(Math.random() * 1e7)).padStart(7, '0')}`;
+  const customer = { email: `${randomUUID()}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
+  return onPage(path, 'pay', { attempt: session.attempt, total: session.total, card_token: token.id, customer });
+}
+
+const paymentsOf = async (id: string): Promise<number> =>
+  (await service.call('GET', `/v1/payment_links/${id}`)).body.payments;
+
+describe('a payment link', () => {
+  it('takes no more payments than its limit, however many are made at once', async () => {
+    const { id, path } = await createLink({ max_payments: 2 });
+    const pages = await Promise.all(Array.from({ length: 6 }, () => visit(path)));
+    const replies = await Promise.all(pages.map((page) => pay(page)));
+    assert.equal(replies.filter(({ body }) => body.status === 'completed').length, 2);
+    const refused = replies.filter(({ status }) => status === 400);
+    assert.equal(refused.length, 4);
+    assert.match(refused[0]?.body.error.message, /no longer active. You were not charged/);
+    assert.equal(await paymentsOf(id), 2);
+    assert.equal((await fetch(service.baseUrl + path, { redirect: 'manual' })).status, 404);
+  });
+
+  it('gets the place of a declined payment back', async () => {
+    const { id, path } = await createLink({ max_payments: 1 });
+    const page = await visit(path);
+    assert.equal((await pay(page, '4000000000000002')).body.status, 'open');
+    assert.equal(await paymentsOf(id), 0);
+    assert.equal((await pay(page)).body.status, 'completed');
+    assert.equal(await paymentsOf(id), 1);
+  });
+
+  it('ends at its time, also on pages that are already open', async () => {
+    const { id, path } = await createLink({ ends_at: new Date(service.clock.nowMs() + 60_000).toISOString() });
+    const page = await visit(path);
+    const ended = { ends_at: new Date(service.clock.nowMs() - 1000).toISOString() };
+    assert.equal((await service.call('PATCH', `/v1/payment_links/${id}`, { body: ended })).status, 200);
+    assert.equal((await pay(page)).status, 400);
+    assert.equal((await fetch(service.baseUrl + path, { redirect: 'manual' })).status, 404);
+  });
+
+  it('sells at the full price when its code cannot be used any more', async () => {
+    const { id: couponId, code } = await someCoupon(service, { percentage: 50 });
+    const { path } = await createLink({ coupon_code: code });
+    assert.equal((await onPage(await visit(path), 'session')).body.total, 500);
+    await service.call('PATCH', `/v1/coupons/${couponId}`, { body: { active: false } });
+    const page = await visit(path);
+    const { body: session } = await onPage(page, 'session');
+    assert.deepEqual([session.total, session.coupon], [1000, null]);
+    assert.equal((await pay(page)).body.result.total, 1000);
+  });
+});
