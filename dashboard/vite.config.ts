@@ -35,5 +35,12 @@ const packageList: Plugin = {
 export default defineConfig({
   base: '/',
   plugins: [react(), tailwindcss(), referenceScript, packageList],
-  build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022' },
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    target: 'es2022',
+    // The service serves the font to all its pages.
+    rolldownOptions: { external: [/^\/fonts\//] },
+  },
 });

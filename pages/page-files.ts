@@ -31,11 +31,12 @@ const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((
 
 const make = {
   'checkout.js': () => script(checkoutScripts),
-  'checkout.css': () => readSource(own('shared/page.css')) + readSource(own('checkout/checkout.css')),
+  'checkout.css': () => style('checkout/checkout.css'),
   'checkout.html': () => document('checkout/checkout.html', checkoutTexts),
   'customer.js': () => script(customerScripts),
-  'customer.css': () => readSource(own('shared/page.css')) + readSource(own('customer/customer.css')),
+  'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
+  'logo.svg': () => readSource(own('shared/logo.svg')),
   'proof.js': () => classicScript(['checkout/proof.ts', 'checkout/proof-worker.ts'].map(own)),
 } as const;
 
@@ -45,6 +46,19 @@ export const pageFileNames = Object.keys(make) as PageFile[];
 
 export function pageFile(name: PageFile): string {
   return make[name]();
+}
+
+function style(name: string): string {
+  const tokens = withoutLightDark(readSource(own('shared/tokens.css')));
+  return tokens + readSource(own('shared/page.css')) + readSource(own(name));
+}
+
+/** Customers pay with older browsers too, which do not have the function `light-dark`. Their pages follow the system. */
+function withoutLightDark(tokens: string): string {
+  const pattern = /^(\s*--[\w-]+: )light-dark\((.+), (.+)\);$/gm;
+  const dark = [...tokens.matchAll(pattern)].map(([, name, , value]) => `${name}${value};`);
+  const light = tokens.replaceAll(pattern, '$1$2;');
+  return `${light}\n@media (prefers-color-scheme: dark) {\n:root {\n${dark.join('\n')}\n}\n}\n`;
 }
 
 function script(names: readonly string[]): string {

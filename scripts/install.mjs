@@ -95,14 +95,15 @@ function missDashboard(reason) {
 }
 
 function dashboardState() {
-  const names = ['index.html', 'package.json', 'package-lock.json', 'vite.config.ts', 'src', 'public'];
+  const names = ['index.html', 'package.json', 'package-lock.json', 'vite.config.ts', 'src'];
   const sources = names
     .map((name) => join(dashboard, name))
     .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
-  // The version of the API comes from the SDK.
+  // The version of the API comes from the SDK; colors and fonts are those of all pages.
   const apiVersion = join(root, 'sdk', 'node', 'src', 'generated', 'operations.ts');
+  const styles = ['tokens.css', 'font.css'].map((name) => join(root, 'pages', 'shared', name));
   const hash = createHash('sha256');
-  for (const path of [...sources, apiVersion]) hash.update(readFileSync(path));
+  for (const path of [...sources, apiVersion, ...styles]) hash.update(readFileSync(path));
   return hash.digest('hex');
 }
 

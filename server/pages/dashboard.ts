@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { escaped } from '../platform/html.ts';
 import { acceptedEncoding, compressible } from './assets.ts';
+import type { Brand } from './brand.ts';
 import { builtFile, notBuilt } from './built.ts';
 
 /** The dashboard: one document for all its pages, with its scripts and styles. */
@@ -47,9 +49,9 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function mountDashboard(app: FastifyInstance): void {
+export function mountDashboard(app: FastifyInstance, { name }: Brand): void {
   const file = builtFile('index.html');
-  const document = file && readFileSync(file);
+  const document = file && readFileSync(file, 'utf8').replaceAll('{{brand}}', escaped(name));
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
@@ -71,8 +73,6 @@ export function mountDashboard(app: FastifyInstance): void {
   }
   if (!file) return;
   const built = dirname(file);
-  const favicon = compressedFile(join(built, 'favicon.svg'));
-  app.get('/favicon.svg', (request, reply) => favicon(request, reply, 'public, max-age=3600'));
   const names = readdirSync(join(built, 'assets'));
   const assets = new Map(names.map((name) => [name, compressedFile(join(built, 'assets', name))]));
   app.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {

@@ -99,6 +99,9 @@ after(async () => {
 
 const button = (name: string | RegExp, within: Page | Locator = page): Locator =>
   within.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
+/** The one place that says whether money is real. */
+const mode = (name: 'sandbox' | 'live'): Locator =>
+  page.getByRole('button', { name: shell[name], exact: true, pressed: true });
 const field = (label: string, within: Page | Locator = page): Locator => within.getByLabel(label, { exact: true });
 const dialog = (): Locator => page.getByRole('dialog');
 const table = (): Locator => page.getByRole('table').first();
@@ -164,7 +167,7 @@ describe('a merchant', () => {
     await field(auth.password).fill(merchant.password);
     await button(auth.signUp).click();
     await page.waitForURL('**/home');
-    await page.getByText(shell.sandboxBar).first().waitFor();
+    await mode('sandbox').waitFor();
 
     await page.goto('/developers/api-keys');
     await button(developers.newKey).first().click();
@@ -489,7 +492,7 @@ describe('a merchant', () => {
 
   it('finds things with Ctrl-K', async () => {
     await page.goto('/home');
-    await page.getByText(shell.sandboxBar).first().waitFor();
+    await mode('sandbox').waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('babbage');
     await dialog().getByText('Charles Babbage').first().waitFor();
@@ -499,7 +502,7 @@ describe('a merchant', () => {
 
   it('switches to the live company, whose pages show no sandbox and say when it was restored', async () => {
     await button(shell.live).first().click();
-    await page.getByText(shell.sandboxBar).waitFor({ state: 'hidden' });
+    await mode('live').waitFor();
     await page.goto('/customers');
     await page.getByText(customers.emptyTitle).waitFor();
     const { missingTitle, title, text } = transactions.restored;
@@ -522,7 +525,7 @@ describe('a merchant', () => {
     await owner.query('DELETE FROM missing_operations');
     await owner.end();
     await button(shell.sandbox).first().click();
-    await page.getByText(shell.sandboxBar).first().waitFor();
+    await mode('sandbox').waitFor();
   });
 });
 

@@ -12,7 +12,7 @@ const looks: Readonly<Record<ButtonKind, string>> = {
 };
 
 function buttonClass(kind: ButtonKind, small = false): string {
-  const size = small ? 'min-h-8 px-2.5 text-sm' : 'min-h-9.5 px-3.5';
+  const size = small ? 'min-h-8 px-2.5 text-sm' : 'min-h-9 px-3.5';
   return `inline-flex items-center justify-center gap-2 rounded-[8px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-60 ${size} ${looks[kind]}`;
 }
 

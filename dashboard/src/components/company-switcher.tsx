@@ -48,7 +48,7 @@ export function CompanySwitcher({ onChoose }: SwitchProps) {
             {company.name.slice(0, 1).toUpperCase()}
           </span>
           <span className="min-w-0 grow">
-            <span className="block truncate font-semibold">{company.name}</span>
+            <span className="line-clamp-2 leading-tight font-semibold wrap-anywhere">{company.name}</span>
             <span className="block truncate text-sm text-muted">{company.role.name}</span>
           </span>
           <Icon name="down" />
@@ -87,6 +87,7 @@ export function ModeSwitch({ onChoose }: SwitchProps) {
           key={mode}
           type="button"
           aria-pressed={company.mode === mode}
+          title={mode === 'sandbox' ? shell.sandboxHint : shell.liveHint}
           disabled={company.mode !== mode && !counterpart}
           onClick={() => {
             if (company.mode !== mode && counterpart) change(counterpart);

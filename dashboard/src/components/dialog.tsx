@@ -35,7 +35,7 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
   const width = wide ? 'sm:max-w-3xl' : drawer ? 'sm:max-w-2xl' : 'sm:max-w-lg';
   const place = drawer
     ? 'drawer ml-auto h-dvh max-h-dvh rounded-none sm:rounded-l-[12px]'
-    : 'm-auto max-h-[calc(100dvh-2rem)] rounded-[12px]';
+    : 'appears m-auto max-h-[calc(100dvh-2rem)] rounded-[12px]';
   return (
     <dialog
       ref={element}

@@ -18,7 +18,7 @@ export function Menu({ trigger, children, align = 'end' }: MenuProps) {
           align={align}
           sideOffset={6}
           collisionPadding={8}
-          className="z-40 min-w-52 rounded-[8px] border border-line bg-raised p-1.5 shadow-pop"
+          className="appears z-40 min-w-52 rounded-[8px] border border-line bg-raised p-1.5 shadow-pop"
         >
           {children}
         </DropdownMenu.Content>

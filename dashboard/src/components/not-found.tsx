@@ -1,3 +1,4 @@
+import { productName } from '../brand.ts';
 import { common } from '../texts/common.ts';
 import { Button, TextLink } from './button.tsx';
 import { ErrorNote } from './form.tsx';
@@ -7,7 +8,7 @@ export function NotFound() {
     <main className="mx-auto max-w-xl px-6 py-24 text-center">
       <h1 className="text-2xl font-semibold">{common.pageMissing}</h1>
       <p className="mt-3">
-        <TextLink to="/">{common.product}</TextLink>
+        <TextLink to="/">{productName}</TextLink>
       </p>
     </main>
   );

@@ -1,6 +1,8 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { ApiError } from '../api.ts';
+import { productName } from '../brand.ts';
+import { guideOf } from '../navigation.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
 import { ErrorNote } from './form.tsx';
@@ -15,12 +17,15 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
+/** Lists use the whole screen. The page of an object, which has a way back to its list, keeps a width that is easy to read. */
 export function Page({ title, lead, badge, actions, back, children }: PageProps) {
+  const { pathname } = useLocation();
+  const guide = back ? undefined : guideOf(pathname);
   useEffect(() => {
-    document.title = `${title} · Svc`;
+    document.title = `${title} · ${productName}`;
   }, [title]);
   return (
-    <div className="mx-auto max-w-6xl px-4 py-6 sm:px-8 sm:py-8">
+    <div className={`mx-auto px-4 py-6 sm:px-8 ${back ? 'max-w-6xl' : 'max-w-[100rem]'}`}>
       {back && (
         <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
           <Icon name="left" size={14} />
@@ -33,7 +38,16 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
             <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
             {badge}
           </div>
-          {lead && <div className="mt-1 max-w-2xl text-muted wrap-anywhere">{lead}</div>}
+          {(lead || guide) && (
+            <div className="mt-1 max-w-2xl text-muted wrap-anywhere">
+              {lead}{' '}
+              {guide && (
+                <a href={`/docs/${guide}`} className="link whitespace-nowrap">
+                  {common.guide}
+                </a>
+              )}
+            </div>
+          )}
         </div>
         {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>
@@ -42,11 +56,11 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
   );
 }
 
+/** A section of a page. It has no border: space and the title set it apart. */
 export function Panel({
   title,
   actions,
   children,
-  flush = false,
 }: {
   title?: string;
   actions?: ReactNode;
@@ -54,14 +68,14 @@ export function Panel({
   flush?: boolean;
 }) {
   return (
-    <section className="panel mb-5 min-w-0">
+    <section className="mb-8 min-w-0">
       {title && (
-        <header className="flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-3">
-          <h2 className="font-semibold">{title}</h2>
+        <header className="mb-2 flex min-h-8 flex-wrap items-center justify-between gap-3">
+          <h2 className="text-lg font-semibold">{title}</h2>
           {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
         </header>
       )}
-      <div className={flush ? '' : 'p-5'}>{children}</div>
+      {children}
     </section>
   );
 }
@@ -73,7 +87,7 @@ export function Facts({
   facts: readonly (readonly [label: string, value: ReactNode] | false | null | undefined)[];
 }) {
   return (
-    <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[minmax(9rem,auto)_1fr]">
+    <dl className="grid gap-x-6 gap-y-2.5 sm:grid-cols-[minmax(9rem,auto)_1fr]">
       {facts
         .filter((fact) => fact !== false && fact !== null && fact !== undefined)
         .map(([label, value]) => (

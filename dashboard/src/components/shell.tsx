@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { neededFor, placesOf } from '../navigation.ts';
+import { neededFor } from '../navigation.ts';
 import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Company, Session } from '../types.ts';
@@ -9,7 +9,8 @@ import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
-import { OpenDisputes } from './open-disputes.tsx';
+import { Logo } from './logo.tsx';
+import { Navigation } from './navigation.tsx';
 import { Empty, Failure, Skeleton } from './page.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
@@ -95,19 +96,37 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
       >
         {common.skip}
       </a>
-      {company.mode === 'sandbox' && (
-        <p
-          role="region"
-          aria-label={shell.sandbox}
-          data-testid="sandbox-bar"
-          className="sticky top-0 z-30 h-6 bg-sandbox text-center text-sm leading-6 font-semibold text-on-sandbox"
+      <header
+        className={`sticky top-0 z-30 flex h-14 items-center gap-2 border-b border-line bg-canvas px-3 sm:gap-3 sm:px-4 ${company.mode === 'sandbox' ? 'border-t-3 border-t-sandbox' : ''}`}
+      >
+        <IconButton
+          className="lg:hidden"
+          label={shell.openNavigation}
+          icon="menu"
+          aria-expanded={drawer}
+          onClick={() => setDrawer(true)}
+        />
+        <Link to="/home" className="rounded-[8px] lg:mr-2">
+          <Logo named={false} />
+        </Link>
+        <Sites className="flex gap-1 max-lg:hidden" />
+        <div className="grow" />
+        <button
+          type="button"
+          aria-keyshortcuts="Control+K"
+          onClick={() => setPalette(true)}
+          className="flex min-h-9 items-center gap-2 rounded-[8px] px-2 text-muted hover:bg-sunken sm:w-64 sm:border sm:border-line sm:px-3 sm:hover:border-line-strong sm:hover:bg-canvas"
         >
-          {shell.sandboxBar}
-        </p>
-      )}
+          <Icon name="search" />
+          <span className="grow truncate text-left max-sm:sr-only">{shell.search}</span>
+          <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
+        </button>
+        <ModeSwitch onChoose={onChoose} />
+        <UserMenu />
+      </header>
       <div className="flex">
         <aside
-          className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto border-r border-line bg-surface lg:sticky ${drawer ? '' : 'max-lg:hidden'} ${company.mode === 'sandbox' ? 'lg:top-6 lg:h-[calc(100dvh-1.5rem)]' : 'lg:top-0 lg:h-dvh'}`}
+          className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto border-r border-line bg-rail lg:sticky lg:top-14 lg:z-10 lg:h-[calc(100dvh-3.5rem)] lg:w-60 ${drawer ? 'drawer-left' : 'max-lg:hidden'}`}
         >
           <div className="flex items-center gap-1 p-3 pb-1">
             <CompanySwitcher onChoose={onChoose} />
@@ -122,6 +141,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             )}
           </div>
           <Navigation company={company} />
+          <Sites className="flex flex-col gap-0.5 border-t border-line p-3 lg:hidden" />
         </aside>
         {drawer && (
           <div
@@ -130,39 +150,13 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             onClick={() => setDrawer(false)}
           />
         )}
-        <div className="min-w-0 grow" inert={drawer}>
-          <header
-            className={`sticky z-20 flex items-center gap-2 border-b border-line bg-canvas px-3 py-2 sm:px-6 ${company.mode === 'sandbox' ? 'top-6' : 'top-0'}`}
-          >
-            <IconButton
-              className="lg:hidden"
-              label={shell.openNavigation}
-              icon="menu"
-              aria-expanded={drawer}
-              onClick={() => setDrawer(true)}
-            />
-            <button
-              type="button"
-              aria-keyshortcuts="Control+K"
-              onClick={() => setPalette(true)}
-              className="flex min-h-9 items-center gap-2 rounded-[8px] border border-line bg-surface px-3 text-muted hover:border-line-strong sm:max-w-md sm:grow"
-            >
-              <Icon name="search" />
-              <span className="grow truncate text-left max-[420px]:sr-only">{shell.search}</span>
-              <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
-            </button>
-            <div className="grow" />
-            <ModeSwitch onChoose={onChoose} />
-            <UserMenu />
-          </header>
-          <main id="content" tabIndex={-1} className="outline-none">
-            {needed && !company.permissions.includes(needed) ? (
-              <Empty title={common.refusedTitle}>{common.notAllowed}</Empty>
-            ) : (
-              <Outlet />
-            )}
-          </main>
-        </div>
+        <main id="content" tabIndex={-1} className="min-w-0 grow outline-none" inert={drawer}>
+          {needed && !company.permissions.includes(needed) ? (
+            <Empty title={common.refusedTitle}>{common.notAllowed}</Empty>
+          ) : (
+            <Outlet />
+          )}
+        </main>
       </div>
       {palette && <CommandPalette onClose={() => setPalette(false)} />}
     </>
@@ -174,29 +168,22 @@ function showPlace(): void {
   document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest' });
 }
 
-function Navigation({ company }: { company: Company }) {
+const siteLook =
+  'rounded-[8px] px-2.5 py-1.5 text-muted hover:bg-sunken hover:text-ink aria-[current]:font-medium aria-[current]:text-ink';
+
+/** The same links as on the pages of the guides and the API reference. */
+function Sites({ className }: { className: string }) {
   return (
-    <nav aria-label={shell.navigation} className="flex flex-col gap-4 px-3 pt-2 pb-6">
-      {placesOf(company).map((group) => (
-        <div key={group.label ?? ''}>
-          {group.label && <p className="px-2.5 pb-1 text-xs font-semibold text-muted">{group.label}</p>}
-          <ul className="flex flex-col gap-0.5">
-            {group.places.map((place) => (
-              <li key={place.to}>
-                <Link
-                  to={place.to}
-                  activeOptions={{ exact: place.to === '/developers' }}
-                  className="flex items-center gap-2.5 rounded-[8px] px-2.5 py-1.5 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
-                >
-                  <Icon name={place.icon} />
-                  {place.label}
-                  {place.counts === 'disputes' && <OpenDisputes />}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
+    <nav aria-label={shell.sites.label} className={className}>
+      <Link to="/home" aria-current="true" className={siteLook}>
+        {shell.sites.dashboard}
+      </Link>
+      <a href="/docs" className={siteLook}>
+        {shell.sites.guides}
+      </a>
+      <a href="/docs/api/" className={siteLook}>
+        {shell.sites.reference}
+      </a>
     </nav>
   );
 }

@@ -39,7 +39,7 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
   const classOf = (column: Column<T>) =>
     `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''}`;
   return (
-    <div className="overflow-x-auto rounded-[8px]">
+    <div className="table-frame">
       <table className="table" aria-label={label} aria-busy={rows === undefined}>
         <thead>
           <tr>
@@ -163,7 +163,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
           {csv && <CsvExport path={path} query={query} columns={csv.columns} name={csv.name} />}
         </div>
       )}
-      <div className={`panel ${page.isPlaceholderData ? 'opacity-70' : ''}`}>
+      <div className={page.isPlaceholderData ? 'opacity-70' : ''}>
         {page.error && !data && <Failure error={page.error} />}
         {nothing && atStart && !filtered ? empty : (data || !page.error) && <Table {...table} rows={data?.data} />}
         {nothing && (filtered || !atStart) && (

@@ -1,6 +1,5 @@
 /** Texts that many pages share. */
 export const common = {
-  product: 'Svc',
   skip: 'Skip to content',
   close: 'Close',
   cancel: 'Cancel',
@@ -69,12 +68,15 @@ export const common = {
   withCurl: 'Example with curl',
   crashed: 'Something went wrong on this page.',
   reload: 'Reload page',
+  guide: 'Read the guide',
 };
 
 export const shell = {
   navigation: 'Main navigation',
   openNavigation: 'Open navigation',
-  sandboxBar: 'Sandbox — no real money',
+  sandboxHint: 'No real money moves in the sandbox.',
+  liveHint: 'Real payments.',
+  sites: { label: 'Sites', dashboard: 'Dashboard', guides: 'Guides', reference: 'API reference' },
   live: 'Live',
   sandbox: 'Sandbox',
   mode: 'Sandbox or live',
@@ -94,9 +96,9 @@ export const shell = {
   noCompanyHint: 'Ask for an invitation, or sign up to create a company.',
   stepUp: 'Confirm your identity',
   stepUpLead: 'Enter your password to continue.',
+  areInDoubt: (count: string) => `, ${count} in doubt`,
   needResponse: (count: string) => `, ${count} need a response`,
   groups: {
-    payments: 'Payments',
     catalog: 'Catalog',
     developers: 'Developers',
     company: 'Company',

@@ -21,7 +21,7 @@ import {
 import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, ProfileUpdate } from './schemas.ts';
 
 /** The color of a company that has not chosen one. */
-export const defaultColor = '#1f2937';
+export const defaultColor = '#4338ca';
 
 function emailDefaults(mode: Company['mode']): EmailSettings {
   return {

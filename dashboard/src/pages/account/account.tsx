@@ -19,7 +19,7 @@ import { SecondFactor } from './second-factor.tsx';
 export function AccountPage() {
   return (
     <Page title={account.title} lead={account.lead}>
-      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+      <div className="grid items-start gap-x-10 lg:grid-cols-2">
         <Profile />
         <Password />
       </div>

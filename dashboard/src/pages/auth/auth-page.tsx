@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
-import { common } from '../../texts/common.ts';
+import { productName } from '../../brand.ts';
+import { Logo } from '../../components/logo.tsx';
 
 /** The frame of the pages before sign-in. */
 export function AuthPage({
@@ -14,14 +15,13 @@ export function AuthPage({
   foot?: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${title} · ${common.product}`;
+    document.title = `${title} · ${productName}`;
   }, [title]);
   return (
-    <main className="flex min-h-dvh flex-col items-center justify-center px-4 py-10">
-      <p className="mb-6 flex items-center gap-2.5 text-xl font-semibold tracking-tight">
-        <span aria-hidden="true" className="size-7 rounded-[8px] bg-accent" />
-        {common.product}
-      </p>
+    <main className="flex min-h-dvh flex-col items-center justify-center bg-rail px-4 py-10">
+      <div className="mb-6">
+        <Logo />
+      </div>
       <div className="panel w-full max-w-md p-6 shadow-pop sm:p-8">
         <h1 className="text-xl font-semibold">{title}</h1>
         {lead && <p className="mt-1.5 text-muted">{lead}</p>}

@@ -11,7 +11,7 @@ import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import type { Profile } from '../../types.ts';
 
-const defaultColor = '#1f2937';
+const defaultColor = '#4338ca';
 const colorPattern = /^#[0-9a-f]{6}$/i;
 
 interface Draft {
@@ -66,7 +66,7 @@ export function BrandForm({ profile, canWrite }: { readonly profile: Profile; re
     onDone: () => toast(common.saved),
   });
   return (
-    <div className="grid items-start gap-x-5 lg:grid-cols-2">
+    <div className="grid items-start gap-x-10 lg:grid-cols-2">
       <Panel title={branding.brand}>
         <Form form={form} submit={common.save}>
           <TextField

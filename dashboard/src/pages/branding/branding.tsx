@@ -24,7 +24,7 @@ export function BrandingPage() {
           {!canWrite && <p className="mb-4 text-muted">{common.notAllowed}</p>}
           <fieldset disabled={!canWrite}>
             <BrandForm profile={profile} canWrite={canWrite} />
-            <div className="grid items-start gap-x-5 lg:grid-cols-2">
+            <div className="grid items-start gap-x-10 lg:grid-cols-2">
               <Emails profile={profile} />
               <CustomerPage profile={profile} />
             </div>

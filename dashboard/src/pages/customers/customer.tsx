@@ -69,7 +69,7 @@ function Details({ customer }: { customer: Customer }) {
         )
       }
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           {canCards && <Cards customerId={customer.id} deleted={customer.deleted} />}
           {canOrders && <OrdersOf customerId={customer.id} />}

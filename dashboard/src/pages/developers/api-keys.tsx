@@ -34,7 +34,7 @@ export function ApiKeysPage() {
       {query.error && !query.data ? (
         <Failure error={query.error} retry={() => void query.refetch()} />
       ) : (
-        <div className="panel">
+        <div>
           {query.data?.data.length === 0 ? (
             <Empty title={developers.emptyKeys} actions={button}>
               <p>{developers.emptyKeysText}</p>

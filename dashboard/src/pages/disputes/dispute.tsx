@@ -41,7 +41,7 @@ function Details({ dispute }: { dispute: DisputeDetail }) {
       back={{ to: '/disputes', label: disputes.title }}
       actions={<DisputeActions dispute={dispute} />}
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         {/* On a phone, the facts come before the long form. */}
         <div className="min-w-0 lg:order-2">
           <Panel title={common.details}>

@@ -133,7 +133,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
           <Figure label={home.newCustomers} value={String(totals.new_customers)} hint="" />
         )}
       </dl>
-      <div className="grid items-start gap-x-5 xl:grid-cols-2">
+      <div className="grid items-start gap-x-10 xl:grid-cols-2">
         <Panel title={home.volumeOverTime}>
           <Chart label={home.volumeOverTime} days={shown} series={volume} format={formatMoney} short={axisMoney} />
         </Panel>

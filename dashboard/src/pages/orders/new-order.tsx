@@ -78,7 +78,7 @@ export function NewOrderPage() {
   const total = money(verdict?.valid ? verdict.total_after_discount : subtotal, currency);
   return (
     <Page title={orders.add} back={{ to: '/orders', label: orders.title }}>
-      <PlainForm form={form} className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <PlainForm form={form} className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Panel title={orders.customer}>
             <div className="flex flex-col gap-4">

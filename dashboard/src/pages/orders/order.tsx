@@ -45,7 +45,7 @@ function Details({ order }: { order: Order }) {
       back={{ to: '/orders', label: orders.title }}
       actions={<OrderActions order={order} disputes={disputes} />}
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />
           <Panel title={orders.items} flush>
@@ -70,7 +70,7 @@ function Details({ order }: { order: Order }) {
                 },
               ]}
             />
-            <div className="border-t border-line px-5 py-3">
+            <div className="border-t border-line py-3">
               <Sums
                 sums={[
                   order.discount_amount > 0 && [orders.subtotal, money(order.subtotal, currency)],

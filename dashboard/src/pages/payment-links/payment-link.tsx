@@ -37,7 +37,7 @@ function Details({ link }: { link: PaymentLink }) {
         </Button>
       }
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Panel title={common.details}>
             <Facts

@@ -66,7 +66,7 @@ export function NewPlanPage() {
   const wrongProducts = form.errorOf('products');
   return (
     <Page title={plans.add} back={{ to: '/plans', label: plans.title }}>
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <Panel>
           <Form form={form} submit={plans.add} onCancel={() => void navigate({ to: '/plans' })}>
             <TextField form={form} name="name" label={common.name} autoFocus />

@@ -58,7 +58,7 @@ function Details({ plan }: { plan: Plan }) {
         </>
       }
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+      <div className="grid items-start gap-x-10 lg:grid-cols-2">
         <div className="min-w-0">
           <Panel title={common.details}>
             <Facts
@@ -113,7 +113,7 @@ function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: {
           { header: common.amount, cell: (tier) => money(tier.amount, currency), end: true },
         ]}
       />
-      <div className="border-t border-line px-5 py-3">
+      <div className="border-t border-line py-3">
         <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />
       </div>
     </Panel>

@@ -32,7 +32,7 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
   });
   return (
     <Panel title={plans.preview} flush>
-      <p className="px-5 pt-4 pb-1 text-muted">{plans.previewLead}</p>
+      <p className="mb-2 text-muted">{plans.previewLead}</p>
       <div aria-live="polite">
         {query.error ? (
           <p className="p-5 text-muted">{query.error.message}</p>

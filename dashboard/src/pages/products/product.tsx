@@ -58,7 +58,7 @@ function Details({ product }: { product: Product }) {
         </>
       }
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <Images product={product} reason={reason} />
         <div className="min-w-0">
           <Panel title={common.details}>

@@ -61,7 +61,7 @@ function SandboxClock() {
   });
   return (
     <Page title={sandbox.clockTitle} lead={sandbox.clockLead}>
-      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+      <div className="grid items-start gap-x-10 lg:grid-cols-2">
         <Panel title={sandbox.now}>
           <Load query={query} lines={2}>
             {({ now, offset_seconds }) => (

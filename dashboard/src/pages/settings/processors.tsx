@@ -85,7 +85,7 @@ function LiveProcessors() {
             <Ordered connected={connected} reason={reason} onOpen={setOpen} />
             {earlier.length > 0 && (
               <Panel title={processors.earlier} flush>
-                <p className="px-5 pt-4 pb-1 text-muted">{processors.earlierLead}</p>
+                <p className="mb-2 text-muted">{processors.earlierLead}</p>
                 <ul className="divide-y divide-line">
                   {earlier.map((connection) => (
                     <EarlierProcessor

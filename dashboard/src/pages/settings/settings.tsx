@@ -23,7 +23,7 @@ export function SettingsPage() {
     <Load query={query}>
       {(company) => (
         <Page title={settings.title} lead={settings.lead}>
-          <div className="grid items-start gap-x-5 lg:grid-cols-2">
+          <div className="grid items-start gap-x-10 lg:grid-cols-2">
             <div className="min-w-0">
               <CompanyForm company={company} canWrite={canWrite} />
               <Processors company={company} />

@@ -44,7 +44,7 @@ function Details({ subscription }: { subscription: Subscription }) {
       back={{ to: '/subscriptions', label: subscriptions.title }}
       actions={<Actions subscription={subscription} />}
     >
-      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+      <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
           {canOrders && <OrdersOf subscriptionId={subscription.id} />}

@@ -16,7 +16,7 @@ export function InDoubtPage() {
       {query.error && !query.data ? (
         <Failure error={query.error} retry={() => void query.refetch()} />
       ) : (
-        <div className="panel">
+        <div>
           {query.data?.data.length === 0 ? (
             <Empty title={transactions.inDoubtEmpty}>{transactions.inDoubtEmptyText}</Empty>
           ) : (

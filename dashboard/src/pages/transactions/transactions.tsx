@@ -1,4 +1,5 @@
 import { amountText } from '../../amounts.ts';
+import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
@@ -8,7 +9,7 @@ import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { words } from '../../format.ts';
 import { useExpand } from '../../session.ts';
-import { common } from '../../texts/common.ts';
+import { common, shell } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
 
@@ -26,7 +27,11 @@ export function TransactionsPage() {
   const [filters] = useFilters();
   const { status, type, from, to } = filters;
   return (
-    <Page title={transactions.title} lead={transactions.lead}>
+    <Page
+      title={transactions.title}
+      lead={transactions.lead}
+      actions={<LinkButton to="/in-doubt">{shell.places.inDoubt}</LinkButton>}
+    >
       <ResourceTable<Transaction>
         path="/v1/transactions"
         query={{ status, type, ...daysOf(filters), expand }}
