@@ -42,7 +42,7 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
             <div className="mt-1 max-w-2xl text-muted wrap-anywhere">
               {lead}{' '}
               {guide && (
-                <a href={`/docs/${guide}`} className="link whitespace-nowrap">
+                <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">
                   {common.guide}
                 </a>
               )}
