@@ -76,6 +76,7 @@ import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
 import { mountMailbox } from './pages/mailbox.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
+import { countRoutes } from './http/count-routes.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import type { HttpDependencies } from './http/mount.ts';
@@ -200,7 +201,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     answerKey: keys['kept-answers'],
     uploadDirectory,
   };
-  const app = await buildServer([...routes, ...ofDashboard], http, {
+  const all = [...routes, ...ofDashboard];
+  const app = await buildServer([...all, ...countRoutes(all)], http, {
     log,
     onRefused,
     tracing,

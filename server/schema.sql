@@ -584,6 +584,15 @@ CREATE TABLE open_transactions (
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
 CREATE UNIQUE INDEX open_transactions_reference ON public.open_transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
 
+CREATE TABLE order_index_cursors (
+  company_id uuid NOT NULL,
+  after_id uuid NOT NULL,
+  until_id uuid NOT NULL,
+  until_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT order_index_cursors_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT order_index_cursors_pkey PRIMARY KEY (company_id)
+);
+
 CREATE TABLE orders (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -647,6 +656,13 @@ CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_s
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
 
+CREATE TABLE orders_by_object (
+  company_id uuid NOT NULL,
+  object_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  CONSTRAINT orders_by_object_pkey PRIMARY KEY (company_id, object_id, order_id)
+);
+
 CREATE TABLE password_resets (
   hash bytea NOT NULL,
   user_id uuid NOT NULL,
@@ -702,6 +718,7 @@ CREATE TABLE payment_methods (
   CONSTRAINT payment_methods_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX payment_methods_customer ON public.payment_methods USING btree (company_id, customer_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX payment_methods_last4 ON public.payment_methods USING btree (company_id, last4, customer_id);
 
 CREATE TABLE plan_products (
   company_id uuid NOT NULL,

@@ -134,6 +134,9 @@ const cases: Readonly<Record<string, Case>> = {
     ...cursors('/v1/orders', ['created_at', '-total'], [theirs.order, theirs.transaction, theirs.customer]),
     ['GET', `/v1/orders?customer_id=${theirs.customer}&expand=customer`],
     ['GET', `/v1/orders?subscription_id=${theirs.subscription}`],
+    ['GET', `/v1/orders?product_id=${theirs.product}`],
+    ['GET', `/v1/orders?coupon_id=${theirs.coupon}&plan_id=${theirs.plan}`],
+    ['GET', `/v1/orders?q=${theirs.order}`],
     ['GET', `/v1/orders?customer_id=${theirs.customer}&status=pending,succeeded,failed`],
   ],
   getOrder: (theirs) => [
@@ -605,13 +608,16 @@ for (const name of askerNames) {
             listRequests: '2xx',
             listCheckoutSessions: 'open',
           }[route.operationId] ?? 'succeeded';
-        const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status, type };
+        const q = { listProducts: 'pot', listCoupons: 'tea', listPaymentLinks: 'tea' }[route.operationId] ?? 'Ada';
+        const shared = { deleted: 'true', q, tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,
           customer_id: theirs.customer,
           order_id: theirs.order,
           object_id: theirs.order,
           plan_id: theirs.plan,
+          product_id: theirs.product,
+          coupon_id: theirs.coupon,
           subscription_id: theirs.subscription,
         };
         const filters: Record<string, string> = { ...shared, ...named };

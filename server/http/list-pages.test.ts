@@ -401,7 +401,7 @@ describe('among 5,000 objects', () => {
       },
     });
     const touched = nodes
-      .filter((node) => node['Node Type'].includes('Scan'))
+      .filter((node) => /(?<!CTE )Scan/.test(node['Node Type']))
       .map((node) => (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1) + (node['Rows Removed by Filter'] ?? 0));
     return { types: nodes.map((node) => node['Node Type']), touched: touched.reduce((sum, rows) => sum + rows, 0) };
   }

@@ -27,7 +27,12 @@ export interface Page<Item> {
   readonly hasMore: boolean;
   readonly next: string | null;
   readonly previous: string | null;
+  /** The answer to a request that only counts. */
+  readonly count?: { readonly count: number; readonly exact: boolean };
 }
+
+/** A count is exact up to this number. */
+export const countMax = 10_000;
 
 export const createdAtFilters = {
   'created_at[gt]': momentParameter('Created after this date or time.'),
@@ -103,7 +108,12 @@ export function pageRequest(values: Readonly<Record<string, unknown>>): PageRequ
 
 const cursors = Type.Object(
   {
-    next: nullable(Type.String({ description: 'Send this as `starting_after` to get the next page.' })),
+    next: nullable(
+      Type.String({
+        description:
+          'Send this as `starting_after` to get the next page. Not always the last object of this page: a request with filters reads a limited number of rows, and continues here.',
+      }),
+    ),
     previous: nullable(Type.String({ description: 'Send this as `ending_before` to get the previous page.' })),
   },
   { title: 'Cursors' },
@@ -114,7 +124,10 @@ export function listSchema(title: string, item: TSchema, url: string): TSchema {
     {
       data: Type.Array(item),
       url: Type.String({ description: 'Path of the list.', examples: [url] }),
-      has_more: Type.Boolean({ description: 'Whether there are more objects in this direction.' }),
+      has_more: Type.Boolean({
+        description:
+          'Whether there are more objects in this direction. A page can be short, or empty, although there are more: see `cursors`.',
+      }),
       cursors,
     },
     { title },
@@ -126,8 +139,10 @@ export interface ListSource {
   /** The type in its tombstones. */
   readonly objectType: string;
   readonly columns: string;
-  /** The column and type for each name of `sort`; `created_at` is the id itself. Each has an index. */
-  readonly sorts: Readonly<Record<string, { readonly column: string; readonly type: string }>>;
+  /** The column and type for each name of `sort`; `created_at` is the id itself. Each has an index, `within` that condition. */
+  readonly sorts: Readonly<
+    Record<string, { readonly column: string; readonly type: string; readonly within?: string }>
+  >;
 }
 
 /** Pages use positions, never offsets: page 10,000 costs as much as page 1. */
@@ -144,6 +159,7 @@ export async function fetchPage<Row extends { id: string }>(
   const key = raw(sort ? `(${sort.column}, id)` : 'id');
   const table = raw(source.table);
   const matches = joinSql([sql`company_id = ${companyId}`, ...conditions], ' AND ');
+  if (page.counting) return countRows(db, sql`${table} WHERE ${matches}`);
   const position = page.cursor && (await cursorPosition(db, companyId, source, page.cursor, sort));
 
   const orderBy = (direction: 'ASC' | 'DESC'): Sql =>
@@ -161,6 +177,20 @@ export async function fetchPage<Row extends { id: string }>(
   );
   const rows = await db.query<Row & { on_other_side: boolean | null }>(text, values);
   return toPage(rows, page.limit, backwards);
+}
+
+async function countRows(db: Queryable, from: Sql): Promise<Page<never>> {
+  const { text, values } = toStatement(
+    sql`SELECT count(*)::integer AS count FROM (SELECT 1 FROM ${from} LIMIT ${countMax + 1}) AS matching`,
+  );
+  const [row] = await db.query<{ count: number }>(text, values);
+  return countedPage(row?.count ?? 0, true);
+}
+
+/** `complete`: every object was looked at. */
+export function countedPage(found: number, complete: boolean): Page<never> {
+  const count = { count: Math.min(found, countMax), exact: complete && found <= countMax };
+  return { items: [], hasMore: false, next: null, previous: null, count };
 }
 
 function toPage<Row extends { id: string; on_other_side: boolean | null }>(
@@ -182,7 +212,7 @@ function toPage<Row extends { id: string; on_other_side: boolean | null }>(
 }
 
 /** Returns the position of a cursor in the list, even if its object has been deleted meanwhile. */
-async function cursorPosition(
+export async function cursorPosition(
   db: Queryable,
   companyId: string,
   source: ListSource,

@@ -1,6 +1,8 @@
 import Type, { type TEnum, type TSchema } from 'typebox';
 import type { FieldError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { brandNames } from '../platform/card-brands.ts';
+import { currencies } from '../platform/currencies.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatMessages, visiblePattern } from './formats.ts';
 import { choice } from '../platform/choice.ts';
@@ -125,6 +127,14 @@ export function oneOf(allowed: readonly string[]): (text: string) => string | un
 export function choicesParameter(values: TEnum<string[]>, what: string) {
   return listParameter(oneOf(values.enum), `One or more ${what}, separated by commas.`, values);
 }
+
+export const currenciesParameter = listParameter(
+  (text) => (currencies.has(text) ? undefined : formatMessages.currency),
+  'One or more currencies, separated by commas.',
+  Type.String({ format: 'currency' }),
+);
+
+export const cardBrandsParameter = choicesParameter(choice(brandNames, { title: 'CardBrand' }), 'card brands');
 
 const dateOrTime =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$/;

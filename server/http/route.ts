@@ -156,4 +156,6 @@ export interface PageRequest {
   readonly limit: number;
   readonly sort: { readonly field: string; readonly descending: boolean };
   readonly cursor: { readonly id: string; readonly parameter: 'starting_after' | 'ending_before' } | null;
+  /** Count the objects of the list instead of reading a page. */
+  readonly counting?: boolean;
 }

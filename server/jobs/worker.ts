@@ -8,6 +8,7 @@ import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
+import { indexOrderObjects } from '../features/orders/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
@@ -94,6 +95,11 @@ const shardJobs: readonly Job<OnShard>[] = [
     run: ({ subscriptions }) => billAllDue(subscriptions),
   },
   { name: 'due chargebacks', everyMs: 500, run: ({ orders }) => orders.raiseDueChargebacks(batch) },
+  {
+    name: 'index of orders',
+    everyMs: 10_000,
+    run: async ({ db, clock }) => ((await indexOrderObjects(db, clock)) ? batch : 0),
+  },
   { name: 'unanswered disputes', everyMs: 5_000, run: ({ orders }) => orders.loseDueDisputes(batch) },
   {
     name: 'notices of processors',

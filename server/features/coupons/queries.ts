@@ -1,6 +1,7 @@
 import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { containing, everyRow, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 
@@ -167,6 +168,7 @@ const source: ListSource = {
 };
 
 export interface CouponFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
   readonly active?: boolean;
   readonly kind?: string;
   readonly archived?: string;
@@ -178,12 +180,22 @@ export async function listCoupons(
   filters: CouponFilters,
   page: PageRequest,
 ): Promise<Page<CouponRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
-  if (filters.kind !== undefined) where.push(sql`kind = ${filters.kind}`);
-  if (filters.archived === 'true') where.push(sql`archived_at IS NOT NULL`);
-  if (filters.archived === undefined || filters.archived === 'false') where.push(sql`archived_at IS NULL`);
-  return fetchPage(db, companyId, source, page, where);
+  const checks: Sql[] = [];
+  if (filters.active !== undefined) checks.push(sql`active = ${filters.active}`);
+  if (filters.kind !== undefined) checks.push(sql`kind = ${filters.kind}`);
+  if (filters.archived === 'true') checks.push(sql`archived_at IS NOT NULL`);
+  if (filters.archived === undefined || filters.archived === 'false') checks.push(sql`archived_at IS NULL`);
+  if (filters.q !== undefined) {
+    const text = containing(filters.q);
+    const code = filters.q.trim().toUpperCase();
+    checks.push(sql`(name ILIKE ${text} OR description ILIKE ${text} OR id =
+      (SELECT c.coupon_id FROM coupon_codes c WHERE c.company_id = ${companyId} AND c.code = ${code}))`);
+  }
+  return searchPage(db, companyId, source, page, {
+    arms: [everyRow],
+    ranges: { id: createdAtConditions(filters) },
+    checks,
+  });
 }
 
 const codeSource: ListSource = {

@@ -1,6 +1,7 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { booleanParameter, choiceParameter } from '../../http/query-parameters.ts';
+import { booleanParameter, choiceParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
 import {
   codeBatch,
   coupon,
@@ -50,6 +51,7 @@ export function couponRoutes(): Route[] {
       fields,
       sorts: ['updated_at', 'name'],
       filters: {
+        q: textParameter(limits.searchLength, 'Only coupons with this text in name or description, or with this code.'),
         active: booleanParameter('`true` for active coupons, `false` for inactive ones.'),
         kind: choiceParameter(['generated', 'promo'], 'Only coupons of this kind.'),
         archived: choiceParameter(['true', 'false', 'all'], '`false` hides archived coupons.', 'false'),

@@ -5,7 +5,7 @@ import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
-import { searchQuery } from './search.ts';
+import { ownerQuery, searchQuery } from './search.ts';
 import type { ShippingAddress } from './schemas.ts';
 
 export interface CustomerRow {
@@ -221,4 +221,28 @@ export async function listCustomers(
       SELECT id FROM customers WHERE company_id = ${companyId} AND search @@ ${wanted}::tsquery))`);
   }
   return fetchPage(db, companyId, source, page, where);
+}
+
+/**
+ * The customers whose name, email or company has these words: their ids if they are few, otherwise a condition for a column with
+ * the id of a customer. Undefined if the text has no word.
+ */
+export async function findOwners(
+  db: Queryable,
+  companyId: string,
+  text: string,
+  countMax: number,
+): Promise<{ readonly ids: readonly string[] } | { readonly isOneOf: (column: Sql) => Sql } | undefined> {
+  const wanted = ownerQuery(companyId, text);
+  if (wanted === undefined) return undefined;
+  const rows = await db.query<{ id: string }>(
+    `WITH matching AS MATERIALIZED (SELECT id FROM customers WHERE company_id = $1 AND search @@ $2::tsquery)
+     SELECT id FROM matching LIMIT $3`,
+    [companyId, wanted, countMax + 1],
+  );
+  if (rows.length <= countMax) return { ids: rows.map(({ id }) => id) };
+  return {
+    isOneOf: (column) =>
+      sql`${column} IN (SELECT id FROM customers WHERE company_id = ${companyId} AND search @@ ${wanted}::tsquery)`,
+  };
 }

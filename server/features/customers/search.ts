@@ -51,3 +51,12 @@ export function searchQuery(
   const exact = (tags ?? []).map((tag) => quote(tagEntry(companyId, tag)));
   return [...prefixes, ...exact].join(' & ');
 }
+
+/**
+ * Returns a `tsquery` for the search of other lists, which many customers may match: words of one or two letters match whole words
+ * only. Undefined for text without any word.
+ */
+export function ownerQuery(companyId: string, text: string): string | undefined {
+  const entries = words(text).map((word) => `${quote(wordEntry(companyId, word))}${word.length > 2 ? ':*' : ''}`);
+  return entries.length === 0 ? undefined : entries.join(' & ');
+}

@@ -1,8 +1,11 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { raw, sql } from '../../platform/sql.ts';
+import { armsOfAmount, findOrderIds, idArms } from '../orders/search-queries.ts';
+import { findOwners } from '../customers/queries.ts';
 import type { DisputeReason, DisputeState, EvidenceFile, EvidenceText } from '../../vault/processors/notices.ts';
 
 export interface DisputeRow {
@@ -50,8 +53,29 @@ const columns = `id, order_id, transaction_id, connection_id, processor_id, stat
 const source: ListSource = { table: 'disputes', objectType: 'dispute', columns, sorts: {} };
 
 export interface DisputeFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
   readonly status?: readonly string[];
+  readonly reason?: readonly string[];
   readonly order_id?: string;
+}
+
+/** The number of an order, an amount, or a customer. Few orders are disputed, so the list is read for the others. */
+async function armsOf(db: Queryable, companyId: string, { q, order_id }: DisputeFilters): Promise<Arm[]> {
+  if (order_id) return [keyArm('order_id', 'uuid', [order_id])];
+  if (q === undefined) return [everyRow];
+  const text = q.trim();
+  const owners = await findOwners(db, companyId, text, 1_000);
+  const customer = raw(
+    '(SELECT o.customer_id FROM orders o WHERE o.company_id = disputes.company_id AND o.id = order_id)',
+  );
+  const amount = armsOfAmount('amount', text)[0]?.only;
+  return [
+    ...idArms('order_id', await findOrderIds(db, companyId, text)),
+    ...(amount ? [{ only: amount }] : []),
+    ...(owners
+      ? [{ only: 'ids' in owners ? sql`${customer} = ANY(${owners.ids}::uuid[])` : owners.isOneOf(customer) }]
+      : []),
+  ];
 }
 
 export async function listDisputes(
@@ -60,10 +84,11 @@ export async function listDisputes(
   filters: DisputeFilters,
   page: PageRequest,
 ): Promise<Page<DisputeRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.status) where.push(sql`state = ANY(${filters.status}::text[])`);
-  if (filters.order_id) where.push(sql`order_id = ${filters.order_id}::uuid`);
-  return fetchPage(db, companyId, source, page, where);
+  return searchPage(db, companyId, source, page, {
+    arms: await armsOf(db, companyId, filters),
+    ranges: { id: createdAtConditions(filters) },
+    checks: [...anyOf('state', filters.status), ...anyOf('reason', filters.reason)],
+  });
 }
 
 export async function findDispute(db: Queryable, companyId: string, id: string): Promise<DisputeRow | undefined> {

@@ -1,7 +1,9 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { choicesParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
+import { disputeReasons } from '../../vault/processors/notices.ts';
 import { dispute, disputeDetail, disputeStatus, disputeUpdate, fileCreate } from './schemas.ts';
 import {
   addFile,
@@ -41,7 +43,12 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       permission: 'orders:read',
       sorts: [],
       filters: {
+        q: textParameter(
+          limits.searchLength,
+          'Only disputes of an order with this number, of a customer with these words in name, email or company, or of this amount.',
+        ),
         status: choicesParameter(disputeStatus, 'statuses'),
+        reason: choicesParameter(choice(disputeReasons), 'reasons'),
         order_id: uuidParameter('Only disputes of this order.'),
         ...createdAtFilters,
       },

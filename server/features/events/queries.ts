@@ -1,10 +1,11 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { keepJsonText } from '../../platform/json-text.ts';
 import { rowsOf } from '../../platform/rows.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { sql } from '../../platform/sql.ts';
 import type { EventFacts } from './envelope.ts';
 import { isSettled } from '../../shards/queries.ts';
 
@@ -85,13 +86,21 @@ export async function listEvents(
   filters: EventFilters,
   page: PageRequest,
 ): Promise<Page<EventFacts>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.type) where.push(sql`type = ANY(${filters.type}::text[])`);
-  // The other types have their own index.
-  const plentiful = filters.type?.some((type) => ['order.created', 'order.succeeded'].includes(type));
-  if (plentiful === false) where.push(sql`type NOT IN ('order.created', 'order.succeeded')`);
-  if (filters.object_id) where.push(sql`object_id = ${filters.object_id}::uuid`);
-  return fetchPage(db, companyId, source, page, where);
+  return searchPage(db, companyId, source, page, {
+    arms: armsOf(filters),
+    ranges: { id: createdAtConditions(filters) },
+    checks: filters.object_id || isPlentiful(filters.type) ? anyOf('type', filters.type) : [],
+  });
+}
+
+const isPlentiful = (types: readonly string[] = []): boolean =>
+  types.some((type) => type === 'order.created' || type === 'order.succeeded');
+
+/** Types other than these two have their own index. */
+function armsOf({ type, object_id }: EventFilters): Arm[] {
+  if (object_id) return [keyArm('object_id', 'uuid', [object_id])];
+  if (!type || isPlentiful(type)) return [everyRow];
+  return [{ ...keyArm('type', 'text', type), within: sql`type NOT IN ('order.created', 'order.succeeded')` }];
 }
 
 /** A point in the order of transactions: all transactions before it have ended. */

@@ -1,9 +1,6 @@
 import type { Mode } from '../../company.ts';
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
-import type { QueryValues } from '../../http/query-parameters.ts';
-import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
-import { anyRow, joinSql, type Sql, sql } from '../../platform/sql.ts';
+import { anyRow } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/queries.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
@@ -28,7 +25,7 @@ interface StateRow extends OrderRow {
   voiding: boolean;
 }
 
-const inlineTransactions = `(
+export const inlineTransactions = `(
   SELECT json_agg(json_build_object('id', t.id, 'reference', t.reference, 'type', t.type, 'status', t.status,
     'amount', t.amount, 'currency', t.currency, 'processor_transaction_id', t.processor_response->>'transaction_id',
     'failure_code', t.failure_code, 'failure_reason', t.failure_reason) ORDER BY t.id)
@@ -188,62 +185,4 @@ export async function takeDueChargebackOf(
     until,
   ]);
   return row;
-}
-
-export type ListedOrder = OrderRow & { readonly transactions: TransactionSummary[] | null };
-
-const listColumns = `${orderColumns}, ${inlineTransactions}`;
-
-const source: ListSource = {
-  table: 'orders',
-  objectType: 'order',
-  columns: listColumns,
-  sorts: { total: { column: 'total', type: 'bigint' } },
-};
-
-export interface OrderFilters extends QueryValues<typeof createdAtFilters> {
-  readonly customer_id?: string;
-  readonly subscription_id?: string;
-  readonly status?: readonly string[];
-  readonly 'total[gt]'?: number;
-  readonly 'total[gte]'?: number;
-  readonly 'total[lt]'?: number;
-  readonly 'total[lte]'?: number;
-}
-
-/**
- * Rare statuses have an index, and a pending order has an open transaction. Most orders are succeeded, so their first
- * page is found quickly in any order.
- */
-function hasStatus(companyId: string, statuses: readonly string[]): Sql {
-  if (statuses.includes('succeeded')) return sql`status = ANY(${statuses}::text[])`;
-  const rare = sql`rare_status = ANY(${statuses}::text[])`;
-  if (!statuses.includes('pending')) return rare;
-  const pending = sql`(status = 'pending' AND id = ANY(ARRAY(
-    SELECT order_id FROM open_transactions WHERE company_id = ${companyId})))`;
-  return joinSql([sql`(${rare}`, sql`${pending})`], ' OR ');
-}
-
-export async function listOrders(
-  db: Queryable,
-  companyId: string,
-  filters: OrderFilters,
-  page: PageRequest,
-): Promise<Page<ListedOrder>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
-  if (filters.subscription_id) where.push(sql`subscription_id = ${filters.subscription_id}::uuid`);
-  if (filters.status) where.push(hasStatus(companyId, filters.status));
-  if (filters['total[gt]'] !== undefined) where.push(sql`total > ${filters['total[gt]']}`);
-  if (filters['total[gte]'] !== undefined) where.push(sql`total >= ${filters['total[gte]']}`);
-  if (filters['total[lt]'] !== undefined) where.push(sql`total < ${filters['total[lt]']}`);
-  if (filters['total[lte]'] !== undefined) where.push(sql`total <= ${filters['total[lte]']}`);
-  return fetchPage(db, companyId, source, page, where);
-}
-
-export async function findOrders(db: Queryable, companyId: string, ids: readonly string[]): Promise<ListedOrder[]> {
-  return db.query<ListedOrder>(`SELECT ${listColumns} FROM orders WHERE company_id = $1 AND id = ANY($2::uuid[])`, [
-    companyId,
-    ids,
-  ]);
 }

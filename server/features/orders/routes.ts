@@ -1,7 +1,15 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
+import {
+  cardBrandsParameter,
+  centsFilters,
+  choicesParameter,
+  currenciesParameter,
+  textParameter,
+  uuidParameter,
+} from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
-import { order, orderCreate, orderRefund, orderStatus } from './schemas.ts';
+import { limits } from '../../limits.ts';
+import { failureCode, order, orderCreate, orderRefund, orderStatus } from './schemas.ts';
 import type { OfCompany } from '../../request-context.ts';
 import type { Orders } from './service.ts';
 
@@ -48,9 +56,21 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       expand: { customer: 'customers:read' },
       sorts: ['total'],
       filters: {
+        q: textParameter(
+          limits.searchLength,
+          'Only orders with this number or its first four characters or more, a customer with these words in name, email or ' +
+            'company, this amount (for example `49.00`), a card with these last four digits, or a product with this text in its ' +
+            'name or SKU.',
+        ),
         customer_id: uuidParameter('Filters by customer.'),
         subscription_id: uuidParameter('Only orders of this subscription.'),
+        product_id: uuidParameter('Only orders that contain this product.'),
+        coupon_id: uuidParameter('Only orders with this coupon.'),
+        plan_id: uuidParameter('Only orders of subscriptions to this plan.'),
         status: choicesParameter(orderStatus, 'statuses'),
+        failure_code: choicesParameter(failureCode, 'failure codes of failed orders'),
+        currency: currenciesParameter,
+        card_brand: cardBrandsParameter,
         ...centsFilters('total'),
         ...createdAtFilters,
       },

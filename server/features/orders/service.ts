@@ -30,15 +30,8 @@ import { type Generation, generationOf } from './generations.ts';
 import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
 import { dueChannel, type Opened, openStatistics } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
-import {
-  clearNextRetry,
-  findOrder,
-  findOrders,
-  hasOrders,
-  type ListedOrder,
-  listOrders,
-  type OrderFilters,
-} from './queries.ts';
+import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
+import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
 import { reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
 import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
 import { deriveReference, subjects } from './reference.ts';

@@ -1,6 +1,7 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { containing, everyRow, searchPage } from '../../http/search-pages.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
@@ -95,7 +96,9 @@ export async function findLinkByToken(
 }
 
 export interface LinkFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
   readonly active?: boolean;
+  readonly mode?: string;
 }
 
 export async function listLinks(
@@ -104,9 +107,15 @@ export async function listLinks(
   filters: LinkFilters,
   page: PageRequest,
 ): Promise<Page<LinkRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
-  return fetchPage(db, companyId, source, page, where);
+  const checks: Sql[] = [];
+  if (filters.active !== undefined) checks.push(sql`active = ${filters.active}`);
+  if (filters.mode !== undefined) checks.push(sql`mode = ${filters.mode}`);
+  if (filters.q !== undefined) checks.push(sql`name ILIKE ${containing(filters.q)}`);
+  return searchPage(db, companyId, source, page, {
+    arms: [everyRow],
+    ranges: { id: createdAtConditions(filters) },
+    checks,
+  });
 }
 
 export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {

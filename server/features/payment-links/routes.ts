@@ -1,6 +1,7 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { booleanParameter } from '../../http/query-parameters.ts';
+import { booleanParameter, choiceParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
 import type { LinkDependencies } from '../checkout-sessions/service.ts';
 import { paymentLink, paymentLinkCreate, paymentLinkUpdate } from './schemas.ts';
 import { changeLink, createLink, getLink, getLinks } from './service.ts';
@@ -38,7 +39,12 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       permission: 'payment_links:read',
       fields,
       sorts: [],
-      filters: { active: booleanParameter('Only active, or only inactive links.'), ...createdAtFilters },
+      filters: {
+        q: textParameter(limits.searchLength, 'Only links with this text in their name.'),
+        active: booleanParameter('Only active, or only inactive links.'),
+        mode: choiceParameter(['payment', 'subscription'], 'Only links of this kind.'),
+        ...createdAtFilters,
+      },
       success: { status: 200, schema: listSchema('PaymentLinkList', paymentLink, path), shape: 'list' },
       errors: [],
       handle: ({ context, query, page }) => getLinks(context, dependencies, query, page),

@@ -1,6 +1,7 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, containing, everyRow, searchPage } from '../../http/search-pages.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { Plan } from './schemas.ts';
@@ -166,6 +167,7 @@ const source: ListSource = {
 export interface PlanFilters extends QueryValues<typeof createdAtFilters> {
   readonly search?: string;
   readonly active?: boolean;
+  readonly currency?: readonly string[];
 }
 
 export async function listPlans(
@@ -174,12 +176,15 @@ export async function listPlans(
   filters: PlanFilters,
   page: PageRequest,
 ): Promise<Page<PlanRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
+  const checks: Sql[] = anyOf('currency', filters.currency);
+  if (filters.active !== undefined) checks.push(sql`active = ${filters.active}`);
   if (filters.search !== undefined) {
-    // A merchant has tens of plans, not millions, so a scan is fast enough.
-    const pattern = `%${filters.search.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    where.push(sql`(name ILIKE ${pattern} OR plan_code ILIKE ${pattern} OR description ILIKE ${pattern})`);
+    const text = containing(filters.search);
+    checks.push(sql`(name ILIKE ${text} OR plan_code ILIKE ${text} OR description ILIKE ${text})`);
   }
-  return fetchPage(db, companyId, source, page, where);
+  return searchPage(db, companyId, source, page, {
+    arms: [everyRow],
+    ranges: { id: createdAtConditions(filters) },
+    checks,
+  });
 }

@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { booleanParameter, textParameter } from '../../http/query-parameters.ts';
+import { booleanParameter, currenciesParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { plan } from './schemas.ts';
@@ -19,6 +19,7 @@ export function planRoutes(): Route[] {
       sorts: ['updated_at', 'name', 'amount'],
       filters: {
         search: textParameter(limits.searchLength, 'Searches in the name, code and description.'),
+        currency: currenciesParameter,
         active: booleanParameter('`true` for active plans, `false` for archived ones.'),
         ...createdAtFilters,
       },

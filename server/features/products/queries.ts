@@ -1,6 +1,7 @@
 import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, containing, everyRow, searchPage } from '../../http/search-pages.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
@@ -125,9 +126,9 @@ const source: ListSource = {
   objectType: 'product',
   columns,
   sorts: {
-    updated_at: { column: 'updated_at', type: 'timestamptz' },
-    name: { column: 'name', type: 'text' },
-    amount: { column: 'amount', type: 'bigint' },
+    updated_at: { column: 'updated_at', type: 'timestamptz', within: 'deleted_at IS NULL' },
+    name: { column: 'name', type: 'text', within: 'deleted_at IS NULL' },
+    amount: { column: 'amount', type: 'bigint', within: 'deleted_at IS NULL' },
   },
 };
 
@@ -145,7 +146,9 @@ export async function findActiveBySku(
 }
 
 export interface ProductFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
   readonly active?: boolean;
+  readonly currency?: readonly string[];
 }
 
 export async function listProducts(
@@ -154,9 +157,16 @@ export async function listProducts(
   filters: ProductFilters,
   page: PageRequest,
 ): Promise<Page<ProductRow>> {
-  const where: Sql[] = [...createdAtConditions(filters), sql`deleted_at IS NULL`];
-  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
-  return fetchPage(db, companyId, source, page, where);
+  const checks: Sql[] = [sql`deleted_at IS NULL`];
+  if (filters.active !== undefined) checks.push(sql`active = ${filters.active}`);
+  const created = createdAtConditions(filters);
+  if (!filters.q && !filters.currency) return fetchPage(db, companyId, source, page, [...created, ...checks]);
+  checks.push(...anyOf('currency', filters.currency));
+  if (filters.q !== undefined) {
+    const text = containing(filters.q);
+    checks.push(sql`(name ILIKE ${text} OR sku ILIKE ${text} OR category ILIKE ${text} OR brand ILIKE ${text})`);
+  }
+  return searchPage(db, companyId, source, page, { arms: [everyRow], ranges: { id: created }, checks });
 }
 
 export interface ImageRow {

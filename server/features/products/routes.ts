@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { booleanParameter } from '../../http/query-parameters.ts';
+import { booleanParameter, currenciesParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
@@ -53,6 +53,8 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       fields,
       sorts: ['updated_at', 'name', 'amount'],
       filters: {
+        q: textParameter(limits.searchLength, 'Only products with this text in name, SKU, category or brand.'),
+        currency: currenciesParameter,
         active: booleanParameter('`true` for active products, `false` for archived ones.'),
         ...createdAtFilters,
       },

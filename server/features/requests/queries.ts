@@ -1,6 +1,7 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 
@@ -74,13 +75,13 @@ export async function listRequests(
   filters: RequestFilters,
   page: PageRequest,
 ): Promise<Page<RequestSummaryRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.request_id) where.push(sql`request_id = ${filters.request_id}`);
-  if (filters.method) where.push(sql`method = ${filters.method}`);
-  if (filters.status) where.push(sql`status BETWEEN ${filters.status[0]} AND ${filters.status[1]}`);
-  if (filters.path) where.push(sql`starts_with(path, ${filters.path})`);
-  if (filters.actor_id) where.push(sql`actor_id = ${filters.actor_id}::uuid`);
-  return fetchPage(db, companyId, source, page, where);
+  const checks: Sql[] = [];
+  if (filters.method) checks.push(sql`method = ${filters.method}`);
+  if (filters.status) checks.push(sql`status BETWEEN ${filters.status[0]} AND ${filters.status[1]}`);
+  if (filters.path) checks.push(sql`starts_with(path, ${filters.path})`);
+  if (filters.actor_id) checks.push(sql`actor_id = ${filters.actor_id}::uuid`);
+  const arms = [filters.request_id ? keyArm('request_id', 'text', [filters.request_id]) : everyRow];
+  return searchPage(db, companyId, source, page, { arms, ranges: { id: createdAtConditions(filters) }, checks });
 }
 
 export async function maintainPartitions(db: Queryable, retentionDays: number): Promise<void> {

@@ -1,8 +1,11 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, type Arm, containing, equalId, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { sql } from '../../platform/sql.ts';
+import { armsOfLastFour, armsOfOwners, idArms } from '../orders/search-queries.ts';
 import { isRestored } from '../restores/queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
@@ -314,22 +317,59 @@ const source: ListSource = {
 };
 
 export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
   readonly customer_id?: string;
   readonly plan_id?: string;
   readonly status?: readonly string[];
+  readonly currency?: readonly string[];
+  readonly card_brand?: readonly string[];
 }
 
+const plansMax = 50;
+
+async function armsOfText(db: Queryable, companyId: string, text: string): Promise<Arm[]> {
+  const plans = await db.query<{ id: string }>(
+    `SELECT id FROM (SELECT id, name, plan_code FROM plans WHERE company_id = $1 ORDER BY id DESC LIMIT 10000) AS newest
+     WHERE name ILIKE $2 OR plan_code ILIKE $2 LIMIT $3`,
+    [companyId, containing(text), plansMax],
+  );
+  return [
+    ...idArms('id', isUuid(text) ? [text.toLowerCase()] : []),
+    ...(await armsOfOwners(db, companyId, text)),
+    ...(await armsOfLastFour(db, companyId, text)),
+    ...idArms(
+      'plan_id',
+      plans.map(({ id }) => id),
+    ),
+  ];
+}
+
+async function armsOf(db: Queryable, companyId: string, filters: SubscriptionFilters): Promise<Arm[]> {
+  const { q, customer_id, plan_id, status } = filters;
+  if (q !== undefined) return armsOfText(db, companyId, q.trim());
+  if (customer_id) return [keyArm('customer_id', 'uuid', [customer_id])];
+  if (status) return [keyArm('status', 'text', status)];
+  return plan_id ? [keyArm('plan_id', 'uuid', [plan_id])] : [everyRow];
+}
+
+/** The subscription of a first charge that is under way is not listed unless it is asked for. */
 export async function listSubscriptions(
   db: Queryable,
   companyId: string,
   filters: SubscriptionFilters,
   page: PageRequest,
 ): Promise<Page<SubscriptionRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
-  if (filters.plan_id) where.push(sql`plan_id = ${filters.plan_id}::uuid`);
-  where.push(filters.status ? sql`status = ANY(${filters.status}::text[])` : sql`status <> 'pending'`);
-  return fetchPage(db, companyId, source, page, where);
+  return searchPage(db, companyId, source, page, {
+    arms: await armsOf(db, companyId, filters),
+    ranges: { id: createdAtConditions(filters) },
+    checks: [
+      ...equalId('customer_id', filters.customer_id),
+      ...equalId('plan_id', filters.plan_id),
+      ...(filters.status ? anyOf('status', filters.status) : [sql`status <> 'pending'`]),
+      ...anyOf('currency', filters.currency),
+      ...anyOf('card_brand', filters.card_brand),
+    ],
+  });
 }
 
 /** Returns the subscriptions of some customers, newest first. */

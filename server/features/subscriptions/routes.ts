@@ -1,7 +1,14 @@
 import type { OfCompany } from '../../request-context.ts';
 import { ApiError } from '../../errors.ts';
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { choicesParameter, integerParameter, uuidParameter } from '../../http/query-parameters.ts';
+import {
+  cardBrandsParameter,
+  choicesParameter,
+  currenciesParameter,
+  integerParameter,
+  textParameter,
+  uuidParameter,
+} from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import {
@@ -90,9 +97,16 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       expand: { customer: 'customers:read', plan: 'plans:read' },
       sorts: [],
       filters: {
+        q: textParameter(
+          limits.searchLength,
+          'Only subscriptions of a customer with these words in name, email or company, to a plan with this text in its name or ' +
+            'code, or with a card with these last four digits.',
+        ),
         customer_id: uuidParameter('Filters by customer.'),
         plan_id: uuidParameter('Only subscriptions with this plan.'),
         status: choicesParameter(subscriptionStatus, 'statuses'),
+        currency: currenciesParameter,
+        card_brand: cardBrandsParameter,
         ...createdAtFilters,
       },
       success: {

@@ -1,9 +1,21 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import {
+  type AmountBounds,
+  amountRange,
+  anyOf,
+  type Arm,
+  equalId,
+  everyRow,
+  keyArm,
+  searchPage,
+} from '../../http/search-pages.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { sql } from '../../platform/sql.ts';
+import { armsOfAmount, armsOfLastFour, armsOfOwners, findOrderIds, idArms } from '../orders/search-queries.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
@@ -51,15 +63,48 @@ const source: ListSource = {
   sorts: { amount: { column: 'amount', type: 'bigint' } },
 };
 
-export interface TransactionFilters extends QueryValues<typeof createdAtFilters> {
+export interface TransactionFilters extends QueryValues<typeof createdAtFilters>, AmountBounds<'amount'> {
+  readonly q?: string;
   readonly customer_id?: string;
   readonly order_id?: string;
   readonly status?: readonly string[];
   readonly type?: readonly string[];
-  readonly 'amount[gt]'?: number;
-  readonly 'amount[gte]'?: number;
-  readonly 'amount[lt]'?: number;
-  readonly 'amount[lte]'?: number;
+  readonly failure_code?: readonly string[];
+  readonly currency?: readonly string[];
+  readonly card_brand?: readonly string[];
+}
+
+/** The arms of the most selective filter. Rare statuses and types have an index, which those in progress are not in. */
+async function armsOf(db: Queryable, companyId: string, filters: TransactionFilters): Promise<Arm[]> {
+  const { q, customer_id, order_id, status, type, failure_code } = filters;
+  if (q !== undefined) {
+    const text = q.trim();
+    const ids = await findOrderIds(db, companyId, text);
+    return [
+      ...idArms('id', isUuid(text) ? ids : []),
+      ...idArms('order_id', ids),
+      ...(await armsOfOwners(db, companyId, text)),
+      ...(await armsOfLastFour(db, companyId, text)),
+      ...armsOfAmount('amount', text),
+    ];
+  }
+  if (order_id) return [keyArm('order_id', 'uuid', [order_id])];
+  if (customer_id) return [keyArm('customer_id', 'uuid', [customer_id])];
+  const statuses = status ?? (failure_code && ['failed']);
+  if (statuses && !statuses.includes('succeeded')) return [...inProgress(statuses), ...recorded('status', statuses)];
+  if (type && !type.includes('sale')) return [openArm, ...recorded('type', type)];
+  return [everyRow];
+}
+
+const openArm: Arm = { table: 'open_transactions' };
+const inProgress = (statuses: readonly string[]): Arm[] => (statuses.includes('in_progress') ? [openArm] : []);
+
+/** The conditions of the indexes of rare values. */
+const rare = { status: sql`status <> 'succeeded'`, type: sql`type <> 'sale'` } as const;
+
+function recorded(column: keyof typeof rare, values: readonly string[]): Arm[] {
+  const keys = values.filter((value) => value !== 'in_progress');
+  return keys.length === 0 ? [] : [{ table: 'transactions', ...keyArm(column, 'text', keys), within: rare[column] }];
 }
 
 export async function listTransactions(
@@ -68,17 +113,20 @@ export async function listTransactions(
   filters: TransactionFilters,
   page: PageRequest,
 ): Promise<Page<TransactionRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
-  if (filters.order_id) where.push(sql`order_id = ${filters.order_id}::uuid`);
-  // Rare statuses have an index; for the others the first page is found quickly in any order.
-  if (filters.status) where.push(sql`status = ANY(${filters.status}::text[])`);
-  if (filters.status && !filters.status.includes('succeeded')) where.push(sql`status <> 'succeeded'`);
-  if (filters.type) where.push(sql`type = ANY(${filters.type}::text[])`);
-  if (filters.type && !filters.type.includes('sale')) where.push(sql`type <> 'sale'`);
-  if (filters['amount[gt]'] !== undefined) where.push(sql`amount > ${filters['amount[gt]']}`);
-  if (filters['amount[gte]'] !== undefined) where.push(sql`amount >= ${filters['amount[gte]']}`);
-  if (filters['amount[lt]'] !== undefined) where.push(sql`amount < ${filters['amount[lt]']}`);
-  if (filters['amount[lte]'] !== undefined) where.push(sql`amount <= ${filters['amount[lte]']}`);
-  return fetchPage(db, companyId, source, page, where);
+  const arms = await armsOf(db, companyId, filters);
+  const [arm] = arms;
+  const isBy = (column: string): boolean => arms.length === 1 && arm?.by?.column === column && !arm.only;
+  return searchPage(db, companyId, source, page, {
+    arms,
+    ranges: { id: createdAtConditions(filters), amount: amountRange('amount', filters) },
+    checks: [
+      ...(isBy('customer_id') ? [] : equalId('customer_id', filters.customer_id)),
+      ...(isBy('order_id') ? [] : equalId('order_id', filters.order_id)),
+      ...anyOf('status', filters.status),
+      ...anyOf('type', filters.type),
+      ...anyOf('failure_code', filters.failure_code),
+      ...anyOf('currency', filters.currency),
+      ...anyOf('card_brand', filters.card_brand),
+    ],
+  });
 }

@@ -1,7 +1,15 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
+import {
+  cardBrandsParameter,
+  centsFilters,
+  choicesParameter,
+  currenciesParameter,
+  textParameter,
+  uuidParameter,
+} from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
-import { transactionStatus, transactionType } from '../orders/schemas.ts';
+import { limits } from '../../limits.ts';
+import { failureCode, transactionStatus, transactionType } from '../orders/schemas.ts';
 import { transaction } from './schemas.ts';
 import { getTransaction, getTransactions, type OrdersById } from './service.ts';
 
@@ -20,10 +28,18 @@ export function transactionRoutes(ordersById: OrdersById): Route[] {
       expand,
       sorts: ['amount'],
       filters: {
+        q: textParameter(
+          limits.searchLength,
+          'Only transactions of an order with this number or its first four characters or more, of a customer with these words in ' +
+            'name, email or company, with this amount (for example `49.00`), or with a card with these last four digits.',
+        ),
         customer_id: uuidParameter('Filters by customer.'),
         order_id: uuidParameter('Filters by order.'),
         status: choicesParameter(transactionStatus, 'statuses'),
         type: choicesParameter(transactionType, 'types'),
+        failure_code: choicesParameter(failureCode, 'failure codes'),
+        currency: currenciesParameter,
+        card_brand: cardBrandsParameter,
         ...centsFilters('amount'),
         ...createdAtFilters,
       },

@@ -161,7 +161,11 @@ export interface ListPaymentLinksParams {
   ending_before?: string | undefined;
   /** Sort order, by created_at. `field` and `field[asc]` sort ascending, `-field` and `field[desc]` descending. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+  /** Only links with this text in their name. */
+  q?: string | undefined;
   /** Only active, or only inactive links. */
   active?: boolean | undefined;
+  /** Only links of this kind. */
+  mode?: 'payment' | 'subscription' | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }

@@ -241,6 +241,8 @@ export interface ListCouponsParams {
   ending_before?: string | undefined;
   /** Sort order, by created_at or updated_at or name. `field` and `field[asc]` sort ascending, `-field` and `field[desc]` descending. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | undefined;
+  /** Only coupons with this text in name or description, or with this code. */
+  q?: string | undefined;
   /** `true` for active coupons, `false` for inactive ones. */
   active?: boolean | undefined;
   /** Only coupons of this kind. */

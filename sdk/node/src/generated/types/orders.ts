@@ -157,12 +157,26 @@ export interface ListOrdersParams {
   ending_before?: string | undefined;
   /** Sort order, by created_at or total. `field` and `field[asc]` sort ascending, `-field` and `field[desc]` descending. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'total' | '-total' | 'total[asc]' | 'total[desc]' | undefined;
+  /** Only orders with this number or its first four characters or more, a customer with these words in name, email or company, this amount (for example `49.00`), a card with these last four digits, or a product with this text in its name or SKU. */
+  q?: string | undefined;
   /** Filters by customer. */
   customer_id?: string | undefined;
   /** Only orders of this subscription. */
   subscription_id?: string | undefined;
+  /** Only orders that contain this product. */
+  product_id?: string | undefined;
+  /** Only orders with this coupon. */
+  coupon_id?: string | undefined;
+  /** Only orders of subscriptions to this plan. */
+  plan_id?: string | undefined;
   /** One or more statuses, separated by commas. */
   status?: OrderStatus | readonly OrderStatus[] | undefined;
+  /** One or more failure codes of failed orders, separated by commas. */
+  failure_code?: FailureCode | readonly FailureCode[] | undefined;
+  /** One or more currencies, separated by commas. */
+  currency?: string | readonly string[] | undefined;
+  /** One or more card brands, separated by commas. */
+  card_brand?: CardBrand | readonly CardBrand[] | undefined;
   total?: { gt?: number | undefined; gte?: number | undefined; lt?: number | undefined; lte?: number | undefined } | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }

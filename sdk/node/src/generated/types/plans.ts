@@ -60,6 +60,8 @@ export interface ListPlansParams {
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
   /** Searches in the name, code and description. */
   search?: string | undefined;
+  /** One or more currencies, separated by commas. */
+  currency?: string | readonly string[] | undefined;
   /** `true` for active plans, `false` for archived ones. */
   active?: boolean | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;

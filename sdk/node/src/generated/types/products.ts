@@ -139,6 +139,10 @@ export interface ListProductsParams {
   ending_before?: string | undefined;
   /** Sort order, by created_at or updated_at or name or amount. `field` and `field[asc]` sort ascending, `-field` and `field[desc]` descending. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
+  /** Only products with this text in name, SKU, category or brand. */
+  q?: string | undefined;
+  /** One or more currencies, separated by commas. */
+  currency?: string | readonly string[] | undefined;
   /** `true` for active products, `false` for archived ones. */
   active?: boolean | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
