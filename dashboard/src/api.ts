@@ -1,5 +1,5 @@
 import { apiVersion } from '../../sdk/node/src/generated/operations.ts';
-import { askStepUp } from './step-up.ts';
+import { signInAgain, stepUp } from './questions.ts';
 
 /** Calls the service. The browser sends the session cookie; this adds the headers that a call needs. */
 
@@ -82,10 +82,18 @@ export async function call<T>(method: Method, path: string, options: CallOptions
     return await send();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.code === 'session_expired' || error.code === 'missing_session') leaveForLogin();
-    if (error.code !== 'step_up_required' || !(await askStepUp())) throw error;
-    return send();
+    if (await overcome(error)) return send();
+    throw error;
   }
+}
+
+/** True if the user did what the call requires, so that it can be sent again. */
+async function overcome({ code }: ApiError): Promise<boolean> {
+  if (code === 'step_up_required') return stepUp.ask();
+  if (code !== 'session_expired' && code !== 'missing_session') return false;
+  if (await signInAgain.ask()) return true;
+  leaveForLogin();
+  return false;
 }
 
 async function sendOnce<T>(method: Method, path: string, options: CallOptions): Promise<T> {

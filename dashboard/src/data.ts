@@ -39,7 +39,8 @@ export type Filters = Readonly<Record<string, string>>;
 
 /** The filters of a list are part of its URL, so that it can be shared and bookmarked. */
 export function useFilters(): [Filters, (changes: Readonly<Record<string, string | undefined>>) => void] {
-  const filters = useSearch({ strict: false }) as Filters;
+  // The address also names the company. The router keeps it.
+  const { company: _, ...filters } = useSearch({ strict: false }) as Filters;
   const navigate = useNavigate();
   function change(changes: Readonly<Record<string, string | undefined>>): void {
     const next = Object.fromEntries(

@@ -1,4 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  retainSearchParams,
+} from '@tanstack/react-router';
 import { Toasts } from './components/toasts.tsx';
 import { Crash, NotFound } from './components/not-found.tsx';
 import { Shell } from './components/shell.tsx';
@@ -70,6 +77,8 @@ const rootRoute = createRootRoute({
     </>
   ),
   notFoundComponent: NotFound,
+  // Every link stays in the company that the address names.
+  search: { middlewares: [retainSearchParams(['company' as never])] },
   errorComponent: Crash,
 });
 
@@ -96,7 +105,10 @@ export function makeRouter() {
     // Filters are plain text in the URL, so that people can read them.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
-      const text = new URLSearchParams(search as Record<string, string>).toString();
+      const set = Object.entries(search as Record<string, string | undefined>).filter(
+        (entry) => entry[1] !== undefined,
+      );
+      const text = new URLSearchParams(set as [string, string][]).toString();
       return text === '' ? '' : `?${text}`;
     },
   });

@@ -20,8 +20,15 @@ export function useSessionQuery() {
   return useQuery(sessionQuery);
 }
 
-/** The last company of this tab, otherwise of this browser, otherwise the sandbox. */
-export function companyOf(session: Session): Company | undefined {
+/** `sandbox-9f3a1b2c`: every address names its company and mode, so that a link opens where it was copied. */
+export const companyTag = ({ mode, id }: Company): string => `${mode}-${id.slice(-8)}`;
+
+/**
+ * The company that the address names. Without one: the last company of this tab, otherwise of this browser, otherwise the
+ * sandbox.
+ */
+export function companyOf(session: Session, tag: string | undefined): Company | undefined {
+  if (tag) return session.companies.find((company) => companyTag(company) === tag);
   const chosen = sessionStorage.getItem(storageName) ?? localStorage.getItem(storageName);
   return (
     session.companies.find(({ id }) => id === chosen) ??

@@ -63,7 +63,7 @@ before(async () => {
   await field(auth.email).fill(owner.email);
   await field(auth.password).fill(owner.password);
   await button(auth.signIn).click();
-  await page.waitForURL('**/home');
+  await page.waitForURL(/\/home/);
 });
 after(async () => {
   await browser?.close();

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { customers } from '../texts/customers.ts';
 import { Button } from './button.tsx';
+import { CountrySelect } from './choice-field.tsx';
 import { type BoundProps, Field } from './fields.tsx';
 
 const parts = ['name', 'line1', 'line2', 'city', 'state', 'postal_code', 'country', 'phone'] as const;
@@ -73,20 +74,31 @@ export function AddressField<Draft extends object>({
         {!open && <span className="text-muted">{address ? linesOf(address).join(', ') : customers.noAddress}</span>}
       </summary>
       <div className="mt-3 grid gap-4 sm:grid-cols-2">
-        {parts.map((part, index) => (
-          <Field key={part} label={customers.address[part]} error={errors[index]}>
-            {(attributes) => (
-              <input
-                {...attributes}
-                name={`${name}.${part}`}
-                className="control"
-                autoComplete="off"
-                value={draft[part]}
-                onChange={(event) => set({ ...draft, [part]: event.target.value })}
-              />
-            )}
-          </Field>
-        ))}
+        {parts.map((part, index) =>
+          part === 'country' ? (
+            <CountrySelect
+              key={part}
+              label={customers.address[part]}
+              name={`${name}.${part}`}
+              error={errors[index]}
+              value={draft[part]}
+              onChange={(country) => set({ ...draft, country })}
+            />
+          ) : (
+            <Field key={part} label={customers.address[part]} error={errors[index]}>
+              {(attributes) => (
+                <input
+                  {...attributes}
+                  name={`${name}.${part}`}
+                  className="control"
+                  autoComplete="off"
+                  value={draft[part]}
+                  onChange={(event) => set({ ...draft, [part]: event.target.value })}
+                />
+              )}
+            </Field>
+          ),
+        )}
       </div>
       <div className="mt-3 flex flex-wrap gap-2 empty:hidden">
         {known && !same(draft, addressDraft(known)) && (

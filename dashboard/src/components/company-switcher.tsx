@@ -1,23 +1,20 @@
 import { useNavigate } from '@tanstack/react-router';
-import { counterpartOf, useSignedIn } from '../session.ts';
+import { companyTag, counterpartOf, useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
+import { mayDiscard } from '../unsaved.ts';
 import { Badge } from './badge.tsx';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel } from './menu.tsx';
 
-interface SwitchProps {
-  readonly onChoose: (company: Company) => void;
-}
-
 /** The other company does not have the same objects, so the page of an object changes to its list. */
-function useSwitch(onChoose: SwitchProps['onChoose']): (company: Company) => void {
+function useSwitch(): (company: Company) => Promise<void> {
   const navigate = useNavigate();
-  return (company) => {
+  return async (company) => {
+    if (!(await mayDiscard())) return;
     const list = location.pathname.replace(/\/[^/]*\d[^/]*$/, '');
     const to = list.startsWith('/sandbox') ? '/home' : list;
-    // Leave the object first, so that it is not requested from the other company.
-    void navigate({ to, search: {} }).then(() => onChoose(company));
+    await navigate({ to, search: { company: companyTag(company) } });
   };
 }
 
@@ -29,9 +26,9 @@ function ModeBadge({ mode }: { mode: Company['mode'] }) {
   );
 }
 
-export function CompanySwitcher({ onChoose }: SwitchProps) {
+export function CompanySwitcher() {
   const { session, company } = useSignedIn();
-  const change = useSwitch(onChoose);
+  const change = useSwitch();
   return (
     <Menu
       align="start"
@@ -57,7 +54,7 @@ export function CompanySwitcher({ onChoose }: SwitchProps) {
     >
       <MenuLabel>{shell.companies}</MenuLabel>
       {session.companies.map((other) => (
-        <MenuItem key={other.id} onSelect={() => change(other)}>
+        <MenuItem key={other.id} onSelect={() => void change(other)}>
           <span className="grow truncate">{other.name}</span>
           <ModeBadge mode={other.mode} />
           {other.id === company.id && <Icon name="check" size={16} />}
@@ -68,9 +65,9 @@ export function CompanySwitcher({ onChoose }: SwitchProps) {
 }
 
 /** Switches between the two companies of a merchant. */
-export function ModeSwitch({ onChoose }: SwitchProps) {
+export function ModeSwitch() {
   const { session, company } = useSignedIn();
-  const change = useSwitch(onChoose);
+  const change = useSwitch();
   const counterpart = counterpartOf(session, company);
   const looks = {
     sandbox: 'bg-sandbox text-on-sandbox',
@@ -90,7 +87,7 @@ export function ModeSwitch({ onChoose }: SwitchProps) {
           title={mode === 'sandbox' ? shell.sandboxHint : shell.liveHint}
           disabled={company.mode !== mode && !counterpart}
           onClick={() => {
-            if (company.mode !== mode && counterpart) change(counterpart);
+            if (company.mode !== mode && counterpart) void change(counterpart);
           }}
           className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink'}`}
         >

@@ -1,26 +1,56 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
 import { Icon } from './icons.tsx';
 import { shortId } from '../format.ts';
+import { toast } from './toasts.tsx';
 
-async function copyText(text: string): Promise<void> {
-  await navigator.clipboard.writeText(text);
+/** Browsers offer the clipboard only over HTTPS and with permission. Otherwise, the text is selected and copied as by keyboard. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelection(text);
+  }
 }
 
-function useCopied(text: string): [boolean, () => void] {
+function copySelection(text: string): boolean {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'sr-only';
+  // Outside of an open dialog, nothing can be selected.
+  (document.activeElement?.closest('dialog') ?? document.body).append(area);
+  const before = document.activeElement as HTMLElement | null;
+  area.select();
+  const copied = document.execCommand('copy');
+  area.remove();
+  before?.focus();
+  return copied;
+}
+
+function useCopied(text: string, onCopied?: () => void): [boolean, () => void] {
   const [copied, setCopied] = useState(false);
   function copy(): void {
-    void copyText(text).then(() => {
+    void copyText(text).then((done) => {
+      if (!done) return toast(common.copyFailed, true);
       setCopied(true);
+      onCopied?.();
       setTimeout(() => setCopied(false), 1600);
     });
   }
   return [copied, copy];
 }
 
-export function CopyButton({ text, label = common.copy }: { text: string; label?: string }) {
-  const [copied, copy] = useCopied(text);
+interface CopyButtonProps {
+  readonly text: string;
+  readonly label?: string;
+  readonly onCopied?: () => void;
+}
+
+export function CopyButton({ text, label = common.copy, onCopied }: CopyButtonProps) {
+  const [copied, copy] = useCopied(text, onCopied);
   return (
     <Button small icon={copied ? 'check' : 'copy'} onClick={copy}>
       <span aria-live="polite">{copied ? common.copied : label}</span>
@@ -48,17 +78,45 @@ export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
   );
 }
 
-/** A secret that is shown only once. */
-export function SecretOnce({ secret, note }: { secret: string; note: string }) {
+interface SecretDialogProps {
+  readonly title: string;
+  readonly secret: string;
+  readonly note: string;
+  readonly onClose: () => void;
+  readonly children?: ReactNode;
+}
+
+/** A secret that is shown only once. The dialog stays open until it is copied. */
+export function SecretDialog({ title, secret, note, onClose, children }: SecretDialogProps) {
+  const [copied, setCopied] = useState(false);
+  const [tried, setTried] = useState(false);
+  const close = () => (copied ? onClose() : setTried(true));
   return (
-    <div className="flex flex-col gap-3">
-      <p className="rounded-[8px] bg-warn-soft px-3.5 py-2.5 text-warn">{note}</p>
-      <div className="flex flex-wrap items-center gap-3 rounded-[8px] border border-line bg-sunken p-3">
-        <code data-testid="secret" className="min-w-0 grow font-mono text-sm break-all">
-          {secret}
-        </code>
-        <CopyButton text={secret} />
+    <Dialog title={title} onClose={close}>
+      <div className="flex flex-col gap-3">
+        <p className="rounded-[8px] bg-warn-soft px-3.5 py-2.5 text-warn">{note}</p>
+        <div className="flex flex-wrap items-center gap-3 rounded-[8px] border border-line bg-sunken p-3">
+          <code
+            data-testid="secret"
+            className="min-w-0 grow font-mono text-sm break-all select-all"
+            onCopy={() => setCopied(true)}
+          >
+            {secret}
+          </code>
+          <CopyButton text={secret} onCopied={() => setCopied(true)} />
+        </div>
+        {children}
+        {tried && !copied && (
+          <p role="alert" className="text-bad">
+            {common.copyFirst}
+          </p>
+        )}
+        <div className="mt-1 flex justify-end">
+          <Button kind="primary" disabled={!copied} onClick={close}>
+            {common.done}
+          </Button>
+        </div>
       </div>
-    </div>
+    </Dialog>
   );
 }

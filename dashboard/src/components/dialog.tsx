@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { mayDiscard } from '../unsaved.ts';
 import { IconButton } from './button.tsx';
 import { common } from '../texts/common.ts';
 
@@ -21,6 +22,9 @@ function openerOf(active: Element | null): HTMLElement | null {
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  async function close(): Promise<void> {
+    if (await mayDiscard(element.current)) onClose();
+  }
   useLayoutEffect(() => {
     const dialog = element.current;
     const opener = openerOf(document.activeElement);
@@ -44,11 +48,11 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
         // A file input inside fires its own cancel event, which bubbles.
         if (event.target !== element.current) return;
         event.preventDefault();
-        onClose();
+        void close();
       }}
       onMouseDown={(event) => {
         // A click beside the dialog does not close it, so that no input or one-time secret is lost.
-        if (drawer && event.target === element.current) onClose();
+        if (drawer && event.target === element.current) void close();
       }}
       className={`w-[calc(100vw-1rem)] overflow-y-auto border border-line bg-raised p-0 shadow-pop ${width} ${place}`}
     >
@@ -57,7 +61,7 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
           <h2 id={heading} className="text-lg font-semibold">
             {title}
           </h2>
-          <IconButton label={common.close} icon="close" onClick={onClose} />
+          <IconButton label={common.close} icon="close" onClick={() => void close()} />
         </header>
         <div className="grow p-5">{children}</div>
       </div>

@@ -1,5 +1,6 @@
 import { type ComponentProps, type InputEvent, type ReactNode, useId } from 'react';
-import { amountText } from '../amounts.ts';
+import { amountText, readAmount } from '../amounts.ts';
+import { money } from '../format.ts';
 import type { FormState } from './form.tsx';
 
 interface FieldProps {
@@ -114,38 +115,63 @@ export function AreaField<Draft extends object>({
   );
 }
 
-/** Accepts amounts as people write them. The form reads them with `readAmount`. */
 export function MoneyField<Draft extends object>(props: BoundProps<Draft, string> & { currency: string }) {
   const { form, name, label, hint, path, currency } = props;
   return (
-    <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
-      {(attributes) => (
-        <MoneyInput
-          {...attributes}
-          name={name}
-          currency={currency}
-          value={String(form.draft[name])}
-          onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
-        />
-      )}
-    </Field>
+    <MoneyInput
+      label={label}
+      hint={hint}
+      error={form.errorOf(path ?? name)}
+      name={name}
+      currency={currency}
+      value={String(form.draft[name])}
+      onChange={(value) => form.set(name, value as Draft[typeof name])}
+    />
   );
 }
 
-export function MoneyInput({ currency, ...rest }: ComponentProps<'input'> & { currency: string }) {
+interface MoneyInputProps extends Pick<FieldProps, 'label' | 'hint' | 'error'> {
+  readonly currency: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly name?: string;
+}
+
+/** Accepts amounts as people write them. The form reads them with `readAmount`; the field shows what it reads, as they type. */
+export function MoneyInput({ label, hint, error, currency, value, onChange, name }: MoneyInputProps) {
+  const typed = value.trim();
+  const reading = typed === '' ? undefined : readAmount(typed, currency);
+  // After a decimal mark, the amount is not complete yet.
+  const problem = /[.,]$/.test(typed) ? undefined : reading?.problem;
   return (
-    <div className="relative">
-      <input
-        {...rest}
-        inputMode="decimal"
-        placeholder={amountText(0, currency)}
-        autoComplete="off"
-        className="control pr-14 tabular-nums"
-      />
-      <span className="pointer-events-none absolute inset-y-0 right-3 flex items-center text-sm text-muted uppercase">
-        {currency}
-      </span>
-    </div>
+    <Field
+      label={label}
+      hint={hint}
+      error={error ?? problem}
+      aside={
+        <output className="text-sm text-muted tabular-nums">
+          {reading?.amount !== undefined && money(reading.amount, currency)}
+        </output>
+      }
+    >
+      {(attributes) => (
+        <div className="relative">
+          <input
+            {...attributes}
+            name={name}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+            inputMode="decimal"
+            placeholder={amountText(0, currency)}
+            autoComplete="off"
+            className="control pr-14 tabular-nums"
+          />
+          <span className="pointer-events-none absolute inset-y-0 right-3 flex items-center text-sm text-muted uppercase">
+            {currency}
+          </span>
+        </div>
+      )}
+    </Field>
   );
 }
 

@@ -1,7 +1,8 @@
-import { type FormEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../api.ts';
 import { common } from '../texts/common.ts';
+import { watchForm } from '../unsaved.ts';
 import { Button } from './button.tsx';
 import { toast } from './toasts.tsx';
 
@@ -76,6 +77,7 @@ export interface FormState<Draft extends object> {
   readonly confirm: () => Promise<void>;
   readonly back: () => void;
   readonly element: RefObject<HTMLFormElement | null>;
+  readonly isUnsaved: () => boolean;
 }
 
 interface FormOptions<Draft extends object, Result> {
@@ -86,6 +88,8 @@ interface FormOptions<Draft extends object, Result> {
   readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
   /** Asks for a confirmation before it sends, for forms that move money. */
   readonly asks?: boolean;
+  /** Can be left without a question, because little is lost. */
+  readonly forgettable?: boolean;
 }
 
 /** `must be a number` → `Must be a number` */
@@ -98,10 +102,15 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   const [draft, setDraft] = useState(options.initial);
   const [checked, setChecked] = useState(false);
   const [asking, setAsking] = useState(false);
-  const { send, onDone, asks = false } = options;
+  const { send, onDone, asks = false, forgettable = false } = options;
+  const saved = useRef(options.initial);
+  const latest = useRef(draft);
+  latest.current = draft;
+  const isUnsaved = useRef(() => !forgettable && !sameDraft(latest.current, saved.current));
   const action = useAction<Draft, Result>({
     send,
     onDone: (result, input) => {
+      saved.current = input;
       setAsking(false);
       onDone?.(result, input);
     },
@@ -141,8 +150,11 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     confirm,
     back: () => setAsking(false),
     element,
+    isUnsaved: isUnsaved.current,
   };
 }
+
+const sameDraft = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Focuses the first invalid field after the errors are rendered. */
 function focusMistake(form: HTMLFormElement | null): void {
@@ -165,7 +177,7 @@ export function Form<Draft extends object>(props: FormProps<Draft>) {
     <PlainForm form={form} className="flex flex-col gap-4">
       {children}
       <FormError form={form} />
-      <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
+      <div className={`form-footer flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
         {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
           {submit}
@@ -182,6 +194,8 @@ export function PlainForm<Draft extends object>(props: {
   children: ReactNode;
 }) {
   const { form, className, children } = props;
+  const { element, isUnsaved } = form;
+  useEffect(() => watchForm({ element: () => element.current, isUnsaved }), [element, isUnsaved]);
   function onSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     // A dialog can be inside another form.

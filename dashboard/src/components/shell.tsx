@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { neededFor } from '../navigation.ts';
-import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
+import { companyOf, companyTag, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Company, Session } from '../types.ts';
 import { Button, IconButton } from './button.tsx';
@@ -12,6 +11,8 @@ import { Icon } from './icons.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
 import { Empty, Failure, Skeleton } from './page.tsx';
+import { DiscardChanges } from './discard-changes.tsx';
+import { SignInAgain } from './sign-in-again.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
 
@@ -30,20 +31,30 @@ export function Shell() {
 }
 
 function ShellOf({ session }: { session: Session }) {
-  const client = useQueryClient();
+  const navigate = useNavigate();
   const signOut = useSignOut();
-  const [company, setCompany] = useState<Company | undefined>(() => {
-    const first = companyOf(session);
-    if (first) rememberCompany(first.id);
-    return first;
-  });
-  // The role may have changed since the last visit.
-  const current = session.companies.find(({ id }) => id === company?.id) ?? company;
-  const signedIn = useMemo(() => current && { session, company: current }, [session, current]);
-  function choose(next: Company): void {
-    rememberCompany(next.id);
-    setCompany(next);
-    void client.cancelQueries();
+  const { company: tag } = useSearch({ strict: false }) as { company?: string };
+  const company = companyOf(session, tag);
+  const known = company && companyTag(company);
+  // Before the page reads anything: its calls are for this company.
+  const signedIn = useMemo(() => {
+    if (company) rememberCompany(company.id);
+    return company && { session, company };
+  }, [session, company]);
+  useEffect(() => {
+    if (known && !tag) void navigate({ to: '.', search: (search) => ({ ...search, company: known }), replace: true });
+  }, [navigate, known, tag]);
+  if (!signedIn && tag && session.companies.length > 0) {
+    const home = (
+      <Button kind="primary" onClick={() => location.assign('/home')}>
+        {shell.openOwn}
+      </Button>
+    );
+    return (
+      <Empty title={shell.otherCompany} actions={home}>
+        {shell.otherCompanyHint(session.user.email)}
+      </Empty>
+    );
   }
   if (!signedIn) {
     const leave = <Button onClick={() => void signOut()}>{shell.signOut}</Button>;
@@ -55,13 +66,15 @@ function ShellOf({ session }: { session: Session }) {
   }
   return (
     <SignedInContext value={signedIn}>
-      <Frame onChoose={choose} key={signedIn.company.id} />
+      <Frame key={signedIn.company.id} />
       <StepUp />
+      <SignInAgain />
+      <DiscardChanges />
     </SignedInContext>
   );
 }
 
-function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
+function Frame() {
   const { company } = useSignedIn();
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
@@ -121,7 +134,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
           <span className="grow truncate text-left max-sm:sr-only">{shell.search}</span>
           <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
         </button>
-        <ModeSwitch onChoose={onChoose} />
+        <ModeSwitch />
         <UserMenu />
       </header>
       <div className="flex">
@@ -129,7 +142,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
           className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto border-r border-line bg-rail lg:sticky lg:top-14 lg:z-10 lg:h-[calc(100dvh-3.5rem)] lg:w-60 ${drawer ? 'drawer-left' : 'max-lg:hidden'}`}
         >
           <div className="flex items-center gap-1 p-3 pb-1">
-            <CompanySwitcher onChoose={onChoose} />
+            <CompanySwitcher />
             {drawer && (
               <IconButton
                 autoFocus

@@ -1,30 +1,17 @@
-import { useEffect, useState } from 'react';
 import { call } from '../api.ts';
 import { useKeepSession, useSignedIn } from '../session.ts';
-import { answerStepUps } from '../step-up.ts';
+import { stepUp } from '../questions.ts';
 import { auth } from '../texts/auth.ts';
 import { shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Dialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
 import { Form, useForm } from './form.tsx';
+import { useQuestion } from './use-question.ts';
 
 /** Asks for the password when a call requires it again. */
 export function StepUp() {
-  const [answer, setAnswer] = useState<(confirmed: boolean) => void>();
-  useEffect(
-    () =>
-      answerStepUps(
-        () =>
-          new Promise<boolean>((resolve) => {
-            setAnswer(() => (confirmed: boolean) => {
-              setAnswer(undefined);
-              resolve(confirmed);
-            });
-          }),
-      ),
-    [],
-  );
+  const answer = useQuestion(stepUp);
   return answer ? <StepUpDialog onAnswer={answer} /> : null;
 }
 
@@ -33,6 +20,7 @@ function StepUpDialog({ onAnswer }: { onAnswer: (confirmed: boolean) => void }) 
   const keep = useKeepSession();
   const form = useForm({
     initial: { password: '', totp_code: '' },
+    forgettable: true,
     send: ({ password, totp_code }, key) =>
       call<Session>('POST', '/dashboard/session/step_up', {
         body: { password, ...(totp_code ? { totp_code: totp_code.trim() } : {}) },

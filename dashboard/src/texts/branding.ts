@@ -25,7 +25,7 @@ export const branding = {
   state: 'State or region',
   postalCode: 'Postal code',
   country: 'Country',
-  countryHint: 'Two letters, for example US. Receipts are on Letter paper in the US, otherwise mostly A4.',
+  countryHint: 'Receipts are on Letter paper in the US, otherwise mostly A4.',
   taxId: 'Tax ID',
   taxIdHint: 'Printed on receipts.',
   preview: 'Preview',

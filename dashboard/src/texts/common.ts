@@ -12,6 +12,8 @@ export const common = {
   add: 'Add',
   copy: 'Copy',
   copied: 'Copied',
+  copyFailed: 'The browser did not allow copying. Select the text and copy it.',
+  copyFirst: 'Copy it first. You cannot see it again after you close this.',
   dismiss: 'Dismiss',
   done: 'Done',
   loading: 'Loading',
@@ -46,6 +48,7 @@ export const common = {
   customer: 'Customer',
   card: 'Card',
   search: 'Search',
+  searchCountry: 'Search countries',
   seeAll: 'View all',
   nothingYet: 'Nothing yet.',
   nothingFound: 'No results match these filters.',
@@ -69,6 +72,10 @@ export const common = {
   crashed: 'Something went wrong on this page.',
   reload: 'Reload page',
   guide: 'Read the guide',
+  discardTitle: 'Discard your changes?',
+  discardText: 'What you entered is not saved.',
+  discard: 'Discard changes',
+  keepEditing: 'Keep editing',
 };
 
 export const shell = {
@@ -92,11 +99,17 @@ export const shell = {
   signOut: 'Sign out',
   theme: 'Theme',
   themes: { light: 'Light', dark: 'Dark', system: 'System' },
+  otherCompany: 'This link belongs to another company',
+  otherCompanyHint: (email: string) =>
+    `${email} is not a member of it. Ask one of its owners for an invitation, or sign in with another account.`,
+  openOwn: 'Open your dashboard',
   noCompany: 'No company yet',
   noCompanyHint: 'Ask for an invitation, or sign up to create a company.',
   stepUp: 'Confirm your identity',
   stepUpLead: 'Enter your password to continue.',
   areInDoubt: (count: string) => `, ${count} in doubt`,
+  sessionExpired: 'Your session has expired',
+  sessionExpiredLead: 'Sign in again to continue. Nothing on this page is lost.',
   needResponse: (count: string) => `, ${count} need a response`,
   groups: {
     catalog: 'Catalog',

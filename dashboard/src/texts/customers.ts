@@ -34,7 +34,7 @@ export const customers = {
     city: 'City',
     state: 'State',
     postal_code: 'Postal code',
-    country: 'Country code, for example US',
+    country: 'Country',
     phone: 'Recipient’s phone',
   },
   cards: 'Cards',

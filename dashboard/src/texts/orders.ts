@@ -4,6 +4,7 @@ export const orders = {
   add: 'Create order',
   charge: (amount: string) => `Charge ${amount}`,
   chargeSome: 'Charge',
+  placeFree: 'Create free order',
   created: 'Order created.',
   declined: (reason: string) => `The charge was declined: ${reason}`,
   number: 'Order',

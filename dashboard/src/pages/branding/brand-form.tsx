@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { ApiError, call, upload } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
+import { CountrySelect } from '../../components/choice-field.tsx';
 import { Field, FieldRow, TextField } from '../../components/fields.tsx';
 import { ErrorNote, Form, type FormState, useAction, useForm } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
@@ -87,9 +88,15 @@ export function BrandForm({ profile, canWrite }: { readonly profile: Profile; re
             <TextField form={form} name="postal_code" path="address.postal_code" label={branding.postalCode} />
             <TextField form={form} name="city" path="address.city" label={branding.city} />
             <TextField form={form} name="state" path="address.state" label={branding.state} />
-            <TextField form={form} name="country" path="address.country" label={branding.country} maxLength={2} />
+            <CountrySelect
+              label={branding.country}
+              hint={branding.countryHint}
+              name="country"
+              error={form.errorOf('address.country')}
+              value={form.draft.country}
+              onChange={(country) => form.set('country', country)}
+            />
           </FieldRow>
-          <p className="-mt-2 text-sm text-muted">{branding.countryHint}</p>
           <TextField form={form} name="tax_id" label={branding.taxId} hint={branding.taxIdHint} />
         </Form>
       </Panel>

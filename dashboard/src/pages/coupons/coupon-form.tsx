@@ -1,4 +1,5 @@
 import { amountText, readAmount, readPercentage } from '../../amounts.ts';
+import { CurrencyField } from '../../components/choice-field.tsx';
 import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
 import { common } from '../../texts/common.ts';
@@ -155,7 +156,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
           currency={currencyOf(draft)}
         />
       ) : (
-        <TextField form={form} name="currency" label={common.currency} maxLength={3} />
+        <CurrencyField form={form} name="currency" />
       )}
       <FieldRow>
         <SelectField form={form} name="duration" label={coupons.duration} choices={choicesOf(coupons.durations)} />

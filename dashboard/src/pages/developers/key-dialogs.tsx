@@ -1,6 +1,5 @@
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
-import { SecretOnce } from '../../components/copy.tsx';
+import { SecretDialog } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, FieldRow, SelectField, TextField } from '../../components/fields.tsx';
@@ -134,18 +133,12 @@ export function RotateKey({ apiKey, onClose, onMade }: Required<KeyFormProps>) {
 
 export function MadeKey({ made, onClose }: { made: CreatedApiKey; onClose: () => void }) {
   return (
-    <Dialog title={developers.keyMade} onClose={onClose}>
-      <SecretOnce secret={made.key} note={developers.keyOnce} />
+    <SecretDialog title={developers.keyMade} secret={made.key} note={developers.keyOnce} onClose={onClose}>
       {'previous_valid_until' in made && (
-        <p className="mt-3 text-muted">
+        <p className="text-muted">
           {developers.oldUntil} <DateTime at={made.previous_valid_until} />
         </p>
       )}
-      <div className="mt-4 flex justify-end">
-        <Button kind="primary" onClick={onClose}>
-          {common.done}
-        </Button>
-      </div>
-    </Dialog>
+    </SecretDialog>
   );
 }

@@ -75,7 +75,10 @@ export function NewOrderPage() {
     coupon_code,
     complete ? { items: itemsOf(lines), ...(payer.customer ? { customer_id: payer.customer.id } : {}) } : undefined,
   );
-  const total = money(verdict?.valid ? verdict.total_after_discount : subtotal, currency);
+  const amount = verdict?.valid ? verdict.total_after_discount : subtotal;
+  const total = money(amount, currency);
+  // A coupon can pay for everything.
+  const free = amount === 0 && subtotal > 0;
   return (
     <Page title={orders.add} back={{ to: '/orders', label: orders.title }}>
       <PlainForm form={form} className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
@@ -109,14 +112,19 @@ export function NewOrderPage() {
             <CouponField form={form} verdict={verdict} currency={currency} />
             <TextField form={form} name="description" label={orders.description} placeholder={common.optional} />
             <FormError form={form} />
-            <Button type="submit" kind="primary">
-              {orders.charge(total)}
+            <Button type="submit" kind="primary" disabled={amount === 0 && !free}>
+              {free ? orders.placeFree : amount === 0 ? orders.chargeSome : orders.charge(total)}
             </Button>
           </div>
         </Panel>
       </PlainForm>
       {payer.customer && payer.card && (
-        <ConfirmForm form={form} title={orders.confirmCharge} amount={total} confirm={orders.chargeSome}>
+        <ConfirmForm
+          form={form}
+          title={orders.confirmCharge}
+          amount={total}
+          confirm={free ? orders.placeFree : orders.charge(total)}
+        >
           {orders.confirmChargeText(personName(payer.customer), cardText(payer.card))}
         </ConfirmForm>
       )}

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
+import { CurrencyField } from '../../components/choice-field.tsx';
 import { type CycleDraft, CycleFields, cycleOf } from '../../components/billing-cycle.tsx';
 import { AreaField, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
@@ -72,7 +73,7 @@ export function NewPlanPage() {
             <TextField form={form} name="name" label={common.name} autoFocus />
             <FieldRow>
               <TextField form={form} name="plan_code" label={plans.code} placeholder={plans.codeHint} />
-              <TextField form={form} name="currency" label={common.currency} maxLength={3} />
+              <CurrencyField form={form} name="currency" />
             </FieldRow>
             <PriceFields form={form} />
             <CycleFields form={form} hint={plans.anchorHint} />

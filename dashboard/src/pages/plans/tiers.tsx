@@ -110,16 +110,13 @@ export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<D
                 />
               )}
             </Field>
-            <Field label={common.amount} error={form.errorOf(`pricing_tiers[${index}].amount`)}>
-              {(attributes) => (
-                <MoneyInput
-                  {...attributes}
-                  currency={currency}
-                  value={tier.amount}
-                  onChange={(event) => set({ amount: event.target.value })}
-                />
-              )}
-            </Field>
+            <MoneyInput
+              label={common.amount}
+              error={form.errorOf(`pricing_tiers[${index}].amount`)}
+              currency={currency}
+              value={tier.amount}
+              onChange={(amount) => set({ amount })}
+            />
             <Field label={plans.tierKind} error={form.errorOf(`pricing_tiers[${index}].kind`)}>
               {(attributes) => (
                 <Select

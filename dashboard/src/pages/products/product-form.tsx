@@ -1,5 +1,6 @@
 import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
+import { CurrencyField } from '../../components/choice-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import {
   AreaField,
@@ -20,6 +21,15 @@ interface ProductFormProps {
   readonly onClose: () => void;
   readonly onDone: (product: Product) => void;
 }
+
+/** A SKU made from the name: `House Blend, 250 g` → `house-blend-250-g`. */
+const skuOf = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 40)
+    .toLowerCase();
 
 const numberOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
@@ -71,7 +81,16 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
   return (
     <Dialog title={product ? products.edit : products.add} onClose={onClose}>
       <Form form={form} submit={product ? common.save : products.add} onCancel={onClose}>
-        <TextField form={form} name="name" label={common.name} />
+        <TextField
+          form={form}
+          name="name"
+          label={common.name}
+          onInput={({ currentTarget }) => {
+            const { name, sku } = form.draft;
+            // The SKU follows the name until the merchant types one.
+            if (!product && sku === skuOf(name)) form.set('sku', skuOf(currentTarget.value));
+          }}
+        />
         <FieldRow>
           <MoneyField
             form={form}
@@ -80,7 +99,7 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
             label={products.price}
             currency={form.draft.currency}
           />
-          <TextField form={form} name="currency" path="pricing.currency" label={common.currency} maxLength={3} />
+          <CurrencyField form={form} name="currency" path="pricing.currency" />
         </FieldRow>
         <TextField form={form} name="sku" label={products.sku} hint={products.skuHint} />
         <AreaField form={form} name="description" label={common.description} />

@@ -55,6 +55,7 @@ function SandboxClock() {
   });
   const form = useForm({
     initial: { to: '' },
+    forgettable: true,
     check: ({ to }) => ({ to: to === '' ? common.required : undefined }),
     send: ({ to }, key) => call<ClockAdvanced>('POST', '/v1/sandbox/clock/advance', { body: { to: `${to}:00Z` }, key }),
     onDone: setResult,

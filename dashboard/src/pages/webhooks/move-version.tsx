@@ -21,6 +21,7 @@ export function MoveVersion({ endpoint, onClose }: { endpoint: WebhookEndpoint; 
     `/v1/webhook_endpoints/${endpoint.id}/${version > endpoint.api_version ? 'upgrade' : 'downgrade'}_version`;
   const form = useForm({
     initial: { version: '' },
+    forgettable: true,
     send: ({ version }, key) => {
       const wanted = version || (versions[0] ?? '');
       return call<WebhookVersionMoved>('POST', pathTo(wanted), { body: { api_version: wanted, dry_run: true }, key });

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { SecretOnce } from '../../components/copy.tsx';
+import { SecretDialog } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/fields.tsx';
@@ -23,17 +23,16 @@ export function RotateSecret({ endpointId, onClose }: { endpointId: string; onCl
   });
   if (rotated) {
     return (
-      <Dialog title={webhooks.secretTitle} onClose={onClose}>
-        <SecretOnce secret={rotated.new_signing_secret} note={webhooks.secretOnce} />
-        <p className="mt-3 text-muted">
+      <SecretDialog
+        title={webhooks.secretTitle}
+        secret={rotated.new_signing_secret}
+        note={webhooks.secretOnce}
+        onClose={onClose}
+      >
+        <p className="text-muted">
           {webhooks.oldUntil} <DateTime at={rotated.previous_secret_valid_until} />
         </p>
-        <div className="mt-4 flex justify-end">
-          <Button kind="primary" onClick={onClose}>
-            {common.done}
-          </Button>
-        </div>
-      </Dialog>
+      </SecretDialog>
     );
   }
   return (

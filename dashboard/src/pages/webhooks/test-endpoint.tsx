@@ -13,6 +13,7 @@ export function TestEndpoint({ endpoint, onClose }: { endpoint: WebhookEndpoint;
   const [result, setResult] = useState<WebhookTestResult>();
   const form = useForm({
     initial: { event_type: 'order.succeeded' },
+    forgettable: true,
     send: (body, key) => call<WebhookTestResult>('POST', `/v1/webhook_endpoints/${endpoint.id}/test`, { body, key }),
     onDone: setResult,
   });

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { SecretOnce } from '../../components/copy.tsx';
+import { SecretDialog } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -54,14 +54,12 @@ export function WebhooksPage() {
       />
       {adding && <EndpointForm onClose={() => setAdding(false)} onDone={setMade} />}
       {made && (
-        <Dialog title={webhooks.secretTitle} onClose={() => void navigate({ to: `/developers/webhooks/${made.id}` })}>
-          <SecretOnce secret={made.signing_secret} note={webhooks.secretOnce} />
-          <div className="mt-4 flex justify-end">
-            <Button kind="primary" onClick={() => void navigate({ to: `/developers/webhooks/${made.id}` })}>
-              {common.done}
-            </Button>
-          </div>
-        </Dialog>
+        <SecretDialog
+          title={webhooks.secretTitle}
+          secret={made.signing_secret}
+          note={webhooks.secretOnce}
+          onClose={() => void navigate({ to: `/developers/webhooks/${made.id}` })}
+        />
       )}
     </Page>
   );
