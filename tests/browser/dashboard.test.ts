@@ -498,69 +498,6 @@ describe('a merchant', () => {
     await dialog().getByText(coupons.percentageStays).waitFor();
   });
 
-  it('asks before a form that is not saved is lost', async () => {
-    await page.goto('/products');
-    await button(products.add).first().click();
-    await page.keyboard.press('Escape');
-    await dialog().waitFor({ state: 'hidden' });
-    await button(products.add).first().click();
-    await field(common.name, dialog()).fill('Lever');
-    await page.keyboard.press('Escape');
-    await button(common.keepEditing).click();
-    assert.equal(await field(common.name, dialog()).inputValue(), 'Lever');
-    await page.keyboard.press('Escape');
-    await button(common.discard).click();
-    await dialog().waitFor({ state: 'hidden' });
-
-    await page.goto('/orders/new');
-    assert.ok(await button(orders.chargeSome).isDisabled(), 'nothing is charged yet');
-    await field(orders.description).fill('For the engine');
-    await page.getByRole('link', { name: shell.places.customers }).first().click();
-    await button(common.keepEditing).click();
-    assert.equal(await field(orders.description).inputValue(), 'For the engine');
-    await button(shell.live).first().click();
-    await button(common.discard).click();
-    await page.getByText(shell.sandboxBar).waitFor({ state: 'hidden' });
-    await button(shell.sandbox).first().click();
-    await page.getByText(shell.sandboxBar).first().waitFor();
-  });
-
-  it('goes on with the same form after the session has expired', async () => {
-    await page.goto('/products');
-    await button(products.add).first().click();
-    await field(common.name, dialog()).fill('Crank');
-    await field(products.price, dialog()).fill('7');
-    await context.clearCookies();
-    await button(products.add, dialog()).click();
-    await page.getByText(shell.sessionExpiredLead).waitFor();
-    await page.getByLabel(auth.password, { exact: true }).fill(merchant.password);
-    await button(auth.signIn).click();
-    await page.getByRole('heading', { name: 'Crank' }).waitFor();
-    const made = (await call('GET', '/v1/products?limit=5', secretKey)).data.filter(
-      ({ name }: any) => name === 'Crank',
-    );
-    assert.equal(made.length, 1, 'the product is created once');
-  });
-
-  it('opens a link in the company it was copied from', async () => {
-    await page.goto('/customers');
-    await page.waitForURL(/company=sandbox-[0-9a-f]{8}$/);
-    const link = page.url();
-    await button(shell.live).first().click();
-    await page.waitForURL(/company=live-[0-9a-f]{8}$/);
-    await page.getByText(customers.emptyTitle).waitFor();
-    await page.goto(link);
-    await page.getByText('Charles Babbage').waitFor();
-    await page.goBack();
-    await page.getByText(customers.emptyTitle).waitFor();
-    await page.goForward();
-    await page.getByText('Charles Babbage').waitFor();
-    await page.goto('/customers?company=live-00000000');
-    await page.getByText(shell.otherCompany).waitFor();
-    await page.goto(link);
-    await page.getByText('Charles Babbage').waitFor();
-  });
-
   it('finds things with Ctrl-K', async () => {
     await page.goto('/home');
     await mode('sandbox').waitFor();

@@ -57,7 +57,8 @@ describe('a merchant', () => {
     const { key } = await open('sandbox');
     const { id, order_number } = await pay(key);
     await page.goto(`/orders/${id}`);
-    await button(orders.raise).click();
+    await button(orders.sandboxTools).click();
+    await page.getByRole('menuitem', { name: orders.raise }).click();
     await button(orders.raise, dialog()).click();
     await page.getByText(orders.raiseDone).waitFor();
     const entry = page.getByRole('navigation', { name: shell.navigation }).getByRole('link', { name: /^Disputes/ });

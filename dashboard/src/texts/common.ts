@@ -25,6 +25,7 @@ export const common = {
   all: 'All',
   any: 'Any',
   none: 'None',
+  unknown: 'Unknown',
   yes: 'Yes',
   no: 'No',
   actions: 'Actions',

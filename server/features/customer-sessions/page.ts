@@ -224,10 +224,12 @@ const cancel: Act = async (_dependencies, context, customerId, id) => {
 
 const endIt: Act = async (_dependencies, context, customerId, id) => {
   await ensureAllowed(context, 'allow_end_renewal');
-  await endRenewal(context, customerId, id);
+  await endRenewal(context, id, customerId);
 };
 
-const keepIt: Act = (_dependencies, context, customerId, id) => keepRenewal(context, customerId, id);
+const keepIt: Act = async (_dependencies, context, customerId, id) => {
+  await keepRenewal(context, id, customerId);
+};
 
 export const subscriptionActs = { cancel, end_renewal: endIt, keep_renewal: keepIt } as const;
 

@@ -2,16 +2,15 @@ import { ApiError, notFound } from '../../errors.ts';
 import { withoutKey } from '../../http/phases.ts';
 import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { previousOf } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { getOrderState, type Orders, returnCustomerTry, takeCustomerTry } from '../orders/service.ts';
-import { changed, recordChanges } from './billing.ts';
-import { lockOne, repointSubscriptions } from './change-subscription.ts';
+import { repointSubscriptions } from './change-subscription.ts';
 import { cardFor } from './create-subscription.ts';
 import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
 import { chargedCard } from './renewal-order.ts';
-import { amountsOf, nextCharge, withNextDue } from './schedule.ts';
-import { type SubscriptionRow, toWire } from './subscription.ts';
+import { canEndRenewal, canKeepRenewal } from './renewal-end.ts';
+import { amountsOf, nextCharge } from './schedule.ts';
+import type { SubscriptionRow } from './subscription.ts';
 
 /** What customers do with their own subscriptions. A subscription of another customer does not exist for them. */
 
@@ -74,8 +73,8 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
     next_payment: next ? { date: new Date(next.atMs).toISOString(), total: amountsOf(row, next.cycle).total } : null,
     overdue,
     ends_at: row.status === 'active' && !next ? periodEnd : null,
-    can_end_renewal: row.status === 'active' && next !== undefined && row.current_period_end !== null,
-    can_keep_renewal: isKeepable(row, nowMs),
+    can_end_renewal: canEndRenewal(row),
+    can_keep_renewal: canKeepRenewal(row, nowMs),
     can_cancel: cancelable.includes(row.status),
   };
 }
@@ -95,64 +94,8 @@ async function overdueOf(
   return { total: state.order.total, declines: state.order.attempt_count, in_progress };
 }
 
-const isKeepable = ({ status, renewal_ended_at, current_period_end }: SubscriptionRow, nowMs: number): boolean =>
-  status === 'active' && renewal_ended_at !== null && (current_period_end?.getTime() ?? 0) > nowMs;
-
-async function lockOwn(transaction: Database, companyId: string, customerId: string, id: string) {
-  const row = await lockOne(transaction, companyId, id);
-  if (row.customer_id !== customerId) throw notFound('subscription');
-  return row;
-}
-
 function refused(message: string): ApiError {
   return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
-}
-
-/** Ends the renewal: the end date becomes the end of the paid period. */
-export async function endRenewal(context: RequestContext, customerId: string, id: string): Promise<void> {
-  await change(context, customerId, id, async (transaction, row) => {
-    if (row.renewal_ended_at) return undefined;
-    const periodEnd = row.current_period_end;
-    if (row.status !== 'active' || !periodEnd || !nextCharge(row)) {
-      throw refused('This subscription does not renew, so its renewal cannot be ended.');
-    }
-    // The outcome of a charge in flight decides which period is paid.
-    if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
-      throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
-    }
-    return {
-      ...row,
-      end_date: periodEnd.toISOString().slice(0, 10),
-      renewal_ended_at: new Date(context.nowMs),
-      earlier_end_date: row.end_date,
-    };
-  });
-}
-
-/** Undoes it, until the paid period ends. */
-export async function keepRenewal(context: RequestContext, customerId: string, id: string): Promise<void> {
-  await change(context, customerId, id, async (_transaction, row) => {
-    if (!row.renewal_ended_at && row.status === 'active') return undefined;
-    if (!isKeepable(row, context.nowMs)) throw refused('This subscription has ended and cannot be continued.');
-    return { ...row, end_date: row.earlier_end_date, renewal_ended_at: null, earlier_end_date: null };
-  });
-}
-
-async function change(
-  { db, company, nowMs, requestId }: RequestContext,
-  customerId: string,
-  id: string,
-  move: (transaction: Database, row: SubscriptionRow) => Promise<SubscriptionRow | undefined>,
-): Promise<void> {
-  const livemode = company.mode === 'live';
-  await db.transaction(async (transaction) => {
-    const row = await lockOwn(transaction, company.id, customerId, id);
-    const moved = await move(transaction, row);
-    if (!moved) return;
-    const to = withNextDue({ ...moved, updated_at: new Date(nowMs) });
-    const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
-    await recordChanges(transaction, [changed(to, ['subscription.updated'], livemode, nowMs, requestId, previous)]);
-  });
 }
 
 /** Charges a declined renewal at once, with the card that the subscription has now. Returns whether it was declined. */

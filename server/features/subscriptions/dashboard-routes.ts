@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from '../../http/route.ts';
-import { billPreview, billPreviewRequest, subscription } from './schemas.ts';
-import { pauseSubscription, previewBills, resumeSubscription } from './service.ts';
+import { billPreview, billPreviewRequest, renewal, subscription } from './schemas.ts';
+import { endRenewal, getRenewal, keepRenewal, pauseSubscription, previewBills, resumeSubscription } from './service.ts';
 
 const common = {
   tag: 'Subscriptions',
@@ -30,6 +30,32 @@ export function subscriptionDashboardRoutes(): Route[] {
       operationId: 'resumeSubscription',
       summary: 'Resume a subscription',
       handle: ({ context, params }) => resumeSubscription(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      path: '/dashboard/subscriptions/:id/end_renewal',
+      operationId: 'endRenewal',
+      summary: 'End a subscription when its paid period is over',
+      handle: ({ context, params }) => endRenewal(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      path: '/dashboard/subscriptions/:id/keep_renewal',
+      operationId: 'keepRenewal',
+      summary: 'Keep a subscription whose renewal was ended',
+      handle: ({ context, params }) => keepRenewal(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      path: '/dashboard/subscriptions/:id/renewal',
+      method: 'GET',
+      operationId: 'getRenewal',
+      summary: 'Retrieve whether a subscription renews, and the state of its dunning',
+      permission: 'subscriptions:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: renewal, shape: 'other' },
+      handle: ({ context, params }) => getRenewal(context, params.id ?? ''),
     }),
     defineRoute({
       ...common,

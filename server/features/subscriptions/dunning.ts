@@ -48,7 +48,7 @@ function retryDates({ first_declined_at }: SubscriptionRow, { days }: DunningPol
   return days.map((day) => new Date(firstMs + day * dayMs));
 }
 
-function dunningEndsAt(row: SubscriptionRow, policy: DunningPolicy): Date | null {
+export function dunningEndsAt(row: SubscriptionRow, policy: DunningPolicy): Date | null {
   return retryDates(row, policy).at(-1) ?? null;
 }
 

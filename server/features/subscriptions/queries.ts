@@ -130,6 +130,14 @@ export async function lockSubscriptions(
   ]);
 }
 
+export async function findHeld(db: Queryable, companyId: string, id: string): Promise<HeldSubscription | undefined> {
+  const [row] = await db.query<HeldSubscription>(
+    `SELECT ${held} FROM subscriptions s JOIN companies c ON c.id = s.company_id WHERE s.company_id = $1 AND s.id = $2`,
+    [companyId, id],
+  );
+  return row;
+}
+
 /** A due subscription, to be billed, retried, ended or completed, with the data that a charge needs. */
 export interface DueSubscription extends HeldSubscription {
   /** Null if the card was deleted. */

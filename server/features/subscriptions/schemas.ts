@@ -245,3 +245,23 @@ export const billPreview = Type.Object({
   data: Type.Array(Type.Object({ cycle: Type.Integer(), at: timestamp(), amount: Type.Integer() })),
 });
 export type BillPreview = Static<typeof billPreview>;
+
+/** For the dashboard: what happens at the end of the paid period, and after a decline. */
+export const renewal = Type.Object({
+  ends_at: nullable(timestamp()),
+  can_end: Type.Boolean(),
+  can_keep: Type.Boolean(),
+  dunning: nullable(
+    Type.Object({
+      declined_at: timestamp(),
+      reason: nullable(Type.String()),
+      attempts: Type.Integer(),
+      attempts_max: Type.Integer(),
+      /** Null if the decline is final for this card. */
+      next_retry_at: nullable(timestamp()),
+      ends_at: nullable(timestamp()),
+      afterwards: choice(['failed', 'canceled']),
+    }),
+  ),
+});
+export type Renewal = Static<typeof renewal>;

@@ -17,14 +17,7 @@ import {
   resumeSubscription,
 } from './change-subscription.ts';
 import { createSubscription, type ShownSubscription } from './create-subscription.ts';
-import {
-  endRenewal,
-  keepRenewal,
-  moveFailedTo,
-  payFailedRenewal,
-  shownToCustomer,
-  tryAnotherCard,
-} from './customer-changes.ts';
+import { moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard } from './customer-changes.ts';
 import {
   countDue,
   findSubscription,
@@ -34,6 +27,7 @@ import {
   listSubscriptions,
   type SubscriptionFilters,
 } from './queries.ts';
+import { endRenewal, getRenewal, keepRenewal } from './renewal-end.ts';
 import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
 import { amountsOf, type PlannedBill, plannedCharges, withPassedDatesLeftOut } from './schedule.ts';
 import type { Subscription, UpcomingBills } from './schemas.ts';
@@ -43,7 +37,7 @@ import type { RequestContext } from '../../request-context.ts';
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
 export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubscription, resumeSubscription };
-export { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard };
+export { endRenewal, getRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard };
 export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };

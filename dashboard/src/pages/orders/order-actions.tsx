@@ -4,6 +4,8 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
 import { MoneyField } from '../../components/fields.tsx';
 import { Form, useAction, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -33,6 +35,8 @@ interface Move {
   readonly done: string;
   readonly amount: number;
   readonly danger?: boolean;
+  /** Only for tests: in a menu of its own. */
+  readonly sandbox?: boolean;
   readonly path: string;
   readonly body?: object;
 }
@@ -91,6 +95,7 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
             done: orders.raiseDone,
             amount: left,
             danger: true,
+            sandbox: true,
             path: `/v1/sandbox/orders/${order.id}/chargeback`,
           },
         ]
@@ -119,10 +124,11 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
         ]
       : []),
   ];
+  const tools = moves.filter(({ sandbox }) => sandbox);
   return (
     <>
       {refundable.includes(order.status) && left > 0 && (
-        <Button kind="primary" reason={reason} onClick={refund.start}>
+        <Button reason={reason} onClick={refund.start}>
           {orders.refund}
         </Button>
       )}
@@ -131,11 +137,29 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
           {emails.receipt}
         </Button>
       )}
-      {moves.map((entry) => (
-        <Button key={entry.label} reason={reason} onClick={() => setMove(entry)}>
-          {entry.label}
-        </Button>
-      ))}
+      {moves
+        .filter(({ sandbox }) => !sandbox)
+        .map((entry) => (
+          <Button key={entry.label} reason={reason} onClick={() => setMove(entry)}>
+            {entry.label}
+          </Button>
+        ))}
+      {tools.length > 0 && (
+        <Menu
+          trigger={
+            <Button>
+              {orders.sandboxTools}
+              <Icon name="down" size={16} />
+            </Button>
+          }
+        >
+          {tools.map((entry) => (
+            <MenuItem key={entry.label} reason={reason} onSelect={() => setMove(entry)}>
+              {entry.label}
+            </MenuItem>
+          ))}
+        </Menu>
+      )}
       {refund.dialogs}
       {move && (
         <Confirm<Order>
@@ -162,6 +186,7 @@ function useRefund(order: Order, left: number) {
   const form = useForm({
     initial: { amount: '' },
     asks: true,
+    forgettable: true,
     check: (draft) => {
       const { amount, problem } = readAmount(draft.amount, order.currency);
       if (amount === undefined) return { amount: problem };

@@ -39,9 +39,15 @@ function Details({ order }: { order: Order }) {
   const disputes = useDisputesOf(order);
   return (
     <Page
-      title={money(order.total, currency)}
+      title={orders.titleOf(order.order_number)}
       badge={<Badge status={order.status} />}
-      lead={<span className="font-mono">{order.order_number}</span>}
+      lead={
+        <>
+          <span className="font-semibold text-ink tabular-nums">{money(order.total, currency)}</span>
+          {order.failure_reason && ` · ${order.failure_reason}`}
+          {customer && ` · ${customer.email}`}
+        </>
+      }
       back={{ to: '/orders', label: orders.title }}
       actions={<OrderActions order={order} disputes={disputes} />}
     >

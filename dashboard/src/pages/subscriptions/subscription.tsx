@@ -19,7 +19,8 @@ import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
-import type { Order, Subscription, UpcomingBills } from '../../types.ts';
+import type { Order, Renewal, Subscription, UpcomingBills } from '../../types.ts';
+import { CancelSubscription, DunningNotice, EndingNotice } from './cancel-subscription.tsx';
 import { ChangeCard } from './change-card.tsx';
 import { ChangeSubscription } from './change-subscription.tsx';
 
@@ -36,14 +37,18 @@ const ended: readonly Subscription['status'][] = ['canceled', 'completed'];
 function Details({ subscription }: { subscription: Subscription }) {
   const { plan, customer, payment_method: card } = subscription;
   const canOrders = useCan('orders:read');
+  const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
+  const renewal = useGet<Renewal>(`/dashboard/subscriptions/${subscription.id}/renewal`).data;
   return (
     <Page
       title={plan.name}
       badge={<Badge status={subscription.status} />}
       lead={`${money(plan.amount, plan.currency)} ${cycleText(subscription.billing_cycle)}`}
       back={{ to: '/subscriptions', label: subscriptions.title }}
-      actions={<Actions subscription={subscription} />}
+      actions={<Actions subscription={subscription} renewal={renewal} />}
     >
+      {renewal && <DunningNotice renewal={renewal} />}
+      {renewal && <EndingNotice subscription={subscription} renewal={renewal} reason={reason} />}
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
@@ -113,7 +118,12 @@ function Details({ subscription }: { subscription: Subscription }) {
   );
 }
 
-function Actions({ subscription: { id, status }, subscription }: { subscription: Subscription }) {
+interface ActionsProps {
+  readonly subscription: Subscription;
+  readonly renewal: Renewal | undefined;
+}
+
+function Actions({ subscription: { id, status }, subscription, renewal }: ActionsProps) {
   const [open, setOpen] = useState<'change' | 'card' | 'pause' | 'resume' | 'cancel'>();
   const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
   const cardReason = useCan('payment_methods:write') ? undefined : common.notAllowed;
@@ -169,18 +179,8 @@ function Actions({ subscription: { id, status }, subscription }: { subscription:
           {subscriptions.resumeText}
         </Confirm>
       )}
-      {open === 'cancel' && (
-        <Confirm
-          title={subscriptions.cancel}
-          confirm={subscriptions.cancel}
-          cancel={subscriptions.keep}
-          danger
-          done={subscriptions.canceled}
-          send={(key) => call('DELETE', `/v1/subscriptions/${id}`, { key })}
-          onClose={close}
-        >
-          {subscriptions.cancelText}
-        </Confirm>
+      {open === 'cancel' && renewal && (
+        <CancelSubscription subscription={subscription} renewal={renewal} onClose={close} />
       )}
     </>
   );

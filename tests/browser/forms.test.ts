@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { auth } from '../../dashboard/src/texts/auth.ts';
+import { common, shell } from '../../dashboard/src/texts/common.ts';
+import { customers } from '../../dashboard/src/texts/customers.ts';
+import { orders } from '../../dashboard/src/texts/orders.ts';
+import { products } from '../../dashboard/src/texts/products.ts';
+import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { type Person, signUp } from '../support/dashboard.ts';
+import { openDashboardPage } from '../support/dashboard-page.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** Forms and addresses of the dashboard: what people enter is not lost, and a link opens where it belongs. */
+
+let service: TestService;
+let browser: Browser;
+let merchant: Person;
+let opened: Awaited<ReturnType<typeof openDashboardPage>>;
+
+before(async () => {
+  [service, browser] = await Promise.all([startTestService(), launchBrowser()]);
+  merchant = await signUp(service);
+  opened = await openDashboardPage(browser, service.baseUrl, merchant);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+/** Creates an object in the sandbox. */
+async function create(path: string, body: object): Promise<Record<string, any>> {
+  const reply = await merchant.in('POST', path, body, { idempotencyKey: crypto.randomUUID() });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body;
+}
+
+describe('a merchant', () => {
+  it('asks before a form that is not saved is lost', async () => {
+    const { page, button, field, dialog } = opened;
+    await page.goto('/products');
+    await button(products.add).first().click();
+    await page.keyboard.press('Escape');
+    await dialog().waitFor({ state: 'hidden' });
+    await button(products.add).first().click();
+    await field(common.name, dialog()).fill('Lever');
+    await page.keyboard.press('Escape');
+    await button(common.keepEditing).click();
+    assert.equal(await field(common.name, dialog()).inputValue(), 'Lever');
+    await page.keyboard.press('Escape');
+    await button(common.discard).click();
+    await dialog().waitFor({ state: 'hidden' });
+
+    await page.goto('/orders/new');
+    assert.ok(await button(orders.chargeSome).isDisabled(), 'nothing is charged yet');
+    await field(orders.description).fill('For the engine');
+    await page.getByRole('link', { name: shell.places.customers }).first().click();
+    await button(common.keepEditing).click();
+    assert.equal(await field(orders.description).inputValue(), 'For the engine');
+    await button(shell.live).first().click();
+    await button(common.discard).click();
+    await page.getByRole('button', { name: shell.live, pressed: true }).waitFor();
+    await button(shell.sandbox).first().click();
+    await page.getByRole('button', { name: shell.sandbox, pressed: true }).waitFor();
+  });
+
+  it('goes on with the same form after the session has expired', async () => {
+    const { page, context, button, field, dialog } = opened;
+    await page.goto('/products');
+    await button(products.add).first().click();
+    await field(common.name, dialog()).fill('Crank');
+    await field(products.price, dialog()).fill('7');
+    await context.clearCookies();
+    await button(products.add, dialog()).click();
+    await page.getByText(shell.sessionExpiredLead).waitFor();
+    await page.getByLabel(auth.password, { exact: true }).fill(merchant.password);
+    await button(auth.signIn).click();
+    await page.getByRole('heading', { name: 'Crank' }).waitFor();
+    const { body } = await merchant.in('GET', '/v1/products');
+    const made = body.data.filter(({ name }: { name: string }) => name === 'Crank');
+    assert.equal(made.length, 1, 'the product is created once');
+  });
+
+  it('opens a link in the company it was copied from', async () => {
+    const { page, button } = opened;
+    const person = { first_name: 'Grace', last_name: 'Hopper', email: 'grace@example.com', phone: '+15550102030' };
+    await create('/v1/customers', person);
+    await page.goto('/customers');
+    await page.waitForURL(/company=sandbox-[0-9a-f]{8}$/);
+    const link = page.url();
+    await button(shell.live).first().click();
+    await page.waitForURL(/company=live-[0-9a-f]{8}$/);
+    await page.getByText(customers.emptyTitle).waitFor();
+    await page.goto(link);
+    await page.getByText('Grace Hopper').waitFor();
+    await page.goBack();
+    await page.getByText(customers.emptyTitle).waitFor();
+    await page.goForward();
+    await page.getByText('Grace Hopper').waitFor();
+    await page.goto('/customers?company=live-00000000');
+    await page.getByText(shell.otherCompany).waitFor();
+    await page.goto(link);
+    await page.getByText('Grace Hopper').waitFor();
+  });
+
+  it('ends a subscription with its paid period, keeps it, and cancels it at once', async () => {
+    const { page, button, dialog } = opened;
+    const { id: customer_id } = await create('/v1/customers', {
+      first_name: 'Mary',
+      last_name: 'Somerville',
+      email: 'mary@example.com',
+      phone: '+15550102031',
+    });
+    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2040', cvc: '999' };
+    await create('/capture', { customer_id, card });
+    const billing_cycle = { interval: 'month', interval_count: 1, anchor_day: 28 };
+    const plan = await create('/dashboard/plans', { name: 'Monthly', amount: 1900, currency: 'usd', billing_cycle });
+    const { id } = await create('/v1/subscriptions', { customer_id, plan_id: plan.id });
+    await page.goto(`/subscriptions/${id}`);
+    await button(subscriptions.cancel).click();
+    await button(subscriptions.endRenewal, dialog()).click();
+    await page.getByText(/does not renew. It ends on/).waitFor();
+    await button(subscriptions.keep).click();
+    await page.getByText(/It ends on/).waitFor({ state: 'hidden' });
+    await button(subscriptions.cancel).click();
+    await page.getByLabel(subscriptions.cancelNow).check();
+    await button(subscriptions.cancelNow, dialog()).click();
+    await page.getByText('Canceled', { exact: true }).first().waitFor();
+  });
+
+  it('sees no error of the code and no violated policy', () => {
+    assert.deepEqual(opened.problems, []);
+  });
+});
