@@ -66,6 +66,7 @@ import {
   type UserDependencies,
 } from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
+import { webhookDashboardRoutes } from './features/webhooks/dashboard-routes.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { mountBrand, readBrand } from './pages/brand.ts';
 import { mountCardFields } from './pages/card-fields.ts';
@@ -378,6 +379,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...orderDashboardRoutes(orders),
     ...checkoutDashboardRoutes(),
     ...subscriptionDashboardRoutes(),
+    ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
     ...profileRoutes(),

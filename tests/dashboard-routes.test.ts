@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { dashboardRoutes } from '../server/app.ts';
 import { limits } from '../server/limits.ts';
+import { eventIdOf } from '../server/platform/ids.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
 import { assertRefused, checkAllOpen } from './support/orders.ts';
 import { type Reply, startTestService, someCustomer, someProduct, type TestService } from './support/service.ts';
@@ -21,7 +22,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-const pathOf = (path: string, id: string): string => path.replace(':id', id);
+const pathOf = (path: string, id: string): string =>
+  path.replace(':id', id).replace(':eventId', eventIdOf(randomUUID()));
 const minuteMs = 60_000;
 
 /** Bodies that pass the schema. */
@@ -40,6 +42,7 @@ const bodies: Record<string, () => unknown> = {
   createRole: () => ({ name: `Role ${randomUUID()}`, permissions: ['orders:read'] }),
   createPlan: () => ({ name: 'Plan', amount: 100, currency: 'usd', billing_cycle: cycle }),
   previewPlan: () => ({ amount: 100, billing_cycle: cycle }),
+  resendFailedEvents: () => ({ since: '2026-02-11T09:30:00Z' }),
   resolveChargeback: () => ({ outcome: 'accepted' }),
   connectProcessor: () => ({
     kind: 'acquirer',
@@ -143,6 +146,9 @@ describe('every route of the dashboard', () => {
     if (kind === 'api_keys') return post('/dashboard/api_keys', bodies.createApiKey?.());
     if (kind === 'roles') return post('/dashboard/roles', bodies.createRole?.());
     if (kind === 'plans') return post('/dashboard/plans', bodies.createPlan?.());
+    if (kind === 'webhook_endpoints') {
+      return post('/v1/webhook_endpoints', { url: 'https://shop.example.com/hook', enabled_events: ['*'] });
+    }
     if (kind === 'team_members') return (await person.in('GET', '/v1/team_members')).body.data[0].id;
     const customer_id = await post('/v1/customers', someCustomer());
     const number = '4242424242424242';

@@ -18,6 +18,7 @@ export type { CopyResult, GoingLive } from '../../server/features/going-live/sch
 export type { Statistics } from '../../server/features/overview/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { Profile } from '../../server/features/profile/schemas.ts';
+export type { Health as WebhookHealth } from '../../server/features/webhooks/dashboard-routes.ts';
 export type { BillPreview, Renewal } from '../../server/features/subscriptions/schemas.ts';
 export type {
   Session,

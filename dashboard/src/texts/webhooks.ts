@@ -9,7 +9,29 @@ export const webhooks = {
   url: 'Endpoint URL',
   urlHint: 'A public HTTPS URL.',
   events: 'Events',
-  eventsHint: 'Choose * for all events, or a pattern such as order.* for all order events.',
+  everyEvent: 'All events, also those added later',
+  allOf: (resource: string) => `All ${resource.toLowerCase()} events`,
+  filterEvents: 'Filter events',
+  noEvent: 'No event matches.',
+  localText: 'We cannot reach this address. To receive events on your computer, run:',
+  localCommand: (url: string) => `svc listen --forward-to ${url.trim().replace(/^https?:\/\//, '')}`,
+  lastDay: 'Last 24 hours',
+  recent: (attempts: string, rate: string, ms: string) => `${attempts} attempts, ${rate} failed, ${ms} ms median`,
+  noRecent: 'No attempts',
+  failureRate: 'Failed (24 h)',
+  undelivered: (count: string, day: string) =>
+    count === '1'
+      ? `1 event was not delivered, from ${day}.`
+      : `${count} events were not delivered, the first from ${day}.`,
+  resendAll: 'Resend all',
+  resendTitle: 'Resend all undelivered events?',
+  resendText: (count: string) =>
+    count === '1'
+      ? 'We send 1 event again.'
+      : `We send ${count} events again, the oldest first. Your server may receive events that it already processed.`,
+  resent: (count: number) => (count === 1 ? '1 event is being resent.' : `${count} events are being resent.`),
+  offTitle: 'This endpoint is disabled. It receives no events.',
+  enableFirst: 'Enable the endpoint first.',
   chooseEvent: 'Choose at least one event.',
   version: 'API version',
   versionHint: 'Events are sent in the format of this version.',
@@ -19,7 +41,6 @@ export const webhooks = {
   disable: 'Disable',
   enabled: 'Endpoint enabled.',
   disabled: 'Endpoint disabled.',
-  disabledReason: 'Disabled because',
   delete: 'Delete endpoint',
   deleteText: 'We stop sending events to this endpoint.',
   deleted: 'Endpoint deleted.',

@@ -26,7 +26,7 @@ function deliveryToWire(row: DeliveryRow): Delivery {
   };
 }
 
-function logToWire(row: LogRow): DeliveryLog {
+export function logToWire(row: LogRow): DeliveryLog {
   return {
     id: row.id,
     event_id: eventIdOf(row.event_id),

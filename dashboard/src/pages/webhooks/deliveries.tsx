@@ -11,7 +11,7 @@ import { JsonView } from '../../components/json-view.tsx';
 import { Facts } from '../../components/page.tsx';
 import { ResourceTable, Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { lookEveryMs, useFilters, useList } from '../../data.ts';
+import { lookEveryMs, useFilters, useGet } from '../../data.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
@@ -80,9 +80,9 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
       onClose();
     },
   });
-  // Searches the last hundred attempts of the endpoint, because people look at a failed delivery soon after it.
-  const logs = useList<WebhookDeliveryLog>(`/v1/webhook_endpoints/${endpointId}/delivery_logs`, { limit: 100 });
-  const attempts = logs.data?.data.filter(({ event_id }) => event_id === delivery.id) ?? [];
+  const path = `/dashboard/webhook_endpoints/${endpointId}/events/${delivery.id}/attempts`;
+  const attempts = useGet<{ data: readonly WebhookDeliveryLog[] }>(path).data?.data ?? [];
+  const [last] = attempts;
   return (
     <Dialog title={delivery.type} drawer onClose={onClose}>
       <div className="flex flex-col gap-5">
@@ -90,7 +90,8 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
           facts={[
             [common.status, <Badge key="status" status={delivery.delivery_status} />],
             [common.id, <CopyId key="id" id={delivery.id} />],
-            attempts[0] && [webhooks.answer, <Answer key="answer" attempt={attempts[0]} />],
+            last && [webhooks.answer, <Answer key="answer" attempt={last} />],
+            last && [webhooks.took, `${last.duration_ms} ms`],
             [webhooks.attempts, delivery.attempts],
             [webhooks.lastAttempt, <DateTime key="last" at={delivery.last_attempt_at} />],
             [webhooks.nextAttempt, <DateTime key="next" at={delivery.next_attempt_at} />],
@@ -103,8 +104,9 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
           </Button>
           <LinkButton to={`/developers/events/${delivery.id}`}>{webhooks.seeEvent}</LinkButton>
         </div>
-        <JsonView value={delivery.data} label={webhooks.payload} />
+        {last?.response_body && <JsonView value={last.response_body} label={webhooks.answer} />}
         <AttemptTable attempts={attempts} />
+        <JsonView value={delivery.data} label={webhooks.payload} />
       </div>
     </Dialog>
   );

@@ -1,17 +1,21 @@
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { CheckGroup, TextField } from '../../components/fields.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { eventPatterns } from '../../event-types.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
+import { EventPicker } from './event-picker.tsx';
 
 interface EndpointFormProps {
   readonly endpoint?: WebhookEndpoint;
   readonly onClose: () => void;
   readonly onDone: (endpoint: CreatedWebhookEndpoint) => void;
 }
+
+/** An address that only this computer can reach. */
+const isLocal = (url: string): boolean =>
+  /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|[^/:]+\.(local|test|localhost))([:/]|$)/i.test(url.trim());
 
 export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
   const form = useForm({
@@ -44,10 +48,12 @@ export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
           placeholder="https://shop.example.com/webhooks"
         />
         <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
-        <CheckGroup
-          label={webhooks.events}
-          hint={webhooks.eventsHint}
-          choices={eventPatterns.map((value) => ({ value, label: value }))}
+        {isLocal(form.draft.url) && (
+          <p role="status" className="rounded-[8px] bg-info-soft px-3.5 py-2.5 text-info">
+            {webhooks.localText} <code className="font-mono text-[13px]">{webhooks.localCommand(form.draft.url)}</code>
+          </p>
+        )}
+        <EventPicker
           chosen={form.draft.enabled_events}
           onChange={(chosen) => form.set('enabled_events', chosen)}
           error={form.errorOf('enabled_events')}

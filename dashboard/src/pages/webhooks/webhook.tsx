@@ -18,6 +18,7 @@ import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookEndpoint } from '../../types.ts';
 import { Attempts, Deliveries } from './deliveries.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
+import { EndpointProblems, RecentResults } from './health.tsx';
 import { MoveVersion } from './move-version.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { TestEndpoint } from './test-endpoint.tsx';
@@ -48,7 +49,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
       back={{ to: '/developers/webhooks', label: webhooks.title }}
       actions={
         <>
-          <Button kind="primary" reason={reason} onClick={() => setOpen('test')}>
+          <Button reason={reason} onClick={() => setOpen('test')}>
             {webhooks.test}
           </Button>
           <Button reason={reason} onClick={() => setOpen('rotate')}>
@@ -71,6 +72,12 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
         </>
       }
     >
+      <EndpointProblems
+        endpoint={endpoint}
+        reason={reason}
+        busy={toggle.busy}
+        onEnable={() => void toggle.run('enabled')}
+      />
       <Panel title={common.details}>
         <Facts
           facts={[
@@ -85,8 +92,8 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
                 </span>
               ),
             ],
+            [webhooks.lastDay, <RecentResults key="recent" endpointId={endpoint.id} />],
             [webhooks.version, endpoint.api_version],
-            endpoint.disabled_reason !== null && [webhooks.disabledReason, endpoint.disabled_reason],
             [common.created, <DateTime key="created" at={endpoint.created_at} />],
           ]}
         />

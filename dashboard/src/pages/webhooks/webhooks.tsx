@@ -13,6 +13,7 @@ import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
 import { EndpointForm } from './endpoint-form.tsx';
+import { FailureRate } from './health.tsx';
 
 export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
@@ -37,6 +38,12 @@ export function WebhooksPage() {
           {
             header: webhooks.events,
             cell: (endpoint) => <span className="font-mono text-[13px]">{endpoint.enabled_events.join(', ')}</span>,
+            wide: true,
+          },
+          {
+            header: webhooks.failureRate,
+            cell: ({ id }) => <FailureRate endpointId={id} />,
+            end: true,
             wide: true,
           },
           { header: webhooks.version, cell: ({ api_version }) => api_version, wide: true },

@@ -1,0 +1,97 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { LogRow } from './queries.ts';
+
+/** What the dashboard shows about the deliveries of an endpoint. Each query reads a bounded number of rows. */
+
+const recentMax = 1_000;
+
+export interface RecentAttempts {
+  readonly attempts: number;
+  readonly failed: number;
+  readonly median_ms: number | null;
+  readonly last_success_id: string | null;
+}
+
+/** The latest attempts since an id, which begins with its time. */
+export async function sumRecentAttempts(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  sinceId: string,
+): Promise<RecentAttempts> {
+  const [row] = await db.query<RecentAttempts>(
+    `SELECT count(*)::integer AS attempts, count(*) FILTER (WHERE status = 'failed')::integer AS failed,
+       percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_ms)::integer AS median_ms,
+       (max(id::text) FILTER (WHERE status = 'success')) AS last_success_id
+     FROM (
+       SELECT id, status, duration_ms FROM webhook_delivery_logs
+       WHERE company_id = $1 AND endpoint_id = $2 AND id >= $3 ORDER BY id DESC LIMIT ${recentMax}
+     ) recent`,
+    [companyId, endpointId, sinceId],
+  );
+  return row ?? { attempts: 0, failed: 0, median_ms: null, last_success_id: null };
+}
+
+export async function countFailed(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  countMax: number,
+): Promise<{ failed: number; first_id: string | null }> {
+  const [row] = await db.query<{ failed: number; first_id: string | null }>(
+    `SELECT count(*)::integer AS failed, min(event_id::text) AS first_id FROM (
+       SELECT event_id FROM webhook_deliveries
+       WHERE company_id = $1 AND endpoint_id = $2 AND status = 'failed' ORDER BY event_id DESC LIMIT $3
+     ) f`,
+    [companyId, endpointId, countMax],
+  );
+  return row ?? { failed: 0, first_id: null };
+}
+
+const attemptsMax = 20_000;
+
+/** The attempts to deliver one event, latest first. They lie between the event and its last attempt. */
+export async function findAttempts(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  eventId: string,
+  firstId: string,
+  lastId: string,
+): Promise<LogRow[]> {
+  return db.query<LogRow>(
+    `SELECT id, event_id, event_type, attempt, status, http_status, duration_ms, error, request_headers, response_body
+     FROM (
+       SELECT * FROM webhook_delivery_logs WHERE company_id = $1 AND endpoint_id = $2 AND id >= $4 AND id < $5
+       ORDER BY id DESC LIMIT ${attemptsMax}
+     ) l WHERE event_id = $3 ORDER BY id DESC LIMIT 100`,
+    [companyId, endpointId, eventId, firstId, lastId],
+  );
+}
+
+/** Makes failed deliveries of events since an id due again, oldest first. Returns how many. */
+export async function resendFailed(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  sinceId: string,
+  countMax: number,
+): Promise<number> {
+  const [row] = await db.query<{ resent: number }>(
+    `WITH failed AS (
+       SELECT company_id, endpoint_id, event_id, inserted_at FROM webhook_deliveries
+       WHERE company_id = $1 AND endpoint_id = $2 AND status = 'failed' AND event_id >= $3
+       ORDER BY event_id LIMIT $4 FOR UPDATE SKIP LOCKED
+     ), resent AS (
+       UPDATE webhook_deliveries d SET status = 'pending',
+         next_attempt_at = now() + (SELECT clock_offset_ms FROM companies WHERE id = $1) * interval '1 ms'
+       FROM failed f WHERE d.company_id = f.company_id AND d.endpoint_id = f.endpoint_id AND d.event_id = f.event_id
+         AND d.inserted_at = f.inserted_at
+       RETURNING 1
+     )
+     SELECT count(*)::integer AS resent FROM resent`,
+    [companyId, endpointId, sinceId, countMax],
+  );
+  await db.query(`SELECT pg_notify('webhooks_due', '')`);
+  return row?.resent ?? 0;
+}
