@@ -380,6 +380,7 @@ describe('a merchant', () => {
       .waitFor();
     await field(products.price, dialog()).fill('12,50');
     await button(products.add, dialog()).click();
+    await dialog().waitFor({ state: 'hidden' });
     await page.getByText('$12.50').first().waitFor();
     const [cog] = (await call('GET', '/v1/products?limit=1', secretKey)).data;
     assert.partialDeepStrictEqual(cog, { pricing: { amount: 1250, currency: 'usd' }, inventory_quantity: 1000 });
