@@ -7,6 +7,7 @@ import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import { workload as fairness } from './fairness.ts';
+import { workload as home } from './home.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
 import { workload as overload } from './overload.ts';
@@ -31,6 +32,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   'request-log': requestLog,
   load,
   fairness,
+  home,
   overload,
   start,
 };

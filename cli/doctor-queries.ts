@@ -118,6 +118,23 @@ export const checks: readonly Check[] = [
             WHERE t.company_id = s.company_id AND t.order_id = s.latest_order_id AND t.type = 'sale')`,
   },
   {
+    name: 'day_missummed',
+    means: 'day whose stored figures differ from its transactions, disputes, customers and subscriptions',
+    sql: `SELECT d.company_id, d.day::text AS id FROM figure_days d
+          WHERE d.figures IS NOT NULL AND d.figures <> figures_between(d.company_id, d.starts_at, d.ends_at)
+            AND NOT EXISTS (SELECT 1 FROM figure_marks m
+              WHERE m.company_id = d.company_id AND m.at >= d.starts_at AND m.at < d.ends_at)`,
+  },
+  {
+    name: 'revenue_missummed',
+    means: 'subscription whose movements do not add up to its monthly amount',
+    sql: `SELECT s.company_id, s.id FROM subscriptions s LEFT JOIN subscription_movements m
+            ON m.company_id = s.company_id AND m.subscription_id = s.id
+          GROUP BY s.company_id, s.id HAVING coalesce(sum(m.subscribers), 0) <> (s.status IN ('active', 'past_due'))::integer
+            OR coalesce(sum(m.monthly), 0) <> CASE WHEN s.status IN ('active', 'past_due') THEN monthly_amount(s.amount,
+              s."interval", s.interval_count, s.coupon, greatest(s.current_cycle, 1) + 1) ELSE 0 END`,
+  },
+  {
     name: 'coupon_miscounted',
     means: 'coupon whose counters differ from its redemptions',
     sql: `SELECT c.company_id, c.id FROM coupons c LEFT JOIN coupon_redemptions r ON r.company_id = c.company_id AND r.coupon_id = c.id

@@ -124,6 +124,11 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   ],
   overdue_renewal: [`UPDATE subscriptions SET due_at = now() - interval '1 day' WHERE status = 'active'`],
   forgotten_subscription: [`UPDATE subscriptions SET due_at = NULL WHERE status = 'active'`],
+  day_missummed: [
+    `INSERT INTO figure_days (company_id, starts_at, zone, day, ends_at, figures, due_at)
+     SELECT id, now() - interval '1 day', 'UTC', '2026-01-01', now(), '{"usd": {"gross": 1}}', now() FROM companies LIMIT 1`,
+  ],
+  revenue_missummed: [`UPDATE subscription_movements SET monthly = monthly + 1`],
   coupon_miscounted: [`UPDATE coupons SET used = used + 1`],
   coupon_reserved_for_nothing: [`UPDATE coupon_redemptions SET counted = false WHERE counted`],
   customer_without_default_card: [

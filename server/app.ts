@@ -33,6 +33,7 @@ import {
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
+import { figureRoutes } from './features/figures/routes.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
@@ -374,6 +375,7 @@ interface DashboardDependencies {
 export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
   const { control, orders, team, clock, settings, processors, disputes, keys, webhooks, receipts } = dependencies;
   return [
+    ...figureRoutes(() => processors.connections.health.broken()),
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),

@@ -152,6 +152,7 @@ export const limits = {
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,
+  timeZoneLength: 64,
   searchResults: 20,
 
   /** What a request counts against a rate limit in addition to 1: nothing up to `free`, then 1 per `each`. */

@@ -156,6 +156,7 @@ CREATE TABLE companies (
   clock_moved_until timestamp with time zone,
   request_life_ms integer NOT NULL DEFAULT 60000,
   connection_id uuid,
+  time_zone text NOT NULL DEFAULT 'UTC'::text,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
@@ -379,6 +380,7 @@ CREATE INDEX disputes_due ON public.disputes USING btree (evidence_due_at) WHERE
 CREATE INDEX disputes_due_of_company ON public.disputes USING btree (company_id, evidence_due_at) WHERE (state = 'needs_response'::text);
 CREATE INDEX disputes_order ON public.disputes USING btree (company_id, order_id);
 CREATE UNIQUE INDEX disputes_processor_id ON public.disputes USING btree (company_id, processor_id, COALESCE(connection_id, company_id));
+CREATE TRIGGER disputes_figures AFTER UPDATE OF state, amount ON public.disputes FOR EACH ROW WHEN (((old.state <> new.state) OR (old.amount <> new.amount))) EXECUTE FUNCTION mark_changed_row();
 
 CREATE TABLE draining_shards (
   shard text NOT NULL,
@@ -435,6 +437,39 @@ CREATE TABLE events_default (
 );
 CREATE INDEX events_default_company_id_object_id_id_idx ON public.events_default USING btree (company_id, object_id, id);
 CREATE INDEX events_default_company_id_type_id_idx ON public.events_default USING btree (company_id, type, id) WHERE (type <> ALL (ARRAY['order.created'::text, 'order.succeeded'::text]));
+
+CREATE TABLE figure_days (
+  company_id uuid NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  zone text NOT NULL,
+  day date NOT NULL,
+  ends_at timestamp with time zone NOT NULL,
+  figures jsonb,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT figure_days_check CHECK ((starts_at < ends_at)),
+  CONSTRAINT figure_days_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT figure_days_pkey PRIMARY KEY (company_id, starts_at, zone)
+);
+CREATE INDEX figure_days_due ON public.figure_days USING btree (due_at) WHERE (figures IS NULL);
+
+CREATE TABLE figure_marks (
+  company_id uuid NOT NULL,
+  at timestamp with time zone NOT NULL,
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  CONSTRAINT figure_marks_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT figure_marks_pkey PRIMARY KEY (company_id, at, id)
+);
+
+CREATE TABLE figure_states (
+  company_id uuid NOT NULL,
+  zone text NOT NULL,
+  clock_offset_ms bigint NOT NULL,
+  days_until timestamp with time zone NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT figure_states_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT figure_states_pkey PRIMARY KEY (company_id)
+);
+CREATE INDEX figure_states_due ON public.figure_states USING btree (due_at);
 
 CREATE TABLE idempotency_keys (
   company_id uuid NOT NULL,
@@ -718,6 +753,7 @@ CREATE TABLE payment_methods (
   CONSTRAINT payment_methods_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX payment_methods_customer ON public.payment_methods USING btree (company_id, customer_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX payment_methods_expiry ON public.payment_methods USING btree (company_id, exp_year, exp_month) WHERE (deleted_at IS NULL);
 CREATE INDEX payment_methods_last4 ON public.payment_methods USING btree (company_id, last4, customer_id);
 
 CREATE TABLE plan_products (
@@ -1005,6 +1041,23 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id, id);
 
+CREATE TABLE subscription_movements (
+  company_id uuid NOT NULL,
+  subscription_id uuid NOT NULL,
+  number integer NOT NULL,
+  at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  monthly bigint NOT NULL,
+  subscribers smallint NOT NULL,
+  ended smallint NOT NULL,
+  CONSTRAINT subscription_movements_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id),
+  CONSTRAINT subscription_movements_ended_check CHECK ((ended = ANY (ARRAY[0, 1]))),
+  CONSTRAINT subscription_movements_number_check CHECK ((number > 0)),
+  CONSTRAINT subscription_movements_pkey PRIMARY KEY (company_id, subscription_id, number),
+  CONSTRAINT subscription_movements_subscribers_check CHECK (((subscribers >= '-1'::integer) AND (subscribers <= 1)))
+);
+CREATE INDEX subscription_movements_at ON public.subscription_movements USING btree (company_id, at);
+
 CREATE TABLE subscriptions (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -1079,6 +1132,8 @@ CREATE INDEX subscriptions_due ON public.subscriptions USING btree (due_at) WHER
 CREATE INDEX subscriptions_due_of_company ON public.subscriptions USING btree (company_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX subscriptions_plan ON public.subscriptions USING btree (company_id, plan_id, id);
 CREATE INDEX subscriptions_status ON public.subscriptions USING btree (company_id, status, id);
+CREATE TRIGGER subscriptions_moved AFTER UPDATE ON public.subscriptions FOR EACH ROW WHEN (((old.status <> new.status) OR (old."interval" <> new."interval") OR (old.interval_count <> new.interval_count) OR (old.amount <> new.amount) OR ((old.coupon)::text IS DISTINCT FROM (new.coupon)::text) OR ((old.current_cycle <> new.current_cycle) AND ((new.coupon ->> 'duration'::text) = 'repeating'::text)))) EXECUTE FUNCTION record_movement();
+CREATE TRIGGER subscriptions_started AFTER INSERT ON public.subscriptions FOR EACH ROW WHEN ((new.status = ANY (ARRAY['active'::text, 'past_due'::text]))) EXECUTE FUNCTION record_movement();
 
 CREATE TABLE team_members (
   company_id uuid NOT NULL,
@@ -1149,6 +1204,7 @@ CREATE INDEX transactions_processor_id ON public.transactions USING btree (compa
 CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
 CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
 CREATE UNIQUE INDEX transactions_reference ON public.transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
+CREATE TRIGGER transactions_figures AFTER UPDATE OF status ON public.transactions FOR EACH ROW WHEN ((old.status <> new.status)) EXECUTE FUNCTION mark_changed_row();
 
 CREATE TABLE unfinished_sign_ups (
   company_id uuid NOT NULL,

@@ -588,29 +588,69 @@ describe('the overview', () => {
 
   it('sums a period by days, in the time of the company', async () => {
     await person.in('POST', '/v1/sandbox/clock/advance', { by: { days: 3 } });
-    const { body } = await person.in('GET', '/dashboard/statistics?days=7');
-    assert.equal(body.days.length, 7);
-    assert.deepEqual(body.totals, {
-      volume: 1000,
+    const { body } = await person.in('GET', '/dashboard/statistics?range=7d');
+    assert.equal(body.buckets.length, 7);
+    const values = Object.fromEntries(
+      Object.entries(body.figures as Record<string, { value: number }>).map(([name, { value }]) => [name, value]),
+    );
+    assert.deepEqual(values, {
+      gross_volume: 1000,
+      net_volume: 700,
       refunded: 300,
-      succeeded_count: 1,
-      failed_count: 1,
-      active_subscriptions: 0,
-      past_due_subscriptions: 0,
+      disputed: 0,
+      payments: 1,
+      failed_payments: 1,
+      success_rate: 0.5,
+      average_order: 1000,
+      mrr: 0,
+      active_subscribers: 0,
+      churn: null,
       new_customers: 1,
     });
-    assert.deepEqual([body.currency, body.currencies], ['usd', ['usd']]);
-    assert.deepEqual(body.declines, [{ failure_code: 'insufficient_funds', count: 1 }]);
+    assert.deepEqual([body.currency, body.currencies, body.time_zone], ['usd', ['usd'], 'UTC']);
+    assert.deepEqual(body.declines, [{ failure_code: 'insufficient_funds', count: 1, previous: 0 }]);
+    assert.deepEqual(body.figures.gross_volume.series, [0, 0, 0, 1000, 0, 0, 0]);
     assert.deepEqual(
-      body.days.map(({ volume }: { volume: number }) => volume),
-      [0, 0, 0, 1000, 0, 0, 0],
+      body.buckets.map(({ unfinished }: { unfinished: boolean }) => unfinished),
+      [false, false, false, false, false, false, true],
     );
-    const { body: later } = await person.in('GET', '/dashboard/statistics?days=2');
-    assert.equal(later.totals.volume, 0);
+    const { body: later } = await person.in('GET', '/dashboard/statistics?range=today');
+    assert.equal(later.figures.gross_volume.value, 0);
+  });
+
+  it('uses the days of the time zone that the company has chosen', async () => {
+    const set = (time_zone: unknown): Promise<Reply> => person.in('PATCH', '/dashboard/company', { time_zone });
+    for (const wrong of ['', 'Mars/Olympus', 'UTC+3', 'EST5EDT4', 'posix/Europe/Berlin', null, 5]) {
+      assertRefused(await set(wrong), 400, 'validation_error', 'time_zone');
+    }
+    const changed = await set('pacific/apia');
+    assert.deepEqual([changed.status, changed.body.time_zone], [200, 'Pacific/Apia']);
+    const { body } = await person.in('GET', '/dashboard/statistics');
+    assert.equal(body.time_zone, 'Pacific/Apia');
+    assert.equal(body.to, new Intl.DateTimeFormat('en-CA', { timeZone: 'Pacific/Apia' }).format(Date.parse(body.now)));
+    assert.equal(body.figures.gross_volume.value, 1000);
+    await set('UTC');
+  });
+
+  it('names what needs attention', async () => {
+    assert.deepEqual((await person.in('GET', '/dashboard/attention')).body.data, []);
+    const disputed = await person.in('POST', `/v1/sandbox/orders/${order.id}/chargeback`);
+    assert.equal(disputed.status, 200, disputed.text);
+    const { data } = (await person.in('GET', '/dashboard/attention')).body;
+    assert.deepEqual(
+      data.map(({ kind, count, has_more }: Record<string, unknown>) => [kind, count, has_more]),
+      [['disputes_due', 1, false]],
+    );
+    assert.ok(data[0].since && data[0].object_id);
   });
 
   it('refuses periods that are none', async () => {
-    for (const query of ['from=2026-02-02&to=2026-02-01', 'from=2020-01-01&to=2026-01-01', 'days=0', 'from=x']) {
+    for (const query of [
+      'from=2026-02-02&to=2026-02-01',
+      'from=2020-01-01&to=2026-01-01',
+      'range=1d',
+      'from=2026-02-30',
+    ]) {
       assertRefused(await person.in('GET', `/dashboard/statistics?${query}`), 400, 'validation_error');
     }
   });
@@ -642,7 +682,7 @@ describe('the overview', () => {
   it('lists the events of an object', async () => {
     const { body } = await person.in('GET', `/dashboard/timeline?object_id=${order.id}`);
     const types = body.data.map(({ type }: { type: string }) => type);
-    assert.deepEqual(types, ['order.created', 'order.succeeded', 'order.partially_refunded']);
+    assert.deepEqual(types, ['order.created', 'order.succeeded', 'order.partially_refunded', 'order.chargeback']);
     assert.deepEqual((await owner.in('GET', `/dashboard/timeline?object_id=${order.id}`)).body.data, []);
   });
 });

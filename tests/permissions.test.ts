@@ -90,13 +90,19 @@ describe('expand', () => {
     const packer = await colleague(service, owner, 'Packer');
     assert.equal((await packer.in('GET', '/v1/orders')).status, 200);
     assertLacks(await packer.in('GET', '/v1/orders?expand=customer'), 'customers:read');
-    const { totals } = (await packer.in('GET', '/dashboard/statistics')).body;
+    const { figures } = (await packer.in('GET', '/dashboard/statistics')).body;
     assert.deepEqual(
-      [totals.active_subscriptions, totals.past_due_subscriptions, totals.new_customers],
-      [null, null, null],
+      [figures.mrr, figures.active_subscribers, figures.churn, figures.new_customers],
+      [null, null, null, null],
     );
-    const whole = (await owner.in('GET', '/dashboard/statistics')).body.totals;
-    assert.deepEqual([whole.active_subscriptions, whole.past_due_subscriptions, whole.new_customers], [0, 0, 0]);
+    assert.equal(figures.gross_volume.value, 0);
+    const whole = (await owner.in('GET', '/dashboard/statistics')).body.figures;
+    assert.deepEqual([whole.mrr.value, whole.active_subscribers.value, whole.new_customers.value], [0, 0, 0]);
+    await makeRole('Clerk', ['products:read']);
+    const clerk = await colleague(service, owner, 'Clerk');
+    const blind = (await clerk.in('GET', '/dashboard/statistics')).body;
+    assert.deepEqual([blind.figures.gross_volume, blind.declines], [null, null]);
+    assert.deepEqual((await clerk.in('GET', '/dashboard/attention')).body.data, []);
   });
 
   it('names the permissions in the API document', () => {

@@ -5,6 +5,7 @@ import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
+import { sumEndedDays } from '../features/figures/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
@@ -148,6 +149,7 @@ const shardJobs: readonly Job<OnShard>[] = [
     everyMs: 60_000,
     run: async ({ emails, ...shard }) => (emails ? makeReminders(shard, emails) : 0),
   },
+  { name: 'daily figures', everyMs: 15_000, run: async ({ db }) => ((await sumEndedDays(db)) ? batch : 0) },
   { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
   {
     name: 'unfinished sign-ups',

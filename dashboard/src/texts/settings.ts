@@ -2,6 +2,8 @@ export const settings = {
   title: 'Settings',
   lead: 'Sandbox and live have separate settings.',
   company: 'Company',
+  timeZone: 'Time zone',
+  timeZoneHint: 'Days in reports start and end in this zone. Billing uses UTC.',
   name: 'Name',
   version: 'API version',
   versionHint: 'Used for API calls that don’t send a version header.',

@@ -54,7 +54,7 @@ export async function deleteUnfinished(db: Queryable, companyIds: readonly strin
 }
 
 /** What a new company has. A company that has more is kept by its foreign keys. */
-const tablesOfNew = ['audit_entries', 'team_members', 'roles'] as const;
+const tablesOfNew = ['audit_entries', 'team_members', 'roles', 'figure_days', 'figure_states'] as const;
 
 export async function deleteNewCompanies(db: Queryable, companyIds: readonly string[]): Promise<void> {
   for (const table of tablesOfNew) await db.query(`DELETE FROM ${table} WHERE company_id = ANY($1)`, [companyIds]);
@@ -112,11 +112,12 @@ export interface SettingsRow {
   dunning_days: number[];
   after_dunning: 'failed' | 'canceled';
   processor: Company['processor'];
+  time_zone: string;
 }
 
 export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow | undefined> {
   const [row] = await db.query<SettingsRow>(
-    'SELECT name, api_version, dunning_days, after_dunning, processor FROM companies WHERE id = $1',
+    'SELECT name, api_version, dunning_days, after_dunning, processor, time_zone FROM companies WHERE id = $1',
     [companyId],
   );
   return row;
@@ -125,10 +126,20 @@ export async function findSettings(db: Queryable, companyId: string): Promise<Se
 export async function updateSettings(
   db: Queryable,
   companyId: string,
-  change: { readonly name?: string; readonly api_version?: string },
+  change: { readonly name?: string; readonly api_version?: string; readonly time_zone?: string },
 ): Promise<void> {
   await db.query(
-    'UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version) WHERE id = $1',
-    [companyId, change.name ?? null, change.api_version ?? null],
+    `UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version),
+       time_zone = COALESCE($4, time_zone) WHERE id = $1`,
+    [companyId, change.name ?? null, change.api_version ?? null, change.time_zone ?? null],
   );
+}
+
+/** The database computes with zones, so it must know them. */
+export async function findZone(db: Queryable, name: string): Promise<string | undefined> {
+  const [row] = await db.query<{ name: string }>(
+    `SELECT name FROM pg_timezone_names WHERE lower(name) = lower($1) AND name !~ '^(posix|right)/' LIMIT 1`,
+    [name],
+  );
+  return row?.name;
 }

@@ -10,12 +10,20 @@ const days = Type.Array(Type.Integer({ minimum: 1, maximum: limits.dunningDaysMa
   maxItems: limits.dunningRetries,
 });
 
+const timeZone = Type.String({
+  minLength: 1,
+  maxLength: limits.timeZoneLength,
+  pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
+  description: 'An IANA time zone, for example America/New_York. The days of figures are days of this zone.',
+});
+
 export const companyUpdate = Type.Object(
   {
     name: Type.Optional(name()),
     api_version: Type.Optional(choice(supportedVersions)),
     dunning_days: Type.Optional(days),
     after_dunning: Type.Optional(afterDunning),
+    time_zone: Type.Optional(timeZone),
   },
   { additionalProperties: false },
 );
@@ -30,6 +38,7 @@ export const companySettings = Type.Object({
   supported_versions: Type.Array(Type.String()),
   dunning_days: days,
   after_dunning: afterDunning,
+  time_zone: Type.String(),
   rate_limits: Type.Array(
     Type.Object({
       category: Type.String(),

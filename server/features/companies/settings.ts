@@ -1,8 +1,8 @@
-import { notFound } from '../../errors.ts';
+import { invalidField, notFound } from '../../errors.ts';
 import type { RateLimits } from '../../http/rate-limits.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { createdAt } from '../../platform/ids.ts';
-import { findSettings, updateSettings } from './queries.ts';
+import { findSettings, findZone, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { setDunning } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -30,6 +30,7 @@ export async function getSettings(
     supported_versions: [...supportedVersions],
     dunning_days: settings.dunning_days,
     after_dunning: settings.after_dunning,
+    time_zone: settings.time_zone,
     rate_limits: Object.entries(rateLimits).map(([category, limit]) => ({
       category,
       count: limit?.count ?? null,
@@ -50,7 +51,26 @@ export async function changeSettings(
   if (!settings) throw notFound('company');
   const { dunning_days = settings.dunning_days, after_dunning = settings.after_dunning } = change;
   if (change.dunning_days || change.after_dunning) await setDunning(db, company.id, dunning_days, after_dunning);
-  await updateSettings(db, company.id, change);
+  const { time_zone, ...others } = change;
+  const zone = time_zone === undefined ? undefined : await zoneOf(db, time_zone);
+  await updateSettings(db, company.id, { ...others, ...(zone !== undefined && { time_zone: zone }) });
   dependencies.forgetAccess(company.id);
   return getSettings(context, dependencies);
+}
+
+/** Both the database and the browsers of the team must know the zone. */
+async function zoneOf(db: RequestContext['db'], name: string): Promise<string> {
+  const zone = await findZone(db, name);
+  if (zone === undefined || !isKnownHere(zone)) {
+    throw invalidField('time_zone', 'must be an IANA time zone, for example America/New_York');
+  }
+  return zone;
+}
+
+function isKnownHere(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
 }

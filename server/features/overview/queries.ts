@@ -2,67 +2,6 @@ import type { Queryable } from '../../platform/database.ts';
 
 /** Queries over several tables for the home page and the search of the dashboard. Each is limited to one company. */
 
-export interface DayRow {
-  bucket: number;
-  currency: string;
-  succeeded_count: number;
-  failed_count: number;
-  volume: number;
-  refunded: number;
-}
-
-/**
- * Returns one row for each day and currency with orders. Ids begin with their time, so a day is a range of the
- * primary key. `starts` are the smallest ids of the days, in order, followed by the end of the last day. The query
- * works day by day, so that nothing is sorted, however many rows there are.
- */
-export async function sumDays(db: Queryable, companyId: string, starts: readonly string[]): Promise<DayRow[]> {
-  return db.query<DayRow>(
-    `SELECT d.bucket::integer, currency,
-       COALESCE(sum(count) FILTER (WHERE type = 'sale' AND status <> 'failed'), 0)::integer AS succeeded_count,
-       COALESCE(sum(count) FILTER (WHERE type = 'sale' AND status = 'failed'), 0)::integer AS failed_count,
-       COALESCE(sum(total) FILTER (WHERE type = 'sale' AND status IN ('succeeded', 'chargeback')), 0)::bigint AS volume,
-       COALESCE(sum(total) FILTER (WHERE type = 'refund' AND status = 'succeeded'), 0)::bigint AS refunded
-     FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY AS d (first, next, bucket)
-     CROSS JOIN LATERAL (
-       SELECT currency, type, status, count(*), sum(amount) AS total FROM transactions
-       WHERE company_id = $1 AND id >= d.first AND id < d.next GROUP BY 1, 2, 3
-     ) s GROUP BY 1, 2 ORDER BY 1`,
-    [companyId, starts.slice(0, -1), starts.slice(1)],
-  );
-}
-
-export async function countDeclines(
-  db: Queryable,
-  companyId: string,
-  currency: string | null,
-  from: string,
-  to: string,
-): Promise<{ failure_code: string; count: number }[]> {
-  return db.query(
-    `SELECT failure_code, count(*)::integer AS count FROM transactions
-     WHERE company_id = $1 AND status = 'failed' AND status <> 'succeeded' AND type = 'sale' AND id >= $3 AND id < $4
-       AND ($2::text IS NULL OR currency = $2)
-     GROUP BY failure_code ORDER BY count DESC, failure_code`,
-    [companyId, currency, from, to],
-  );
-}
-
-export async function countNow(
-  db: Queryable,
-  companyId: string,
-  from: string,
-  to: string,
-): Promise<{ active: number; past_due: number; new_customers: number }> {
-  const [row] = await db.query<{ active: number; past_due: number; new_customers: number }>(
-    `SELECT (SELECT count(*)::integer FROM subscriptions WHERE company_id = $1 AND status = 'active') AS active,
-       (SELECT count(*)::integer FROM subscriptions WHERE company_id = $1 AND status = 'past_due') AS past_due,
-       (SELECT count(*)::integer FROM customers WHERE company_id = $1 AND id >= $2 AND id < $3) AS new_customers`,
-    [companyId, from, to],
-  );
-  return row ?? { active: 0, past_due: 0, new_customers: 0 };
-}
-
 export interface InDoubtRow {
   id: string;
   order_id: string;

@@ -1,31 +1,15 @@
-import { integerParameter, momentParameter, textParameter } from '../../http/query-parameters.ts';
+import { textParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { found, inDoubt, statistics } from './schemas.ts';
-import { getInDoubt, getStatistics, search } from './service.ts';
+import { found, inDoubt } from './schemas.ts';
+import { getInDoubt, search } from './service.ts';
 
 const common = { tag: 'Overview', method: 'GET', category: 'read', idempotency: 'none', errors: [] } as const;
 
 /** Used only by the dashboard. */
 export function overviewRoutes(clock: Clock): Route[] {
   return [
-    defineRoute({
-      ...common,
-      resource: 'statistics',
-      path: '/dashboard/statistics',
-      operationId: 'getStatistics',
-      summary: 'Retrieve statistics for a period',
-      permission: 'orders:read',
-      parameters: {
-        days: integerParameter(1, limits.statisticsDays, 'Number of days, if `from` is not set.', 30),
-        from: momentParameter('The first day.'),
-        to: momentParameter('The last day. Default: today, by the clock of the company.'),
-        currency: textParameter(3, 'Default: the currency with the highest volume.'),
-      },
-      success: { status: 200, schema: statistics, shape: 'other' },
-      handle: ({ context, query }) => getStatistics(context, query),
-    }),
     defineRoute({
       ...common,
       resource: 'transaction',

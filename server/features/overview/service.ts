@@ -1,15 +1,9 @@
-import { ApiError, invalidField } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { ReadPermission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
-import { dayMs } from '../../platform/durations.ts';
-import { eventIdOf, firstIdOf, readId } from '../../platform/ids.ts';
-import { createSemaphore } from '../../platform/semaphore.ts';
+import { eventIdOf, readId } from '../../platform/ids.ts';
 import { searchCustomers } from '../customers/service.ts';
 import {
-  countDeclines,
-  countNow,
-  type DayRow,
   findByCouponCode,
   findById,
   findByName,
@@ -18,98 +12,11 @@ import {
   type FoundRow,
   type FoundType,
   foundTypes,
-  sumDays,
 } from './queries.ts';
-import type { Found, InDoubt, Statistics } from './schemas.ts';
+import type { Found, InDoubt } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** Dashboard data that combines several features. */
-
-const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
-const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-
-export interface Period {
-  readonly days?: number;
-  readonly from?: number;
-  readonly to?: number;
-  readonly currency?: string;
-}
-
-// The statistics of a large merchant's year take a second of database time. They must not slow down payments.
-const inTurn = createSemaphore({ atOnce: 2, waitingMax: 32, busy });
-const underWay = new Map<string, number>();
-const underWayMax = 4;
-
-function busy(): ApiError {
-  const message = 'The statistics are being calculated. Retry shortly.';
-  return new ApiError('too_many_requests', message, { headers: { 'Retry-After': '2' } });
-}
-
-/** Limits the concurrent queries of one company, because all companies share the semaphore. */
-export async function getStatistics(context: RequestContext, period: Period): Promise<Statistics> {
-  const { id } = context.company;
-  const count = underWay.get(id) ?? 0;
-  if (count >= underWayMax) throw busy();
-  underWay.set(id, count + 1);
-  try {
-    return await inTurn(() => makeStatistics(context, period));
-  } finally {
-    const left = (underWay.get(id) ?? 1) - 1;
-    if (left > 0) underWay.set(id, left);
-    else underWay.delete(id);
-  }
-}
-
-/**
- * Uses whole days in UTC, both ends included, and the currency with the highest volume unless the request names one.
- * Figures that the member may not read are null.
- */
-async function makeStatistics({ db, company, nowMs, caller }: RequestContext, period: Period): Promise<Statistics> {
-  const mayRead = (permission: ReadPermission): boolean => lackingOf(caller, [permission]).length === 0;
-  const last = dayOf(period.to ?? nowMs);
-  const first = dayOf(period.from ?? last - ((period.days ?? 30) - 1) * dayMs);
-  const length = (last - first) / dayMs + 1;
-  if (length < 1 || length > limits.statisticsDays) {
-    throw invalidField('from', `must be at most ${limits.statisticsDays} days before to, and not after to`);
-  }
-  const starts = Array.from({ length: length + 1 }, (_, index) => firstIdOf(first + index * dayMs));
-  const [from = '', to = ''] = [starts[0], starts.at(-1)];
-  const rows = await sumDays(db, company.id, starts);
-  const currencies = byVolume(rows);
-  const currency = period.currency ?? currencies[0] ?? null;
-  const shown = new Map(rows.filter((row) => row.currency === currency).map((row) => [row.bucket, row]));
-  const days = Array.from({ length }, (_, index) => {
-    const { succeeded_count = 0, failed_count = 0, volume = 0, refunded = 0 } = shown.get(index + 1) ?? {};
-    return { date: dateOf(first + index * dayMs), succeeded_count, failed_count, volume, refunded };
-  });
-  const total = (name: 'volume' | 'refunded' | 'succeeded_count' | 'failed_count'): number =>
-    days.reduce((sum, day) => sum + day[name], 0);
-  const [declines, now] = await Promise.all([
-    countDeclines(db, company.id, currency, from, to),
-    countNow(db, company.id, from, to),
-  ]);
-  return {
-    currency,
-    currencies,
-    days,
-    totals: {
-      volume: total('volume'),
-      refunded: total('refunded'),
-      succeeded_count: total('succeeded_count'),
-      failed_count: total('failed_count'),
-      active_subscriptions: mayRead('subscriptions:read') ? now.active : null,
-      past_due_subscriptions: mayRead('subscriptions:read') ? now.past_due : null,
-      new_customers: mayRead('customers:read') ? now.new_customers : null,
-    },
-    declines,
-  };
-}
-
-function byVolume(rows: readonly DayRow[]): string[] {
-  const volumes = new Map<string, number>();
-  for (const { currency, volume } of rows) volumes.set(currency, (volumes.get(currency) ?? 0) + volume);
-  return [...volumes].toSorted(([, left], [, right]) => right - left).map(([currency]) => currency);
-}
 
 export async function getInDoubt({ db, company }: RequestContext, realMs: number): Promise<InDoubt> {
   const rows = await findInDoubt(db, company.id);

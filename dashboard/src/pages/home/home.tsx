@@ -14,7 +14,7 @@ import { useFilters, useGet } from '../../data.ts';
 import { isoDay, money, shortMoney, words } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
-import type { Statistics } from '../../types.ts';
+import type { FigureName, Statistics } from '../../types.ts';
 import { GettingStarted } from './getting-started.tsx';
 import { LatestOrders } from './latest-orders.tsx';
 
@@ -93,7 +93,27 @@ function FirstSteps() {
 }
 
 function Figures({ statistics }: { statistics: Statistics }) {
-  const { totals, currency, days, declines } = statistics;
+  const { currency, figures } = statistics;
+  const value = (name: FigureName): number => figures[name]?.value ?? 0;
+  const totals = {
+    volume: value('gross_volume'),
+    refunded: value('refunded'),
+    succeeded_count: value('payments'),
+    failed_count: value('failed_payments'),
+    active_subscriptions: figures.active_subscribers?.value ?? null,
+    new_customers: figures.new_customers?.value ?? null,
+  };
+  const declines = statistics.declines ?? [];
+  const days = useMemo(
+    () =>
+      statistics.buckets.map((bucket, index) => ({
+        date: bucket.from,
+        volume: figures.gross_volume?.series[index] ?? 0,
+        succeeded_count: figures.payments?.series[index] ?? 0,
+        failed_count: figures.failed_payments?.series[index] ?? 0,
+      })),
+    [statistics, figures],
+  );
   const charges = totals.succeeded_count + totals.failed_count;
   const formatMoney = useMemo(() => (value: number) => money(Math.round(value), currency), [currency]);
   const axisMoney = useMemo(() => (value: number) => shortMoney(value, currency), [currency]);
@@ -123,11 +143,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
           hint={charges === 0 ? home.noCharges : home.successHint(totals.succeeded_count, charges)}
         />
         {totals.active_subscriptions !== null && (
-          <Figure
-            label={home.activeSubscriptions}
-            value={String(totals.active_subscriptions)}
-            hint={home.pastDue(totals.past_due_subscriptions ?? 0)}
-          />
+          <Figure label={home.activeSubscriptions} value={String(totals.active_subscriptions)} hint="" />
         )}
         {totals.new_customers !== null && (
           <Figure label={home.newCustomers} value={String(totals.new_customers)} hint="" />

@@ -91,11 +91,14 @@ function useSave(): (body: object, key: string) => Promise<CompanySettings> {
   return (body, key) => call('PATCH', '/dashboard/company', { body, key });
 }
 
+const zonesWith = (current: string): string[] =>
+  [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])].toSorted();
+
 function CompanyForm({ company, canWrite }: PartProps) {
   const save = useSave();
   const client = useQueryClient();
   const form = useForm({
-    initial: { name: company.name, api_version: company.api_version },
+    initial: { name: company.name, time_zone: company.time_zone, api_version: company.api_version },
     send: (body, key) => save(body, key),
     onDone: () => {
       toast(common.saved);
@@ -107,6 +110,13 @@ function CompanyForm({ company, canWrite }: PartProps) {
       <fieldset disabled={!canWrite}>
         <Form form={form} submit={common.save}>
           <TextField form={form} name="name" label={settings.name} />
+          <SelectField
+            form={form}
+            name="time_zone"
+            label={settings.timeZone}
+            hint={settings.timeZoneHint}
+            choices={zonesWith(company.time_zone).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+          />
           <SelectField
             form={form}
             name="api_version"

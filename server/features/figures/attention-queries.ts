@@ -1,0 +1,55 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { Attention } from './schemas.ts';
+
+export interface FoundAttention {
+  readonly kind: Attention['data'][number]['kind'];
+  readonly count: number;
+  readonly has_more: boolean;
+  readonly since: Date | null;
+  readonly object_id: string | null;
+}
+
+/** A larger count says no more, and would read more rows. */
+const countMax = 1_000;
+
+/** `$1` is the company, `$2` its time, `$3` the connections that do not answer. */
+const sources: Readonly<Record<FoundAttention['kind'], string>> = {
+  disputes_due: `SELECT id::text, evidence_due_at AS since FROM disputes
+    WHERE company_id = $1 AND state = 'needs_response' ORDER BY evidence_due_at`,
+  payments_in_doubt: `SELECT order_id::text AS id, opened_at AS since FROM open_transactions
+    WHERE company_id = $1 AND in_doubt ORDER BY opened_at`,
+  processors_failing: `SELECT id::text, NULL::timestamptz AS since FROM processor_connections
+    WHERE company_id = $1 AND disconnected_at IS NULL AND id = ANY($3::uuid[])`,
+  endpoints_disabled: `SELECT id::text, failing_since AS since FROM webhook_endpoints
+    WHERE company_id = $1 AND status = 'disabled' AND failing_since IS NOT NULL`,
+  // A few failures are normal: a delivery is repeated.
+  endpoints_failing: `SELECT id::text, failing_since AS since FROM webhook_endpoints
+    WHERE company_id = $1 AND status = 'enabled' AND failing_since < $2::timestamptz - interval '15 minutes'`,
+  subscriptions_past_due: `SELECT id::text, first_declined_at AS since FROM subscriptions
+    WHERE company_id = $1 AND status = 'past_due'`,
+  // Cards of subscriptions that renew, until the end of the next month.
+  cards_expiring: `SELECT s.id::text, NULL::timestamptz AS since
+    FROM payment_methods p JOIN subscriptions s ON s.company_id = p.company_id AND s.payment_method_id = p.id
+    WHERE p.company_id = $1 AND p.deleted_at IS NULL AND s.status IN ('active', 'past_due')
+      AND (p.exp_year, p.exp_month) IN (
+        (extract(year FROM $2::timestamptz), extract(month FROM $2::timestamptz)),
+        (extract(year FROM $2::timestamptz + interval '1 month'), extract(month FROM $2::timestamptz + interval '1 month')))`,
+};
+
+export async function findAttention(
+  db: Queryable,
+  companyId: string,
+  about: { readonly kinds: readonly FoundAttention['kind'][]; readonly now: Date; readonly broken: readonly string[] },
+): Promise<FoundAttention[]> {
+  if (about.kinds.length === 0) return [];
+  const parts = about.kinds.map(
+    (
+      kind,
+    ) => `SELECT '${kind}' AS kind, least(count(*), ${countMax})::integer AS count, count(*) > ${countMax} AS has_more,
+      min(since) AS since, min(id) AS object_id FROM (${sources[kind]} LIMIT ${countMax + 1}) ${kind}`,
+  );
+  return db.query<FoundAttention>(
+    `${parts.join(' UNION ALL ')} UNION ALL SELECT NULL, 0, false, $2::timestamptz, $3::text WHERE $1::uuid IS NULL`,
+    [companyId, about.now, about.broken],
+  );
+}

@@ -1,0 +1,59 @@
+import Type from 'typebox';
+import { choiceParameter, type QueryParameter, textParameter } from '../../http/query-parameters.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { getAttention } from './attention.ts';
+import { intervals, ranges } from './period.ts';
+import { attention, statistics } from './schemas.ts';
+import { getStatistics } from './service.ts';
+
+const common = {
+  tag: 'Overview',
+  resource: 'statistics',
+  method: 'GET',
+  category: 'read',
+  idempotency: 'none',
+  permission: null,
+  errors: [],
+} as const;
+
+const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && isCalendarDate(text);
+const isCalendarDate = (text: string): boolean => {
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+};
+
+const dateParameter = (description: string): QueryParameter<string> => ({
+  schema: Type.String({ format: 'date' }),
+  description,
+  parse: ([text = '', ...more]) =>
+    more.length === 0 && isDate(text) ? { value: text } : { problem: 'must be a date, for example 2026-02-11' },
+});
+
+/** Used only by the dashboard. */
+export function figureRoutes(brokenConnections: () => readonly string[]): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      path: '/dashboard/statistics',
+      operationId: 'getStatistics',
+      summary: 'Retrieve figures of a period',
+      parameters: {
+        range: choiceParameter(ranges, 'The period, if `from` and `to` are not set.', '30d'),
+        from: dateParameter('The first day, in the time zone of the company.'),
+        to: dateParameter('The last day. Default: today, by the clock of the company.'),
+        interval: choiceParameter(intervals, 'The length of a bucket. Default: one that fits the period.'),
+        currency: textParameter(3, 'Default: the currency with the highest volume.'),
+      },
+      success: { status: 200, schema: statistics, shape: 'other' },
+      handle: ({ context, query }) => getStatistics(context, query),
+    }),
+    defineRoute({
+      ...common,
+      path: '/dashboard/attention',
+      operationId: 'listAttention',
+      summary: 'List what needs attention',
+      success: { status: 200, schema: attention, shape: 'other' },
+      handle: ({ context }) => getAttention(context, brokenConnections),
+    }),
+  ];
+}
