@@ -1,22 +1,6 @@
-import scalar from '@scalar/fastify-api-reference';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import fastify from 'fastify';
 import { defineConfig, type Plugin } from 'vite';
-
-/**
- * The script of the API reference at /docs/api. Its package brings 30 MB of others and is needed only here: the service
- * serves the file.
- */
-const referenceScript: Plugin = {
-  name: 'reference-script',
-  async generateBundle() {
-    const app = fastify();
-    await app.register(scalar, { routePrefix: '/docs/api', configuration: { url: '/openapi.json' } });
-    const { body } = await app.inject('/docs/api/js/scalar.js');
-    this.emitFile({ type: 'asset', fileName: 'scalar.js', source: body });
-  },
-};
 
 /** The folders of the packages in the build, of which a release lists the licenses. */
 const packageList: Plugin = {
@@ -24,9 +8,8 @@ const packageList: Plugin = {
   generateBundle(_options, bundle) {
     const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
     const names = modules.flatMap((id) => /^.*\/(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? []);
-    // Their styles and scripts are in the build too, but not as modules of their own.
-    const others = ['node_modules/tailwindcss', 'node_modules/@scalar/fastify-api-reference'];
-    const folders = [...new Set([...names, ...others])].toSorted().map((name) => `dashboard/${name}`);
+    // Its styles are in the build too, but not as modules of their own.
+    const folders = [...new Set([...names, 'node_modules/tailwindcss'])].toSorted().map((name) => `dashboard/${name}`);
     this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(folders) });
   },
 };
@@ -34,7 +17,7 @@ const packageList: Plugin = {
 /** All code is in files with hashed names, because the content security policy allows nothing inline. */
 export default defineConfig({
   base: '/',
-  plugins: [react(), tailwindcss(), referenceScript, packageList],
+  plugins: [react(), tailwindcss(), packageList],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

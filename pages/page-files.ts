@@ -29,6 +29,8 @@ const checkoutScripts = [
 
 const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
+const docsScripts = ['texts', 'elements', 'reading', 'search', 'try-it', 'docs'].map((name) => `docs/${name}.ts`);
+
 const make = {
   'checkout.js': () => script(checkoutScripts),
   'checkout.css': () => style('checkout/checkout.css'),
@@ -36,6 +38,10 @@ const make = {
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
+  'docs.js': () => classicScript(docsScripts.map(own)),
+  'docs.css': () =>
+    ['shared/tokens.css', 'shared/font.css', 'docs/docs.css'].map((name) => readSource(own(name))).join(''),
+  'theme.js': () => classicScript([own('docs/theme.ts')]),
   'logo.svg': () => readSource(own('shared/logo.svg')),
   'proof.js': () => classicScript(['checkout/proof.ts', 'checkout/proof-worker.ts'].map(own)),
 } as const;

@@ -219,9 +219,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
-  mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   const brand = readBrand(config);
   mountBrand(app, brand);
+  const documented = { routes, events: documentedEvents, baseUrl: dependencies.baseUrl };
+  mountGuides(app, brand, mountReference(app, documented, brand));
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
@@ -251,7 +252,6 @@ async function mountStaticPages(
   { config, baseUrl, clock }: AppDependencies,
   imageOrigin: string,
 ): Promise<void> {
-  mountGuides(app);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
   await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });

@@ -149,6 +149,8 @@ export const limits = {
   stepUpMinutes: 15,
   /** Active keys per company: neither revoked nor expired. */
   apiKeys: 1_000,
+  /** How long a key of the API reference works. */
+  trialKeySeconds: 60 * 60,
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,

@@ -24,7 +24,7 @@ const read = (path: string): Promise<Response> =>
   fetch(service.baseUrl + path, { headers: { accept: 'text/html', 'accept-encoding': 'identity' } });
 
 test('the pages show the name of the installation as text', async () => {
-  for (const path of ['/', '/login']) {
+  for (const path of ['/', '/login', '/docs', '/docs/cards', '/docs/api/']) {
     const html = await (await read(path)).text();
     assert.ok(html.includes('Pay &amp; &lt;Co&gt;'), path);
     assert.doesNotMatch(html, /\{\{brand\}\}|<Co>/);

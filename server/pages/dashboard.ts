@@ -49,9 +49,9 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function mountDashboard(app: FastifyInstance, { name }: Brand): void {
+export function mountDashboard(app: FastifyInstance, brand: Brand): void {
   const file = builtFile('index.html');
-  const document = file && readFileSync(file, 'utf8').replaceAll('{{brand}}', escaped(name));
+  const document = file && readFileSync(file, 'utf8').replaceAll('{{brand}}', escaped(brand.name));
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');

@@ -4,7 +4,8 @@ import { posix } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Marked } from 'marked';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
-import { rendered } from './guides.ts';
+import { rendered } from './docs/guide-pages.ts';
+import { highlighted } from './docs/highlight.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 const files = globSync('**/*.md', { cwd: docs });
@@ -62,12 +63,83 @@ test('the index lists every guide, and each page shows it beside the text', asyn
   assert.match(html, /<a href="\/docs\/cards" aria-current="page">/);
 });
 
-test('a page allows no script, and nothing from elsewhere', async () => {
+test('a page runs only the scripts of the service, and loads nothing from elsewhere', async () => {
   const { headers } = await fetch(`${service.baseUrl}/docs`);
   const policy = headers.get('content-security-policy') ?? '';
-  assert.match(policy, /^default-src 'none'; style-src 'self'; img-src 'self';/);
-  assert.doesNotMatch(policy, /script-src|unsafe|http/);
-  for (const address of addresses) assert.doesNotMatch(await pageAt(address), /<script|<style| style=| on\w+=/);
+  assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self';/);
+  assert.doesNotMatch(policy, /unsafe|http|data:/);
+  for (const address of addresses) {
+    const html = await pageAt(address);
+    const scripts = html.match(/<script[^>]*>/g) ?? [];
+    assert.ok(
+      scripts.every((tag) => /^<script src="\/docs\/(docs|theme)\.js\?v=\w+"( defer)?>$/.test(tag)),
+      address,
+    );
+    assert.doesNotMatch(html, /<script[^>]*>[^<]|<style| style=|\son\w+=/);
+  }
+});
+
+test('a page has its headings beside it, and leads to the guides before and after it', async () => {
+  const html = await pageAt('/docs/orders');
+  const contents = html.slice(html.indexOf('<nav class="contents"'));
+  assert.match(contents, /On this page[\s\S]*<a href="#statuses">Statuses<\/a>/);
+  const neighbours = linksOf(
+    html.slice(html.indexOf('<nav class="neighbours"'), html.indexOf('<nav class="contents"')),
+  );
+  assert.deepEqual(neighbours, ['/docs/cards', '/docs/disputes']);
+  const [first] = linksOf((await pageAt('/docs')).split('<nav class="neighbours"')[1] ?? '');
+  assert.equal(first, '/docs/quickstart');
+});
+
+test('the search finds sections of guides, calls and events, at addresses that exist', async () => {
+  const reply = await fetch(`${service.baseUrl}/docs/search.json`);
+  const entries = (await reply.json()) as { title: string; detail: string; address: string; text: string }[];
+  const addressesOf = (title: string): string[] =>
+    entries.filter((entry) => entry.title === title).map(({ address }) => address);
+  assert.deepEqual(addressesOf('Refund an order'), ['/docs/api/orders#refundOrder']);
+  assert.deepEqual(addressesOf('order.succeeded'), ['/docs/api/webhook-events#order.succeeded']);
+  assert.ok(addressesOf('Webhooks').includes('/docs/webhooks'));
+  for (const address of new Set(entries.map((entry) => entry.address))) {
+    const [path = '', hash] = address.split('#');
+    const html = await pageAt(path);
+    if (hash) assert.ok(html.includes(`id="${hash}"`), address);
+  }
+});
+
+test('blocks that follow each other as tabs are joined, in the order of the text', () => {
+  const text =
+    '```sh run tab=curl\ncurl -s /\n```\n\n```js run tab=Node\nawait svc.get();\n```\n\nAfter.\n\n```sh\nls\n```';
+  const { content } = rendered(new Marked(), text, 'here.md', new Map());
+  assert.match(
+    content,
+    /^<div class="tabs"><div data-tab="curl">[\s\S]*<\/div><div data-tab="Node">[\s\S]*<\/div><\/div><p>After/,
+  );
+  assert.equal(content.match(/data-tab/g)?.length, 2);
+});
+
+test('colored code says the same as the code', () => {
+  const samples = {
+    sh: '# hi\nexport A="$B" C=${D} && curl -s \'x\' | jq .',
+    js: 'const a = await f("<b>", `t`); // note',
+    json: '{"a": [1, true, null, "<&>"]}',
+    sql: "SELECT 'it''s' FROM t -- end",
+    html: '<a href="x">text</a>',
+    yaml: 'a: "b" # c',
+    other: '<plain>',
+  };
+  for (const [language, code] of Object.entries(samples)) {
+    const text = highlighted(code, language)
+      .replaceAll(/<\/?span[^>]*>/g, '')
+      .replaceAll(
+        /&(lt|gt|amp|quot|#39);/g,
+        (_, name: string) => ({ lt: '<', gt: '>', amp: '&', quot: '"' })[name] ?? "'",
+      );
+    assert.equal(text, code, language);
+  }
+  assert.match(
+    highlighted('{"a": 1}', 'json'),
+    /^\{<span class="c-name">&quot;a&quot;<\/span>: <span class="c-number">1</,
+  );
 });
 
 for (const path of ['nothing', 'cards.md', '../README', '..%2Fpackage.json', '%2e%2e/package', 'pictures/', 'api.md']) {
@@ -93,6 +165,9 @@ test('HTML in a text is shown, not obeyed; links stay within the guides', () => 
   assert.match(content, /<a href="\/docs\/other#part">guide<\/a>/);
   assert.match(content, /source \(<code>server\/app.ts<\/code>\)/);
   assert.doesNotMatch(content, /href="(javascript|\.)/);
-  assert.match(content, /<code class="language-sh">echo &quot;&lt;&amp;&gt;&quot;/);
+  assert.match(
+    content,
+    /<code class="language-sh"><span class="c-name">echo<\/span> <span class="c-text">&quot;&lt;&amp;&gt;&quot;/,
+  );
   assert.match(content, /id="twice">[\s\S]*id="twice-1">/);
 });

@@ -1,71 +1,70 @@
-import { readFileSync } from 'node:fs';
-import type { FastifyInstance } from 'fastify';
-import { builtFile, notBuilt } from './built.ts';
-import { escaped } from '../platform/html.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
 import { type Documented, openApiDocument } from '../http/openapi/document.ts';
 import { latestVersion, supportedVersions } from '../http/versions/versions.ts';
+import { once } from './assets.ts';
+import type { Brand } from './brand.ts';
+import { htmlType, sendDocs, type Shown, shown } from './docs/layout.ts';
+import { describe } from './docs/openapi.ts';
+import { type ReferenceEntry, type ReferencePages, referencePages } from './docs/reference-pages.ts';
 
-// The page's script is served from this origin; it writes inline styles and fetches its document.
-const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-  "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-// Without the features that would send the reader, or the document, to the vendor.
-const configuration = {
-  url: '/openapi.json',
-  withDefaultFonts: false,
-  telemetry: false,
-  showDeveloperTools: 'never',
-  hideClientButton: true,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-} as const;
-
-// Configured by an attribute: an inline script would need a policy that also allows injected scripts.
-const page = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Payments API</title></head>
-<body><div id="api-reference" data-configuration="${escaped(JSON.stringify(configuration))}"></div><script src="js/scalar.js"></script></body>
-</html>
-`;
-
-export function mountReference(app: FastifyInstance, documented: Documented): void {
+/**
+ * The API reference at `/docs/api/`, and the OpenAPI document of each version. Pages are written from the document when
+ * they are first opened. Returns what the search finds.
+ */
+export function mountReference(
+  app: FastifyInstance,
+  documented: Documented,
+  { name }: Brand,
+): () => readonly ReferenceEntry[] {
+  const latest = mountVersion(app, '/docs/api/', documented, latestVersion, name);
   mountDocument(app, '/openapi.json', documented, latestVersion);
   for (const version of supportedVersions) mountDocument(app, `/openapi/${version}.json`, documented, version);
-  let script: Buffer | undefined;
+  for (const version of supportedVersions.filter((one) => one !== latestVersion)) {
+    mountVersion(app, `/docs/api/${version}/`, documented, version, name);
+    app.get(`/docs/api/${version}`, (_request, reply) => reply.redirect(`/docs/api/${version}/`, 301));
+  }
   app.get('/docs/api', (_request, reply) => reply.redirect('/docs/api/', 301));
-  app.get('/docs/api/', (_request, reply) =>
-    reply
-      .header('Content-Type', 'text/html; charset=utf-8')
-      .header('Content-Security-Policy', contentSecurityPolicy)
-      .send(page),
-  );
-  app.get('/docs/api/js/scalar.js', (_request, reply) => {
-    script ??= referenceScript();
-    return reply
-      .header('Content-Type', 'application/javascript; charset=utf-8')
-      .header('Content-Security-Policy', contentSecurityPolicy)
-      .header('Cache-Control', 'public, max-age=3600')
-      .send(script);
-  });
+  return () => latest().entries;
 }
 
-/** The document is created on first use, like the page. */
+function mountVersion(
+  app: FastifyInstance,
+  path: string,
+  documented: Documented,
+  version: string,
+  brandName: string,
+): () => ReferencePages {
+  const pages = once(() => referencePages(describe(documented, version), brandName));
+  const known = new Map<string, Shown>();
+  const send = (request: FastifyRequest, reply: FastifyReply, name: string): Promise<FastifyReply> => {
+    const page = known.get(name) ?? write(pages(), name);
+    known.set(name, page);
+    return sendDocs(request, reply, page);
+  };
+  app.get(path, (request, reply) => send(request, reply, ''));
+  app.get<{ Params: { page: string } }>(`${path}:page`, (request, reply) => send(request, reply, request.params.page));
+  return pages;
+}
+
+function write(pages: ReferencePages, name: string): Shown {
+  const page = pages.page(name);
+  if (page === undefined) {
+    throw new ApiError(
+      'resource_not_found',
+      'This page of the API reference does not exist. /docs/api/ lists all pages.',
+    );
+  }
+  return shown(htmlType, page);
+}
+
+/** The document is created on first use, like the pages. */
 function mountDocument(app: FastifyInstance, path: string, documented: Documented, version: string): void {
-  let document: Buffer | undefined;
-  app.get(path, (_request, reply) => {
-    document ??= Buffer.from(JSON.stringify(openApiDocument(documented, version)));
-    return reply
-      .header('Content-Type', 'application/json; charset=utf-8')
-      .header('Access-Control-Allow-Origin', '*')
-      .header('Cache-Control', 'public, max-age=60')
-      .send(document);
+  const document = once(() =>
+    shown('application/json; charset=utf-8', JSON.stringify(openApiDocument(documented, version))),
+  );
+  app.get(path, (request, reply) => {
+    reply.header('Access-Control-Allow-Origin', '*');
+    return sendDocs(request, reply, document());
   });
-}
-
-/** Read on first use, because it is 4 MB and most processes never serve it. */
-function referenceScript(): Buffer {
-  const file = builtFile('scalar.js');
-  if (!file) throw notBuilt();
-  return readFileSync(file);
 }

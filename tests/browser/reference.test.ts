@@ -1,31 +1,92 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { docsTexts } from '../../pages/docs/texts.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { type Person, signUp } from '../support/dashboard.ts';
+import { inspect } from '../support/inspect.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+
+/** The guides and the API reference in a browser. */
 
 let service: TestService;
 let browser: Browser;
+let page: Page;
+const problems: string[] = [];
 before(async () => {
   [service, browser] = await Promise.all([startTestService(), launchBrowser()]);
+  page = await browser.newPage({ baseURL: service.baseUrl });
+  page.setDefaultTimeout(20_000);
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      problems.push(message.text());
+    }
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
 });
 after(async () => {
   await browser.close();
   await service.stop();
 });
 
-test('the API reference works under its policy, which lets no inline script run', async () => {
-  const page = await browser.newPage();
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`guides and reference have nothing for axe to mend in the ${colorScheme} theme, and fit on a phone`, async () => {
+    await page.emulateMedia({ colorScheme });
+    for (const path of ['/docs', '/docs/orders', '/docs/api/', '/docs/api/orders', '/docs/api/webhook-events']) {
+      await page.goto(path);
+      if (path === '/docs/api/orders') await page.getByRole('button', { name: docsTexts.tryIt }).first().click();
+      await inspect(page, path);
+    }
   });
-  page.on('pageerror', (error) => problems.push(error.message));
-  await page.goto(`${service.baseUrl}/docs/api`);
-  await page.getByText('Create a customer').first().waitFor({ timeout: 60_000 });
-  if (process.env.SVC_SCREENSHOTS) await page.screenshot({ path: `${process.env.SVC_SCREENSHOTS}/reference.png` });
+}
+
+test('the search of guides and reference finds a call and opens it with the keyboard', async () => {
+  await page.goto('/docs/cards');
+  await page.keyboard.press('/');
+  await page.getByRole('combobox').fill('refund an order');
+  await page.getByRole('option').first().getByText('Refund an order').waitFor();
+  await inspect(page, 'search');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/api/orders#refundOrder');
+});
+
+test('the language of samples is chosen for all of them and kept on the next page', async () => {
+  await page.goto('/docs/api/orders');
+  const code = page.locator('#createOrder').locator('xpath=../..').locator('.tabs code:visible');
+  assert.match(await code.innerText(), /^curl/);
+  await page.getByRole('tab', { name: 'Node' }).first().click();
+  assert.match(await code.innerText(), /^const result = await svc\.orders\.create/);
+  await page.goto('/docs/api/customers');
+  assert.equal(await page.getByRole('tab', { name: 'Node', selected: false }).count(), 0);
+});
+
+test('a theme chosen in the guides is used before the next page is painted', async () => {
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.goto('/docs/orders');
+  await page.locator('.theme').click();
+  await page.goto('/docs/api/');
+  assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+});
+
+test('try it asks for a sign-in, then sends the request to the sandbox with a key that only the page knows', async () => {
+  await page.goto('/docs/api/customers');
+  const place = page.locator('#listCustomers').locator('xpath=../..').locator('.try');
+  await place.getByRole('button', { name: docsTexts.tryIt }).click();
+  await place.getByRole('button', { name: docsTexts.send }).click();
+  await place.getByText(docsTexts.signIn).waitFor();
+
+  const person: Person = await signUp(service);
+  const [name = '', value = ''] = person.cookie.split('=');
+  await page.context().addCookies([{ name, value, url: service.baseUrl }]);
+  await place.getByRole('button', { name: docsTexts.send }).click();
+  await place.getByText('GET /v1/customers').waitFor();
+  assert.match(await place.locator('pre').innerText(), /\n200 OK\n[\s\S]*"has_more": false/);
+  const stored = await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })');
+  assert.doesNotMatch(String(stored), /svc_test_sk/);
+});
+
+test('no page made an error or violated its policy, which lets no injected script run', async () => {
   assert.deepEqual(problems, []);
-  for (const word of ['Ask AI', 'Generate MCP', 'Deploy']) assert.equal(await page.getByText(word).count(), 0, word);
   const inject = `const script = document.createElement('script');
     script.textContent = 'window.injected = true';
     document.body.append(script);

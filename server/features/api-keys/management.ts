@@ -6,6 +6,7 @@ import type { ControlQueryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { keyPrefix } from './key-format.ts';
+import { isOldTrial } from './trial.ts';
 import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
 import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
 import {
@@ -57,7 +58,9 @@ export async function getApiKeys(
   { clock }: KeyDependencies,
 ): Promise<{ data: ShownApiKey[] }> {
   const keys = await listApiKeys(context.db, context.company.id);
-  return { data: keys.toReversed().map((key) => toWire(context, key, clock.nowMs())) };
+  const nowMs = clock.nowMs();
+  const shown = keys.filter((key) => !isOldTrial(key, nowMs));
+  return { data: shown.toReversed().map((key) => toWire(context, key, nowMs)) };
 }
 
 /** A member cannot create a key with more permissions than the member has. */

@@ -195,6 +195,21 @@ export async function markRevoked(db: Queryable, companyId: string, id: string, 
   return rows.length === 1;
 }
 
+/** Revokes the keys of this name that expire until then. A key that lasts longer was created by hand. */
+export async function revokeNamed(
+  db: Queryable,
+  companyId: string,
+  name: string,
+  at: Date,
+  until: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE api_keys SET revoked_at = $3
+     WHERE company_id = $1 AND name = $2 AND revoked_at IS NULL AND expires_at > $3 AND expires_at <= $4`,
+    [companyId, name, at, until],
+  );
+}
+
 export async function markUsed(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
   await db.query(`UPDATE api_keys SET last_used_at = $3 WHERE company_id = $1 AND id = $2`, [companyId, id, at]);
 }

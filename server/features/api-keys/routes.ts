@@ -9,7 +9,17 @@ import {
   reserveRotation,
   rotateApiKey,
 } from './management.ts';
-import { apiKey, apiKeyCreate, apiKeyList, apiKeyRotate, apiKeyUpdate, newApiKey, rotatedApiKey } from './schemas.ts';
+import {
+  apiKey,
+  apiKeyCreate,
+  apiKeyList,
+  apiKeyRotate,
+  apiKeyUpdate,
+  newApiKey,
+  rotatedApiKey,
+  trialKey,
+} from './schemas.ts';
+import { makeTrialKey, reserveTrialKey } from './trial.ts';
 
 export type { KeyDependencies };
 
@@ -51,6 +61,19 @@ export function apiKeyRoutes(dependencies: KeyDependencies): Route[] {
       success: { status: 201, schema: newApiKey, shape: 'resource' },
       prepare: ({ context, body }) => reserveNewKey(context, dependencies, body),
       handle: ({ context, body, prepared }) => makeApiKey(context, dependencies, body, prepared),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/dashboard/api_keys/trial',
+      operationId: 'createTrialKey',
+      summary: 'Create a key for the API reference',
+      permission: null,
+      stepUp: false,
+      secretAnswer: true,
+      success: { status: 201, schema: trialKey, shape: 'other' },
+      prepare: ({ context }) => reserveTrialKey(context, dependencies),
+      handle: ({ context, prepared }) => makeTrialKey(context, dependencies, prepared),
     }),
     defineRoute({
       ...common,

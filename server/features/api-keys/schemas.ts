@@ -61,4 +61,11 @@ export const newApiKey = Type.Object({ ...shown, key: Type.String({ description:
 export type NewApiKey = Static<typeof newApiKey>;
 export const rotatedApiKey = Type.Object({ ...newApiKey.properties, previous_valid_until: timestamp() });
 export type RotatedApiKey = Static<typeof rotatedApiKey>;
+export const trialKey = Type.Object({
+  id: uuid(),
+  key: Type.String({ description: 'Returned only once.' }),
+  permissions: Type.Array(Type.String()),
+  expires_at: timestamp(),
+});
+export type TrialKey = Static<typeof trialKey>;
 export const apiKeyList = Type.Object({ data: Type.Array(apiKey) });

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { startTestService, type TestService } from '../../../tests/support/service.ts';
+import { limits } from '../../limits.ts';
+
+let service: TestService;
+let owner: Person;
+before(async () => {
+  service = await startTestService();
+  owner = await signUp(service);
+});
+after(() => service.stop());
+
+const create = (person: Person): ReturnType<Person['in']> => person.in('POST', '/dashboard/api_keys/trial');
+const customersWith = async (key: string): Promise<number> =>
+  (await service.call('GET', '/v1/customers', { key })).status;
+
+test('a member has one such key at a time, and the list of keys does not fill with old ones', async () => {
+  const other = await colleague(service, owner, 'Viewer');
+  const theirs = (await create(other)).body.key;
+  const first = (await create(owner)).body.key;
+  const second = (await create(owner)).body.key;
+  assert.equal((await service.call('GET', '/v1/customers', { key: first })).body.error.code, 'revoked_api_key');
+  assert.deepEqual([await customersWith(second), await customersWith(theirs)], [200, 200]);
+  const { data } = (await owner.in('GET', '/dashboard/api_keys')).body;
+  assert.equal(data.filter(({ name }: { name: string }) => name.startsWith('API reference')).length, 2);
+});
+
+test('the key has only permissions of the member, and none that ask for the password', async () => {
+  const full: string[] = (await create(owner)).body.permissions;
+  assert.ok(full.includes('orders:write'));
+  for (const withheld of ['team_members:write', 'webhook_endpoints:write']) assert.ok(!full.includes(withheld));
+  const viewer = await colleague(service, owner, 'Viewer');
+  const { body } = await create(viewer);
+  const own = viewer.companies.find(({ mode }) => mode === 'sandbox')?.permissions ?? [];
+  assert.ok(body.permissions.length > 0);
+  assert.ok(body.permissions.every((permission: string) => own.includes(permission)));
+  const refused = await service.call('POST', '/v1/customers', { key: body.key, body: {} });
+  assert.equal(refused.body.error.code, 'insufficient_permissions');
+});
+
+test('every call of the API that asks members for the password needs a permission that the key lacks', async () => {
+  const { routes } = await import('../../../tests/support/openapi.ts');
+  const { permissions } = (await create(owner)).body;
+  const guarded = routes.filter((route) => route.stepUp);
+  assert.ok(guarded.length > 0);
+  for (const route of guarded) assert.ok(!permissions.includes(route.permission), route.operationId);
+});
+
+test('there is no such key for a live company', async () => {
+  const { status, body } = await owner.in('POST', '/dashboard/api_keys/trial', undefined, {
+    company: companyOf(owner, 'live'),
+  });
+  assert.deepEqual([status, body.error.code], [400, 'invalid_request']);
+  assert.match(body.error.message, /only to the sandbox/);
+});
+
+test('a key for the API reference works in the sandbox for an hour, and is in the audit log', async () => {
+  const { status, body } = await create(owner);
+  assert.equal(status, 201);
+  assert.match(body.key, /^svc_test_sk_/);
+  assert.equal(await customersWith(body.key), 200);
+  const { data } = (await owner.in('GET', '/dashboard/audit_log')).body;
+  assert.equal(data[0].action, 'createTrialKey');
+  service.clock.advance(limits.trialKeySeconds * 1_000 + 1);
+  assert.equal((await service.call('GET', '/v1/customers', { key: body.key })).body.error.code, 'expired_api_key');
+  assert.equal((await create(owner)).status, 201, 'it never asks for the password');
+});

@@ -1,0 +1,59 @@
+import { ApiError } from '../../errors.ts';
+import { lackingOf } from '../../http/caller.ts';
+import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
+import { limits } from '../../limits.ts';
+import { secondMs } from '../../platform/durations.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { KeyDependencies } from './management.ts';
+import { type ApiKey, revokeNamed } from './queries.ts';
+import type { TrialKey } from './schemas.ts';
+import { createApiKey, reserveApiKey, type ReservedKey } from './service.ts';
+
+/**
+ * Keys with which the API reference sends requests for a signed-in member: only in the sandbox, with no more permissions
+ * than the member has, and for an hour.
+ */
+
+/** A password is asked for before these are used, which a key that is made without one must not avoid. */
+const withheld: readonly Permission[] = ['team_members:write', 'webhook_endpoints:write'];
+
+const namePrefix = 'API reference · ';
+const nameFor = ({ caller }: RequestContext): string => `${namePrefix}${caller?.name ?? ''}`;
+
+/** The list of keys does not show those of earlier visits to the reference. */
+export const isOldTrial = ({ name, revokedAt, expiresAt }: ApiKey, nowMs: number): boolean =>
+  name.startsWith(namePrefix) && (revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= nowMs));
+
+export function reserveTrialKey(
+  { company }: RequestContext,
+  { control, pepper, clock }: KeyDependencies,
+): Promise<ReservedKey> {
+  if (company.mode !== 'sandbox') {
+    throw new ApiError(
+      'invalid_request',
+      'The API reference sends requests only to the sandbox. Switch to the sandbox.',
+    );
+  }
+  return reserveApiKey(control, pepper, company, clock.nowMs(), 'secret');
+}
+
+/** A member has one such key at a time: the new one replaces the one before. */
+export async function makeTrialKey(
+  context: RequestContext,
+  { clock, forgetAccess }: KeyDependencies,
+  reserved: ReservedKey,
+): Promise<TrialKey> {
+  const nowMs = clock.nowMs();
+  const name = nameFor(context);
+  const expiresAt = new Date(nowMs + limits.trialKeySeconds * secondMs);
+  const permissions = allPermissions.filter(
+    (permission) => !withheld.includes(permission) && lackingOf(context.caller, [permission]).length === 0,
+  );
+  const { id, text } = await context.db.transaction(async (transaction) => {
+    await revokeNamed(transaction, context.company.id, name, new Date(nowMs), expiresAt);
+    const made = await createApiKey(transaction, reserved, nowMs, { name, permissions, expiresAt });
+    return { id: made.key.id, text: made.text };
+  });
+  forgetAccess(context.company.id);
+  return { id, key: text.reveal(), permissions, expires_at: expiresAt.toISOString() };
+}
