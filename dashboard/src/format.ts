@@ -71,7 +71,7 @@ export function shortId(id: string): string {
 }
 
 export const personName = (person: { first_name: string; last_name: string }): string =>
-  `${person.first_name} ${person.last_name}`;
+  `${person.first_name} ${person.last_name}`.trim();
 
 /** Normalizes a phone number for the API. */
 export function phoneDigits(text: string): string {

@@ -19,6 +19,7 @@ export const auth = {
   lastName: 'Last name',
   companyName: 'Company name',
   phone: 'Phone',
+  phoneOptional: 'Optional. With country code, for example +1 555 123 4567.',
   phoneHint: 'With country code, for example +1 555 123 4567.',
   haveAccount: 'Already have an account?',
   forgotTitle: 'Reset your password',
@@ -31,7 +32,8 @@ export const auth = {
   changePassword: 'Change password',
   passwordChanged: 'Password changed. Sign in with your new password.',
   invitationTitle: (company: string) => `Join ${company}`,
-  invitationLead: (name: string, role: string) => `${name}, you’re invited as ${role}.`,
+  invitationLead: (name: string, role: string) =>
+    name === '' ? `You’re invited as ${role}.` : `${name}, you’re invited as ${role}.`,
   invitationNew: 'Choose a password for your account.',
   invitationKnown: 'You already have an account. Enter its password to accept.',
   invitationExpired: 'This invitation has expired. Ask for a new one.',

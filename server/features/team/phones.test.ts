@@ -112,4 +112,27 @@ describe('the phone number of a person', () => {
     assert.equal((await change({ first_name: 'Augusta' })).body.user.phone_number, '+81312345678');
     assertRefused(await change({ phone_number: null }), 400, 'validation_error', 'phone_number');
   });
+
+  it('and a name are added by the person who was invited with an email address and a role', async () => {
+    const { email } = newPerson(service);
+    const role_id = (await owner.in('GET', '/v1/roles')).body.data[0].id;
+    const invited = await owner.in('POST', '/dashboard/team_members', { email, role_id });
+    assert.deepEqual(
+      [invited.status, invited.body.first_name, invited.body.phone_number],
+      [201, '', null],
+      invited.text,
+    );
+    const token = await invitationOf(service, email);
+    const person = newPerson(service, email);
+    const acceptWith = (more: object): Promise<Reply> =>
+      person.call('POST', `/dashboard/invitations/${token}/accept`, { body: { password: person.password, ...more } });
+    assertRefused(await acceptWith({ first_name: 'Grace' }), 400, 'validation_error', 'last_name');
+    const reply = await acceptWith({ first_name: 'Grace', last_name: 'Hopper', phone_number: '+49 30 1234567' });
+    assert.deepEqual([reply.status, reply.body.user.phone_number], [200, '+49301234567'], reply.text);
+    const member = (await owner.in('GET', '/v1/team_members')).body.data.find((one: any) => one.email === email);
+    assert.deepEqual(
+      [member.first_name, member.last_name, member.phone_number, member.status],
+      ['Grace', 'Hopper', null, 'active'],
+    );
+  });
 });

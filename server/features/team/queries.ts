@@ -94,7 +94,7 @@ export interface MemberRow {
 }
 
 export interface NewMember extends Omit<MemberRow, 'role_name' | 'status' | 'accepted_at'> {
-  readonly invited_phone: string;
+  readonly invited_phone: string | null;
   readonly email_key: string;
   readonly invitation_hash: Buffer;
   readonly invitation_expires_at: Date;
@@ -271,19 +271,23 @@ export async function findInvitation(
 }
 
 /** Returns the member for the first caller who accepts the invitation in time. */
+export type PersonName = Pick<MemberRow, 'first_name' | 'last_name'>;
+
 export async function acceptInvitation(
   db: Queryable,
   companyId: string,
   hashes: readonly Buffer[],
+  { first_name, last_name }: PersonName,
 ): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(
     `UPDATE team_members m SET status = 'active', accepted_at = now() + c.clock_offset_ms * interval '1 ms',
-       updated_at = now() + c.clock_offset_ms * interval '1 ms'
+       updated_at = now() + c.clock_offset_ms * interval '1 ms',
+       first_name = COALESCE(NULLIF(m.first_name, ''), $3), last_name = COALESCE(NULLIF(m.last_name, ''), $4)
      FROM companies c
      WHERE m.company_id = $1 AND m.invitation_hash = ANY($2) AND c.id = m.company_id AND m.status = 'pending'
        AND m.invitation_expires_at > now()
      RETURNING m.id`,
-    [companyId, hashes],
+    [companyId, hashes, first_name, last_name],
   );
   return row?.id;
 }

@@ -19,13 +19,20 @@ export const teamMemberCreate = Type.Object(
 export type TeamMemberCreate = Static<typeof teamMemberCreate>;
 
 /**
- * The dashboard accepts phone numbers of any country. The API promises a US number for every member, so other numbers
- * are shown only to the users themselves.
+ * The dashboard needs an email address and a role; the person adds the rest. It accepts phone numbers of any country. The API
+ * promises a US number for every member, so other numbers are shown only to the users themselves.
  */
 export const invitation = Type.Object(
-  { ...teamMemberCreate.properties, phone_number: phone() },
+  {
+    email,
+    role_id: uuid(),
+    first_name: Type.Optional(name()),
+    last_name: Type.Optional(name()),
+    phone_number: Type.Optional(phone()),
+  },
   { additionalProperties: false },
 );
+export type Invitation = Static<typeof invitation>;
 
 export const memberStatus = choice(['pending', 'active', 'blocked'], { title: 'TeamMemberStatus' });
 

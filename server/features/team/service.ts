@@ -28,10 +28,11 @@ import {
   listMembers,
   type MemberFilters,
   type MemberRow,
+  type PersonName,
   type RoleRow,
 } from './queries.ts';
 import { roleTemplates } from './roles.ts';
-import type { Role, TeamMember, TeamMemberCreate } from './schemas.ts';
+import type { Invitation as NewInvitation, Role, TeamMember, TeamMemberCreate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export type { Invitation };
@@ -120,7 +121,7 @@ export const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buff
 export async function inviteTeamMember(
   context: RequestContext,
   dependencies: TeamDependencies,
-  input: TeamMemberCreate,
+  input: NewInvitation,
 ): Promise<TeamMember> {
   const { db, company, nowMs, requestId } = context;
   const token = newToken(company.id);
@@ -131,8 +132,8 @@ export async function inviteTeamMember(
       id: newId(nowMs),
       email: input.email,
       email_key: emailKeyOf(input.email),
-      first_name: input.first_name,
-      last_name: input.last_name,
+      first_name: input.first_name ?? '',
+      last_name: input.last_name ?? '',
       ...phonesOf(input.phone_number),
       role_id: role.id,
       invitation_hash: hashOf(dependencies, token),
@@ -149,9 +150,9 @@ export async function inviteTeamMember(
 }
 
 /** A membership has the number only if it is a US number, as the API promises; the user always has it. */
-const phonesOf = (phone: string): { phone_number: string | null; invited_phone: string } => ({
+const phonesOf = (phone = ''): { phone_number: string | null; invited_phone: string | null } => ({
   phone_number: usNumber(phone) ?? null,
-  invited_phone: e164(phone),
+  invited_phone: phone === '' ? null : e164(phone),
 });
 
 /** A caller can grant a role only with all of its permissions. */
@@ -193,7 +194,7 @@ export async function mailInvitation(
     link: { url: `${baseUrl}/invitations/${token}`, for: member.id, expiresAt },
     body: (link) =>
       [
-        `Hello ${member.first_name},`,
+        member.first_name === '' ? 'Hello,' : `Hello ${member.first_name},`,
         '',
         `You are invited to join ${company.name} as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
         '',
@@ -232,13 +233,15 @@ export function invitationOver(): ApiError {
   return new ApiError('invalid_state_transition', 'This invitation is no longer valid. Ask for a new one.');
 }
 
-/** Accepts the invitation for the first caller in time. */
+/** Accepts the invitation for the first caller in time. A member who was invited without a name gets that of the user. */
 export async function takeInvitation(
   transaction: Queryable,
   dependencies: TeamDependencies,
   token: string,
+  user: PersonName,
 ): Promise<void> {
-  const memberId = await acceptInvitation(transaction, companyOf(token), dependencies.invitationKey.hashes(token));
+  const hashes = dependencies.invitationKey.hashes(token);
+  const memberId = await acceptInvitation(transaction, companyOf(token), hashes, user);
   if (!memberId) throw invitationOver();
   await revokeLinksFor(transaction, memberId);
 }

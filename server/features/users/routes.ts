@@ -2,6 +2,7 @@ import { defineUserRoute, type UserAnswer, type UserRoute } from './mount.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { notFound } from '../../errors.ts';
 import {
+  acceptance,
   passwordChange,
   resetCompletion,
   resetRequest,
@@ -200,7 +201,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       action: 'acceptInvitation',
       needsSession: false,
       limitsAttempts: true,
-      body: stepUpBody,
+      body: acceptance,
       handle: async ({ params: { token = '' }, body, client, audit }) =>
         signedIn(await acceptInvitation(dependencies, token, body, client, audit)),
     }),

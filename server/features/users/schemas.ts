@@ -23,6 +23,18 @@ export type SignIn = Static<typeof signIn>;
 export const stepUp = Type.Object({ password, totp_code: code }, closed);
 export type StepUp = Static<typeof stepUp>;
 
+/** What the invitation does not say, the person adds. */
+export const acceptance = Type.Object(
+  {
+    ...stepUp.properties,
+    first_name: Type.Optional(name()),
+    last_name: Type.Optional(name()),
+    phone_number: Type.Optional(phone()),
+  },
+  closed,
+);
+export type Acceptance = Static<typeof acceptance>;
+
 export const userUpdate = Type.Object(
   { first_name: Type.Optional(name()), last_name: Type.Optional(name()), phone_number: Type.Optional(phone()) },
   closed,

@@ -1,4 +1,4 @@
-import { ApiError, invalidField } from '../../errors.ts';
+import { ApiError, invalidField, validationError } from '../../errors.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { e164 } from '../../platform/phone.ts';
 import { emailKeyOf } from '../customers/service.ts';
@@ -20,7 +20,7 @@ import {
   updateUser,
   type UserRow,
 } from './queries.ts';
-import type { PasswordChange, Session, ShownInvitation, SignIn, StepUp, UserUpdate } from './schemas.ts';
+import type { Acceptance, PasswordChange, Session, ShownInvitation, SignIn, StepUp, UserUpdate } from './schemas.ts';
 import { codeMatches } from './second-factor.ts';
 import { type Client, type CurrentSession, openSession, renewToken, steppedUpUntilMs } from './sessions.ts';
 import { newUser } from './sign-up.ts';
@@ -156,7 +156,7 @@ export async function showInvitation({ db, shards, team }: UserDependencies, tok
 export async function acceptInvitation(
   dependencies: UserDependencies,
   token: string,
-  given: StepUp,
+  given: Acceptance,
   client: Client,
   audit: UserAudit,
 ): Promise<string> {
@@ -171,11 +171,12 @@ export async function acceptInvitation(
     const counter = counterFor(dependencies, proven.email_key, proven, client.browser);
     await verify(dependencies, counter, proven, given);
   } else checkPassword(given.password, invitation.email);
+  const person = proven ?? personOf(invitation, given);
   const hash = proven ? '' : await hashPassword(given.password);
   const now = new Date(clock.nowMs());
   const { member_id: memberId } = invitation;
   const userId = await db.transaction(async (transaction) => {
-    const id = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
+    const id = known?.id ?? (await newUser(transaction, now.getTime(), person, hash, true));
     if (known && hash) {
       await takeOver(dependencies, transaction, known, hash);
       // The second factor may belong to a stranger who registered the address first; it would lock out the owner of
@@ -183,16 +184,35 @@ export async function acceptInvitation(
       await removeTotp(transaction, id);
       await markVerified(transaction, id, now);
     }
-    if (invitation.phone_number) await givePhone(transaction, id, invitation.phone_number, !proven);
+    const { first_name, last_name } = person;
+    if (known && !proven) await updateUser(transaction, id, { first_name, last_name });
+    const phone = proven ? invitation.phone_number : person.phone_number;
+    if (phone) await givePhone(transaction, id, phone, !proven);
     await insertMembership(transaction, id, companyId, memberId);
     return id;
   });
   failpoint('invitation.after_user');
   await shard.db.transaction(async (transaction) => {
-    await takeInvitation(transaction, team, token);
+    await takeInvitation(transaction, team, token, person);
     await audit.within(transaction, { companyId, memberId, email: invitation.email });
   });
   failpoint('invitation.after_member');
   if (known && hash) await forgetLinks(dependencies, userId);
   return openSession(db, dependencies, userId, client);
+}
+
+type InvitedPerson = Pick<UserRow, 'email' | 'first_name' | 'last_name' | 'phone_number'>;
+
+/** The person of a new account. Their own words count more than those of the person who invited them. */
+function personOf(invitation: InvitedPerson, given: Acceptance): InvitedPerson {
+  const first_name = given.first_name ?? invitation.first_name;
+  const last_name = given.last_name ?? invitation.last_name;
+  const missing = Object.entries({ first_name, last_name }).filter(([, text]) => text === '');
+  if (missing.length > 0) {
+    throw validationError(
+      missing.map(([field]) => ({ field, code: 'required_field' as const, message: 'is required' })),
+    );
+  }
+  const phone = given.phone_number ?? invitation.phone_number;
+  return { email: invitation.email, first_name, last_name, phone_number: phone && e164(phone) };
 }

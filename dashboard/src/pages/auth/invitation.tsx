@@ -3,10 +3,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { ApiError, call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
-import { TextField } from '../../components/fields.tsx';
+import { FieldRow, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Skeleton } from '../../components/page.tsx';
-import { personName } from '../../format.ts';
+import { personName, phoneDigits } from '../../format.ts';
 import { keepSession } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
@@ -42,9 +42,20 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
   const client = useQueryClient();
   const navigate = useNavigate();
   const form = useForm({
-    initial: { password: '', totp_code: '' },
-    send: async ({ password, totp_code }, key) => {
-      const body = { password, ...(totp_code ? { totp_code: totp_code.trim() } : {}) };
+    initial: {
+      first_name: invitation.first_name,
+      last_name: invitation.last_name,
+      phone_number: '',
+      password: '',
+      totp_code: '',
+    },
+    send: async ({ first_name, last_name, phone_number, password, totp_code }, key) => {
+      const person = { first_name, last_name, ...(phone_number && { phone_number: phoneDigits(phone_number) }) };
+      const body = {
+        password,
+        ...(totp_code ? { totp_code: totp_code.trim() } : {}),
+        ...(invitation.has_account ? {} : person),
+      };
       try {
         return await call<Session>('POST', `/dashboard/invitations/${encodeURIComponent(token)}/accept`, { body, key });
       } catch (error) {
@@ -78,6 +89,22 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
         <Form form={form} submit={auth.accept} wide>
           <p className="text-muted">{invitation.has_account ? auth.invitationKnown : auth.invitationNew}</p>
           <p className="font-medium">{invitation.email}</p>
+          {!invitation.has_account && (
+            <>
+              <FieldRow>
+                <TextField form={form} name="first_name" label={auth.firstName} autoComplete="given-name" autoFocus />
+                <TextField form={form} name="last_name" label={auth.lastName} autoComplete="family-name" />
+              </FieldRow>
+              <TextField
+                form={form}
+                name="phone_number"
+                label={auth.phone}
+                hint={auth.phoneOptional}
+                type="tel"
+                autoComplete="tel"
+              />
+            </>
+          )}
           <TextField
             form={form}
             name="password"
@@ -85,7 +112,7 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
             hint={invitation.has_account ? undefined : auth.passwordHint}
             type="password"
             autoComplete={invitation.has_account ? 'current-password' : 'new-password'}
-            autoFocus
+            autoFocus={invitation.has_account}
           />
           {second && (
             <TextField

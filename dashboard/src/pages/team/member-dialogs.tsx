@@ -1,12 +1,10 @@
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { FieldRow, SelectField, TextField } from '../../components/fields.tsx';
+import { SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
-import { phoneDigits } from '../../format.ts';
 import { useReasonAgainst } from '../../session.ts';
-import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { Role, TeamMember } from '../../types.ts';
@@ -36,13 +34,13 @@ const choicesOf = (roles: readonly Role[]) => [
 export function Invite({ onClose }: { onClose: () => void }) {
   const roles = useOwnRoles();
   const form = useForm({
-    initial: { first_name: '', last_name: '', email: '', phone_number: '', role_id: '' },
-    check: ({ role_id }) => ({ role_id: role_id === '' ? common.required : undefined }),
-    send: (draft, key) =>
-      call<TeamMember>('POST', '/dashboard/team_members', {
-        body: { ...draft, email: draft.email.trim(), phone_number: phoneDigits(draft.phone_number) },
-        key,
-      }),
+    initial: { email: '', role_id: '' },
+    check: ({ email, role_id }) => ({
+      email: email.trim() === '' ? team.enterEmail : undefined,
+      role_id: role_id === '' ? team.chooseRole : undefined,
+    }),
+    send: ({ email, role_id }, key) =>
+      call<TeamMember>('POST', '/dashboard/team_members', { body: { email: email.trim(), role_id }, key }),
     onDone: () => {
       toast(team.invited);
       onClose();
@@ -52,12 +50,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
     <Dialog title={team.inviteTitle} onClose={onClose}>
       <Form form={form} submit={team.invite} onCancel={onClose}>
         <p className="text-muted">{team.inviteText}</p>
-        <FieldRow>
-          <TextField form={form} name="first_name" label={team.firstName} />
-          <TextField form={form} name="last_name" label={team.lastName} />
-        </FieldRow>
-        <TextField form={form} name="email" label={team.email} type="email" />
-        <TextField form={form} name="phone_number" label={auth.phone} hint={auth.phoneHint} type="tel" />
+        <TextField form={form} name="email" label={team.email} type="email" autoFocus />
         <SelectField form={form} name="role_id" label={team.role} choices={choicesOf(roles)} />
       </Form>
     </Dialog>

@@ -59,7 +59,7 @@ export function TeamPage() {
             header: common.name,
             cell: (member) => (
               <span>
-                <span className="block font-medium">{personName(member)}</span>
+                <span className="block font-medium">{personName(member) || member.email}</span>
                 <span className="block text-sm break-all text-muted">{member.email}</span>
               </span>
             ),
@@ -74,7 +74,9 @@ export function TeamPage() {
               const refused = reason ?? reasonAgainst(member);
               return (
                 member.email !== user.email && (
-                  <Menu trigger={<IconButton label={`${common.more}: ${personName(member)}`} icon="more" />}>
+                  <Menu
+                    trigger={<IconButton label={`${common.more}: ${personName(member) || member.email}`} icon="more" />}
+                  >
                     <MenuItem reason={refused} onSelect={() => setOpen({ what: 'role', member })}>
                       {team.changeRole}
                     </MenuItem>
@@ -120,7 +122,7 @@ export function TeamPage() {
           send={(key) => post('block')(open.member.id, key)}
           onClose={close}
         >
-          {team.blockText(personName(open.member))}
+          {team.blockText(personName(open.member) || open.member.email)}
         </Confirm>
       )}
       {open?.what === 'remove' && (
@@ -132,7 +134,7 @@ export function TeamPage() {
           send={(key) => call('DELETE', `/dashboard/team_members/${open.member.id}`, { key })}
           onClose={close}
         >
-          {team.removeText(personName(open.member))}
+          {team.removeText(personName(open.member) || open.member.email)}
         </Confirm>
       )}
     </Page>
