@@ -361,47 +361,6 @@ describe('a merchant', () => {
     assert.equal(await count(), before + 1);
   });
 
-  it('prices a product in its currency, and reads a comma as people mean it', async () => {
-    await page.goto('/products');
-    await button(products.add).first().click();
-    await field(common.name, dialog()).fill('Cog, 2 cm');
-    assert.equal(await field(products.sku, dialog()).inputValue(), 'cog-2-cm', 'a SKU is offered');
-    await field(products.sku, dialog()).fill('cog');
-    await field(common.name, dialog()).fill('Cog');
-    assert.equal(await field(products.sku, dialog()).inputValue(), 'cog', 'what the merchant typed stays');
-    await field(products.inventory, dialog()).pressSequentially('1.000');
-    assert.equal(await field(products.inventory, dialog()).inputValue(), '1000', 'what is shown is what is sent');
-    await field(products.price, dialog()).fill('1.234,50');
-    await dialog().getByText('$1,234.50').waitFor();
-    // It says what is wrong before the form is sent.
-    await field(products.price, dialog()).fill('1,250');
-    await dialog()
-      .getByText(amounts.ambiguous('1,250', '1250.00', '1.25'))
-      .waitFor();
-    await field(products.price, dialog()).fill('12,50');
-    await button(products.add, dialog()).click();
-    await dialog().waitFor({ state: 'hidden' });
-    await page.getByText('$12.50').first().waitFor();
-    const [cog] = (await call('GET', '/v1/products?limit=1', secretKey)).data;
-    assert.partialDeepStrictEqual(cog, { pricing: { amount: 1250, currency: 'usd' }, inventory_quantity: 1000 });
-
-    await page.goto(`/products/${cog.id}`);
-    await button(common.edit).click();
-    assert.equal(await field(products.price, dialog()).inputValue(), '12.50');
-    await choose(common.currency, 'JPY');
-    await button(common.save, dialog()).click();
-    await dialog()
-      .getByText(amounts.tooPrecise('JPY', 0, '1250'))
-      .waitFor();
-    await field(products.price, dialog()).fill('1500');
-    await dialog().getByText('¥1,500').waitFor();
-    await button(common.save, dialog()).click();
-    await dialog().waitFor({ state: 'hidden' });
-    await page.getByText('¥1,500').first().waitFor();
-    const { pricing } = await call('GET', `/v1/products/${cog.id}`, secretKey);
-    assert.deepEqual(pricing, { amount: 1500, currency: 'jpy' });
-  });
-
   it('moves a past due subscription to a card on file, and makes another card the default', async () => {
     const person = { first_name: 'Mary', last_name: 'Somerville', email: 'mary@example.com', phone: '+15550102031' };
     const { id: customer_id } = await call('POST', '/v1/customers', secretKey, person);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { amounts } from '../../dashboard/src/texts/amounts.ts';
 import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
@@ -37,6 +38,48 @@ async function create(path: string, body: object): Promise<Record<string, any>> 
 }
 
 describe('a merchant', () => {
+  it('prices a product in its currency, and reads a comma as people mean it', async () => {
+    const { page, button, field, dialog, choose } = opened;
+    await page.goto('/products');
+    await button(products.add).first().click();
+    await field(common.name, dialog()).fill('Cog, 2 cm');
+    assert.equal(await field(products.sku, dialog()).inputValue(), 'cog-2-cm', 'a SKU is offered');
+    await field(products.sku, dialog()).fill('cog');
+    await field(common.name, dialog()).fill('Cog');
+    assert.equal(await field(products.sku, dialog()).inputValue(), 'cog', 'what the merchant typed stays');
+    await field(products.inventory, dialog()).pressSequentially('1.000');
+    assert.equal(await field(products.inventory, dialog()).inputValue(), '1000', 'what is shown is what is sent');
+    await field(products.price, dialog()).fill('1.234,50');
+    await dialog().getByText('$1,234.50').waitFor();
+    // It says what is wrong before the form is sent.
+    await field(products.price, dialog()).fill('1,250');
+    await dialog()
+      .getByText(amounts.ambiguous('1,250', '1250.00', '1.25'))
+      .waitFor();
+    await field(products.price, dialog()).fill('12,50');
+    await button(products.add, dialog()).click();
+    await dialog().waitFor({ state: 'hidden' });
+    await page.getByText('$12.50').first().waitFor();
+    const [cog] = (await merchant.in('GET', '/v1/products?limit=1')).body.data;
+    assert.partialDeepStrictEqual(cog, { pricing: { amount: 1250, currency: 'usd' }, inventory_quantity: 1000 });
+
+    await page.goto(`/products/${cog.id}`);
+    await button(common.edit).click();
+    assert.equal(await field(products.price, dialog()).inputValue(), '12.50');
+    await choose(common.currency, 'JPY');
+    await button(common.save, dialog()).click();
+    await dialog()
+      .getByText(amounts.tooPrecise('JPY', 0, '1250'))
+      .waitFor();
+    await field(products.price, dialog()).fill('1500');
+    await dialog().getByText('¥1,500').waitFor();
+    await button(common.save, dialog()).click();
+    await dialog().waitFor({ state: 'hidden' });
+    await page.getByText('¥1,500').first().waitFor();
+    const { pricing } = (await merchant.in('GET', `/v1/products/${cog.id}`)).body;
+    assert.deepEqual(pricing, { amount: 1500, currency: 'jpy' });
+  });
+
   it('asks before a form that is not saved is lost', async () => {
     const { page, button, field, dialog } = opened;
     await page.goto('/products');
