@@ -44,7 +44,7 @@ export function CsvExport<T>({ path, query, columns, name }: ExportProps<T>) {
     }
   }
   return (
-    <Button icon="download" busy={count !== undefined} onClick={() => void run()}>
+    <Button small icon="download" busy={count !== undefined} onClick={() => void run()}>
       <span aria-live="polite">{count === undefined ? common.exportCsv : common.exporting(count)}</span>
     </Button>
   );

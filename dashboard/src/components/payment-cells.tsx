@@ -1,4 +1,4 @@
-import { money } from '../format.ts';
+import { money, personName, words } from '../format.ts';
 import type { Customer } from '../types.ts';
 import { Badge } from './badge.tsx';
 import { DateTime } from './date-time.tsx';
@@ -10,18 +10,33 @@ export function AmountCell(props: { amount: number; currency: string; customer?:
   return (
     <>
       {money(props.amount, props.currency)}
-      <OnPhone>{props.customer?.email}</OnPhone>
+      <OnPhone>{props.customer && personName(props.customer)}</OnPhone>
     </>
   );
 }
 
-export function StatusCell({ status, at }: { status: string; at: string }) {
+/** A failed payment says why. */
+export function StatusCell({ status, reason, at }: { status: string; reason?: string | null; at: string }) {
   return (
     <>
-      <Badge status={status} />
+      <Badge
+        status={status}
+        {...(reason && status === 'failed' ? { label: `${words(status)} · ${words(reason)}` } : {})}
+      />
       <OnPhone>
         <DateTime at={at} />
       </OnPhone>
     </>
+  );
+}
+
+/** The name, and the email in the same line. */
+export function CustomerCell({ customer }: { customer: Customer | undefined }) {
+  if (!customer) return '—';
+  return (
+    <span className="flex max-w-96 items-baseline gap-2">
+      <span className="max-w-44 truncate">{personName(customer)}</span>
+      <span className="min-w-0 truncate text-muted">{customer.email}</span>
+    </span>
   );
 }

@@ -1,12 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ApiError, type Query } from '../api.ts';
-import { useFilters, useList } from '../data.ts';
-import { common } from '../texts/common.ts';
-import { Button } from './button.tsx';
-import type { CsvColumn } from '../csv.ts';
-import { CsvExport } from './csv.tsx';
-import { Failure } from './page.tsx';
+import { lists } from '../texts/lists.ts';
+import { Icon } from './icons.tsx';
 
 export interface Column<T> {
   readonly header: string;
@@ -16,6 +11,21 @@ export interface Column<T> {
   readonly wide?: boolean;
   /** Text from users. It wraps, so that a long text does not push out other columns. */
   readonly wraps?: boolean;
+  /** The name by which the API sorts. */
+  readonly sort?: string;
+  /** Not shown unless it is chosen. */
+  readonly extra?: boolean;
+}
+
+interface Sorting {
+  /** As in the API, for example `total[desc]`. Undefined: newest first. */
+  readonly sort: string | undefined;
+  readonly onSort: (sort: string | undefined) => void;
+}
+
+interface Selection {
+  readonly ids: ReadonlySet<string>;
+  readonly onChange: (ids: ReadonlySet<string>) => void;
 }
 
 interface TableProps<T> {
@@ -25,10 +35,14 @@ interface TableProps<T> {
   readonly keyOf: (row: T) => string;
   readonly link?: (row: T) => string | null;
   readonly onOpen?: (row: T) => void;
+  readonly sorting?: Sorting | undefined;
+  readonly selection?: Selection | undefined;
+  readonly compact?: boolean;
 }
 
 /** The first cell is the link or button. A mouse click anywhere in the row does the same. */
-export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TableProps<T>) {
+export function Table<T>(props: TableProps<T>) {
+  const { rows, columns, label, keyOf, link, onOpen, sorting, selection, compact = false } = props;
   const navigate = useNavigate();
   function open(row: T): void {
     const to = link?.(row);
@@ -40,12 +54,17 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
     `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''}`;
   return (
     <div className="table-frame">
-      <table className="table" aria-label={label} aria-busy={rows === undefined}>
+      <table className={`table ${compact ? 'compact' : ''}`} aria-label={label} aria-busy={rows === undefined}>
         <thead>
           <tr>
+            {selection && (
+              <th scope="col" className="w-8">
+                <SelectAll selection={selection} ids={(rows ?? []).map(keyOf)} />
+              </th>
+            )}
             {columns.map((column) => (
-              <th key={column.header} scope="col" className={classOf(column)}>
-                {column.header}
+              <th key={column.header} scope="col" className={classOf(column)} {...sortState(column, sorting)}>
+                {column.sort && sorting ? <SortButton column={column} sorting={sorting} /> : column.header}
               </th>
             ))}
           </tr>
@@ -54,6 +73,7 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
           {rows === undefined &&
             Array.from({ length: 6 }, (_, index) => (
               <tr key={index}>
+                {selection && <td />}
                 {columns.map((column) => (
                   <td key={column.header} className={classOf(column)}>
                     <span className="skeleton w-20" />
@@ -75,6 +95,11 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
                 }
               }}
             >
+              {selection && (
+                <td>
+                  <SelectOne selection={selection} id={keyOf(row)} />
+                </td>
+              )}
               {columns.map((column, index) => (
                 <td key={column.header} className={classOf(column)}>
                   {index === 0 && opens ? (
@@ -92,6 +117,73 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
   );
 }
 
+/** The direction of a column: the default order of a list is by `created_at`, newest first. */
+function directionOf({ sort }: { readonly sort?: string }, sorting: Sorting | undefined): 'asc' | 'desc' | undefined {
+  if (!sort || !sorting) return undefined;
+  const current = sorting.sort ?? 'created_at[desc]';
+  if (!current.startsWith(`${sort}[`)) return undefined;
+  return current.endsWith('[asc]') ? 'asc' : 'desc';
+}
+
+function sortState(column: { readonly sort?: string }, sorting: Sorting | undefined) {
+  const direction = directionOf(column, sorting);
+  if (!direction) return {};
+  return { 'aria-sort': direction === 'asc' ? 'ascending' : 'descending' } as const;
+}
+
+function SortButton<T>({ column, sorting }: { column: Column<T>; sorting: Sorting }) {
+  const direction = directionOf(column, sorting);
+  const next = direction === 'desc' ? 'asc' : 'desc';
+  const sort = `${column.sort}[${next}]`;
+  return (
+    <button
+      type="button"
+      className={`group inline-flex items-center gap-1 hover:text-ink ${direction ? 'text-ink' : ''}`}
+      title={next === 'asc' ? lists.sortAscending(column.header) : lists.sortDescending(column.header)}
+      onClick={() => sorting.onSort(sort === 'created_at[desc]' ? undefined : sort)}
+    >
+      {column.header}
+      <span className={direction ? '' : 'opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100'}>
+        <Icon name={direction === 'asc' ? 'up' : 'down'} size={12} />
+      </span>
+    </button>
+  );
+}
+
+function SelectAll({ selection, ids }: { selection: Selection; ids: readonly string[] }) {
+  const chosen = ids.filter((id) => selection.ids.has(id)).length;
+  return (
+    <input
+      type="checkbox"
+      className="size-4 accent-accent align-middle"
+      aria-label={lists.selectAll}
+      checked={chosen > 0 && chosen === ids.length}
+      ref={(input) => {
+        if (input) input.indeterminate = chosen > 0 && chosen < ids.length;
+      }}
+      onChange={({ target }) => {
+        const others = [...selection.ids].filter((id) => !ids.includes(id));
+        selection.onChange(new Set(target.checked ? [...others, ...ids] : others));
+      }}
+    />
+  );
+}
+
+function SelectOne({ selection, id }: { selection: Selection; id: string }) {
+  return (
+    <input
+      type="checkbox"
+      className="size-4 accent-accent align-middle"
+      aria-label={lists.select}
+      checked={selection.ids.has(id)}
+      onChange={({ target }) => {
+        const others = [...selection.ids].filter((other) => other !== id);
+        selection.onChange(new Set(target.checked ? [...others, id] : others));
+      }}
+    />
+  );
+}
+
 interface OpenerProps<T> {
   readonly row: T;
   readonly link: ((row: T) => string | null) | undefined;
@@ -103,14 +195,14 @@ function Opener<T>({ row, link, onOpen, content }: OpenerProps<T>) {
   const to = link?.(row);
   if (to) {
     return (
-      <Link to={to} className="font-medium hover:underline">
+      <Link to={to} className="font-medium hover:underline" data-opener>
         {content}
       </Link>
     );
   }
   if (!onOpen) return content;
   return (
-    <button type="button" className="text-left font-medium hover:underline" onClick={() => onOpen(row)}>
+    <button type="button" className="text-left font-medium hover:underline" data-opener onClick={() => onOpen(row)}>
       {content}
     </button>
   );
@@ -119,76 +211,4 @@ function Opener<T>({ row, link, onOpen, content }: OpenerProps<T>) {
 /** Values that have their own column on wide screens. */
 export function OnPhone({ children }: { children: ReactNode }) {
   return <span className="block max-w-40 truncate text-sm font-normal text-muted md:hidden">{children}</span>;
-}
-
-interface ResourceTableProps<T> extends Omit<TableProps<T>, 'rows'> {
-  readonly path: string;
-  readonly query?: Query;
-  readonly empty: ReactNode;
-  /** Shown instead of `empty` if filters are set. */
-  readonly filtered?: boolean;
-  readonly csv?: { readonly name: string; readonly columns: readonly CsvColumn<T>[] };
-  readonly filters?: ReactNode;
-  readonly everyMs?: number;
-}
-
-const pageSize = 25;
-
-/** A paginated list of the API. The position is part of the URL. */
-export function ResourceTable<T>(props: ResourceTableProps<T>) {
-  const { path, query = {}, empty, filtered = false, csv, filters, everyMs, ...table } = props;
-  const [address, change] = useFilters();
-  const { starting_after, ending_before } = address;
-  const page = useList<T>(
-    path,
-    { ...query, limit: pageSize, starting_after, ending_before },
-    { keep: true, ...(everyMs ? { everyMs } : {}) },
-  );
-  const { data } = page;
-  const atStart = !starting_after && !ending_before;
-  const next = data?.cursors.next;
-  const previous = data?.cursors.previous;
-  const nothing = data?.data.length === 0;
-  // Keep the filters visible on an error, because an invalid filter may have caused it.
-  const mistyped = page.error instanceof ApiError && page.error.status === 400 && filtered;
-  if (page.error && !data && !mistyped) return <Failure error={page.error} retry={() => void page.refetch()} />;
-  return (
-    <>
-      {(filters || csv) && !(nothing && atStart && !filtered) && (
-        <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
-          {/* Two columns on a phone. */}
-          <div className="flex min-w-0 flex-wrap items-end gap-3 max-sm:w-full max-sm:*:min-w-0 max-sm:*:basis-[calc(50%-0.375rem)]">
-            {filters}
-          </div>
-          {csv && <CsvExport path={path} query={query} columns={csv.columns} name={csv.name} />}
-        </div>
-      )}
-      <div className={page.isPlaceholderData ? 'opacity-70' : ''}>
-        {page.error && !data && <Failure error={page.error} />}
-        {nothing && atStart && !filtered ? empty : (data || !page.error) && <Table {...table} rows={data?.data} />}
-        {nothing && (filtered || !atStart) && (
-          <p className="px-5 py-10 text-center text-muted">{common.nothingFound}</p>
-        )}
-      </div>
-      {(previous || next) && (
-        <nav aria-label={common.pages} className="mt-3 flex justify-end gap-2">
-          <Button
-            small
-            icon="left"
-            disabled={!previous}
-            onClick={() => change({ ending_before: previous || undefined, starting_after: undefined })}
-          >
-            {common.previous}
-          </Button>
-          <Button
-            small
-            disabled={!next}
-            onClick={() => change({ starting_after: next || undefined, ending_before: undefined })}
-          >
-            {common.next}
-          </Button>
-        </nav>
-      )}
-    </>
-  );
 }

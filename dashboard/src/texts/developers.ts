@@ -74,7 +74,7 @@ export const developers = {
   method: 'Method',
   path: 'Path',
   status: 'Status',
-  statusHint: 'For example 404 or 4xx',
+  statusClasses: { '2xx': '2xx Success', '4xx': '4xx Client error', '5xx': '5xx Server error' },
   took: 'Duration',
   by: 'Actor',
   address: 'IP address',

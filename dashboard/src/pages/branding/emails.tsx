@@ -1,10 +1,11 @@
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { OnPhone, ResourceTable } from '../../components/table.tsx';
-import { lookEveryMs, useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { OnPhone } from '../../components/table.tsx';
+import { lookEveryMs } from '../../data.ts';
+import type { Filter } from '../../list-filters.ts';
 import { branding } from '../../texts/branding.ts';
 import { emails } from '../../texts/emails.ts';
 import type { CustomerEmail } from '../../types.ts';
@@ -12,9 +13,18 @@ import type { CustomerEmail } from '../../types.ts';
 const tones = { sent: 'good', waiting: 'info', failed: 'bad' } as const;
 const isAboutOrder = ({ kind }: CustomerEmail): boolean => kind.endsWith('_receipt') || kind === 'payment_failed';
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'state',
+    label: emails.state,
+    choices: Object.entries(emails.states).map(([value, label]) => ({ value, label })),
+  },
+];
+
 /** The emails to customers, and what the mail server said about those that it refused. */
 export function EmailsPage() {
-  const [{ state }] = useFilters();
   return (
     <Page
       title={emails.title}
@@ -23,22 +33,11 @@ export function EmailsPage() {
     >
       <ResourceTable<CustomerEmail>
         path="/dashboard/customer_emails"
-        query={{ state }}
-        filtered={state !== undefined}
         label={emails.title}
         keyOf={({ id }) => id}
         link={(mail) => `/${isAboutOrder(mail) ? 'orders' : 'subscriptions'}/${mail.object_id}`}
         everyMs={lookEveryMs}
-        filters={
-          <SelectFilter
-            name="state"
-            label={emails.state}
-            choices={[
-              { value: '', label: emails.all },
-              ...Object.entries(emails.states).map(([value, label]) => ({ value, label })),
-            ]}
-          />
-        }
+        filters={filters}
         columns={[
           {
             header: emails.kind,

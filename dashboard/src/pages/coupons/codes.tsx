@@ -6,7 +6,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';

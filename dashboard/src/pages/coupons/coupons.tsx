@@ -3,18 +3,37 @@ import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import type { Filter } from '../../list-filters.ts';
+import { lists } from '../../texts/lists.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
 import { couponState, discountText } from './discount.ts';
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'kind',
+    label: coupons.kind,
+    choices: Object.entries(coupons.kindsShort).map(([value, label]) => ({ value, label })),
+  },
+  {
+    kind: 'choices',
+    single: true,
+    name: 'archived',
+    label: coupons.which,
+    choices: [
+      { value: 'true', label: coupons.archived },
+      { value: 'all', label: common.all },
+    ],
+  },
+];
+
 export function CouponsPage() {
-  const [{ kind, archived }] = useFilters();
   const button = useCan('coupons:write') && (
     <LinkButton to="/coupons/new" kind="primary" icon="plus">
       {coupons.add}
@@ -24,32 +43,11 @@ export function CouponsPage() {
     <Page title={coupons.title} lead={coupons.lead} actions={button}>
       <ResourceTable<Coupon>
         path="/v1/coupons"
-        query={{ kind, archived }}
-        filtered={Boolean(kind ?? archived)}
         label={coupons.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/coupons/${id}`}
-        filters={
-          <>
-            <SelectFilter
-              name="kind"
-              label={coupons.kind}
-              choices={[
-                { value: '', label: common.all },
-                ...Object.entries(coupons.kindsShort).map(([value, label]) => ({ value, label })),
-              ]}
-            />
-            <SelectFilter
-              name="archived"
-              label={coupons.which}
-              choices={[
-                { value: '', label: coupons.notArchived },
-                { value: 'true', label: coupons.archived },
-                { value: 'all', label: common.all },
-              ]}
-            />
-          </>
-        }
+        search={{ placeholder: lists.searchCoupons }}
+        filters={filters}
         csv={{
           name: 'coupons',
           columns: [
@@ -67,7 +65,7 @@ export function CouponsPage() {
           ],
         }}
         columns={[
-          { header: coupons.name, cell: ({ name }) => name, wraps: true },
+          { header: coupons.name, sort: 'name', cell: ({ name }) => name, wraps: true },
           { header: coupons.off, cell: discountText },
           { header: common.status, cell: (coupon) => <Badge status={couponState(coupon)} /> },
           { header: coupons.kind, cell: (coupon) => coupons.kindsShort[coupon.kind], wide: true },

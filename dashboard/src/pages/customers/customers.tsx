@@ -4,22 +4,35 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters } from '../../data.ts';
+import { datesFilter, type Filter } from '../../list-filters.ts';
 import { personName } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
+import { lists } from '../../texts/lists.ts';
 import type { Customer } from '../../types.ts';
 import { CustomerForm } from './customer-form.tsx';
 
 const example = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' };
 
+const filters: readonly Filter[] = [
+  { kind: 'text', name: 'tags', label: customers.tag },
+  datesFilter,
+  {
+    kind: 'choices',
+    single: true,
+    name: 'deleted',
+    label: customers.showDeleted,
+    choices: [{ value: 'true', label: customers.withDeleted }],
+  },
+];
+
 export function CustomersPage() {
-  const [{ q, tags, deleted, add }] = useFilters();
+  const [{ add }] = useFilters();
   const [adding, setAdding] = useState(add !== undefined);
   const navigate = useNavigate();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
@@ -32,25 +45,11 @@ export function CustomersPage() {
     <Page title={customers.title} lead={customers.lead} actions={button}>
       <ResourceTable<Customer>
         path="/v1/customers"
-        query={{ q, tags, deleted }}
-        filtered={Boolean(q ?? tags ?? deleted)}
         label={customers.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/customers/${id}`}
-        filters={
-          <>
-            <TextFilter name="q" label={common.search} placeholder={customers.search} />
-            <TextFilter name="tags" label={customers.tag} />
-            <SelectFilter
-              name="deleted"
-              label={customers.showDeleted}
-              choices={[
-                { value: '', label: customers.withoutDeleted },
-                { value: 'true', label: customers.withDeleted },
-              ]}
-            />
-          </>
-        }
+        search={{ placeholder: lists.searchCustomers }}
+        filters={filters}
         csv={{
           name: 'customers',
           columns: [
@@ -80,7 +79,13 @@ export function CustomersPage() {
               </span>
             ),
           },
-          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true, end: true },
+          {
+            header: common.created,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            wide: true,
+            end: true,
+          },
         ]}
         empty={
           <Empty title={customers.emptyTitle} actions={button}>

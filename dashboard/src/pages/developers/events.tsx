@@ -1,10 +1,10 @@
 import { CopyId } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { useLive } from '../../components/live.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { lookEveryMs, useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { datesFilter, type Filter } from '../../list-filters.ts';
 import { eventTypes } from '../../event-types.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
@@ -13,28 +13,29 @@ import type { Event } from '../../types.ts';
 /** Most events have an object with an ID. */
 export const objectOf = ({ data }: Event): string => (data.object as { readonly id?: string }).id ?? '';
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    name: 'type',
+    label: developers.eventType,
+    choices: eventTypes.map((value) => ({ value, label: value })),
+  },
+  datesFilter,
+  { kind: 'text', name: 'object_id', label: developers.objectId },
+];
+
 export function EventsPage() {
-  const [{ type, object_id }] = useFilters();
+  const [live, liveButton] = useLive();
   return (
     <Page title={developers.eventsTitle} lead={developers.eventsLead}>
       <ResourceTable<Event>
         path="/v1/events"
-        query={{ type, object_id }}
-        filtered={Boolean(type ?? object_id)}
-        everyMs={lookEveryMs}
+        everyMs={live}
+        actions={liveButton}
         label={developers.eventsTitle}
         keyOf={({ id }) => id}
         link={({ id }) => `/developers/events/${id}`}
-        filters={
-          <>
-            <SelectFilter
-              name="type"
-              label={developers.eventType}
-              choices={[{ value: '', label: common.all }, ...eventTypes.map((value) => ({ value, label: value }))]}
-            />
-            <TextFilter name="object_id" label={developers.objectId} />
-          </>
-        }
+        filters={filters}
         columns={[
           {
             header: developers.eventType,

@@ -3,45 +3,49 @@ import { CopyId } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { useLive } from '../../components/live.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { Empty, Facts, Load, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { lookEveryMs, useFilters, useGet } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { useFilters, useGet } from '../../data.ts';
+import { datesFilter, type Filter } from '../../list-filters.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { LoggedRequestDetails, LoggedRequest } from '../../types.ts';
 
-const methods = ['GET', 'POST', 'PATCH', 'DELETE'];
+const statuses = Object.entries(developers.statusClasses).map(([value, label]) => ({ value, label }));
+
+const filters: readonly Filter[] = [
+  { kind: 'choices', single: true, name: 'status', label: developers.status, choices: statuses },
+  datesFilter,
+  {
+    kind: 'choices',
+    single: true,
+    name: 'method',
+    label: developers.method,
+    choices: ['GET', 'POST', 'PATCH', 'DELETE'].map((value) => ({ value, label: value })),
+  },
+  { kind: 'text', name: 'path', label: developers.path, placeholder: '/v1/orders' },
+  { kind: 'text', name: 'request_id', label: developers.requestId, placeholder: 'req_…' },
+];
 
 export function StatusBadge({ status }: { status: number }) {
   return <Badge status={String(status)} tone={status < 300 ? 'good' : status < 500 ? 'warn' : 'bad'} />;
 }
 
 export function RequestsPage() {
-  const [{ request_id, status, method, path, open }, change] = useFilters();
+  const [{ open }, change] = useFilters();
+  const [live, liveButton] = useLive();
   return (
     <Page title={developers.requestsTitle} lead={developers.requestsLead}>
       <ResourceTable<LoggedRequest>
         path="/v1/requests"
-        query={{ request_id, status, method, path }}
-        filtered={Boolean(request_id ?? status ?? method ?? path)}
         label={developers.requestsTitle}
-        everyMs={lookEveryMs}
+        everyMs={live}
+        actions={liveButton}
         keyOf={({ id }) => id}
         onOpen={(entry) => change({ open: entry.request_id })}
-        filters={
-          <>
-            <TextFilter name="request_id" label={developers.requestId} placeholder="req_…" />
-            <TextFilter name="path" label={developers.path} placeholder="/v1/orders" />
-            <TextFilter name="status" label={developers.status} placeholder={developers.statusHint} />
-            <SelectFilter
-              name="method"
-              label={developers.method}
-              choices={[{ value: '', label: common.all }, ...methods.map((value) => ({ value, label: value }))]}
-            />
-          </>
-        }
+        filters={filters}
         columns={[
           {
             header: developers.path,
@@ -54,11 +58,15 @@ export function RequestsPage() {
           { header: developers.status, cell: (entry) => <StatusBadge status={entry.status} /> },
           {
             header: developers.took,
-            cell: ({ duration_ms }) => `${Math.round(duration_ms)} ms`,
+            cell: ({ duration_ms }) => `${Math.round(duration_ms)}\u00a0ms`,
             end: true,
             wide: true,
           },
-          { header: developers.by, cell: ({ actor }) => actor?.name ?? '—', wide: true },
+          {
+            header: developers.by,
+            cell: ({ actor }) => <span className="whitespace-nowrap">{actor?.name ?? '—'}</span>,
+            wide: true,
+          },
           { header: developers.requestId, cell: ({ request_id: id }) => <CopyId id={id} />, wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}

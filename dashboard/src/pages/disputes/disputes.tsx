@@ -3,45 +3,43 @@ import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Deadline } from '../../components/deadline.tsx';
-import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { OnPhone, ResourceTable } from '../../components/table.tsx';
-import { lookEveryMs, useFilters } from '../../data.ts';
-import { money, words } from '../../format.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { OnPhone } from '../../components/table.tsx';
+import { lookEveryMs } from '../../data.ts';
+import { datesFilter, type Filter, statusFilter } from '../../list-filters.ts';
+import { money } from '../../format.ts';
 import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { disputes } from '../../texts/disputes.ts';
+import { lists } from '../../texts/lists.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Dispute } from '../../types.ts';
 
+const filters: readonly Filter[] = [
+  statusFilter(Object.keys(disputes.meanings)),
+  datesFilter,
+  {
+    kind: 'choices',
+    name: 'reason',
+    label: disputes.reason,
+    choices: Object.entries(disputes.reasons).map(([value, [label]]) => ({ value, label })),
+  },
+];
+
 export function DisputesPage() {
   const { company } = useSignedIn();
-  const [filters] = useFilters();
-  const { status, from, to } = filters;
   const isSandbox = company.mode === 'sandbox';
   return (
     <Page title={disputes.title} lead={disputes.lead}>
       <ResourceTable<Dispute>
         path="/dashboard/disputes"
-        query={{ status, ...daysOf(filters) }}
-        filtered={Boolean(status ?? from ?? to)}
         label={disputes.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/disputes/${id}`}
         everyMs={lookEveryMs}
-        filters={
-          <>
-            <SelectFilter
-              name="status"
-              label={common.status}
-              choices={[
-                { value: '', label: common.all },
-                ...Object.keys(disputes.meanings).map((value) => ({ value, label: words(value) })),
-              ]}
-            />
-            <DayFilters />
-          </>
-        }
+        search={{ placeholder: lists.searchDisputes }}
+        filters={filters}
         csv={{
           name: 'disputes',
           columns: [

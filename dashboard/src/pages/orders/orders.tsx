@@ -2,14 +2,24 @@ import { amountText } from '../../amounts.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
-import { words } from '../../format.ts';
+import { AmountCell, CustomerCell, StatusCell } from '../../components/payment-cells.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import {
+  brandFilter,
+  couponFilter,
+  currencyFilter,
+  datesFilter,
+  failureFilter,
+  type Filter,
+  planFilter,
+  productFilter,
+  statusFilter,
+} from '../../list-filters.ts';
+import { cardText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { lists } from '../../texts/lists.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 
@@ -26,12 +36,22 @@ const statuses: readonly Order['status'][] = [
   'chargeback_dismissed',
 ];
 
+const filters: readonly Filter[] = [
+  statusFilter(statuses),
+  datesFilter,
+  { kind: 'amount', name: 'total', label: common.amount },
+  currencyFilter,
+  brandFilter,
+  failureFilter,
+  productFilter,
+  couponFilter,
+  planFilter,
+];
+
 const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };
 
 export function OrdersPage() {
   const expand = useExpand('customer');
-  const [filters] = useFilters();
-  const { status, from, to } = filters;
   const canWrite = useCan('orders:write');
   const button = canWrite && (
     <LinkButton to="/orders/new" kind="primary" icon="plus">
@@ -42,21 +62,12 @@ export function OrdersPage() {
     <Page title={orders.title} lead={orders.lead} actions={button}>
       <ResourceTable<Order>
         path="/v1/orders"
-        query={{ status, expand, ...daysOf(filters) }}
-        filtered={Boolean(status ?? from ?? to)}
+        query={{ expand }}
         label={orders.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/orders/${id}`}
-        filters={
-          <>
-            <SelectFilter
-              name="status"
-              label={common.status}
-              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
-            />
-            <DayFilters />
-          </>
-        }
+        search={{ placeholder: lists.searchOrders }}
+        filters={filters}
         csv={{
           name: 'orders',
           columns: [
@@ -78,26 +89,49 @@ export function OrdersPage() {
         columns={[
           {
             header: common.amount,
+            sort: 'total',
             cell: ({ total, currency, customer }) => (
               <AmountCell amount={total} currency={currency} customer={customer} />
             ),
           },
           {
             header: common.status,
-            cell: (row) => <StatusCell status={row.status} at={row.created_at} />,
+            cell: (row) => <StatusCell status={row.status} reason={row.failure_code} at={row.created_at} />,
           },
           {
             header: orders.number,
             cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
             wide: true,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
           {
-            header: common.card,
-            cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
+            header: common.customer,
+            cell: ({ customer }) => <CustomerCell customer={customer} />,
+            wide: true,
+            wraps: true,
+          },
+          { header: common.card, cell: ({ payment_method: card }) => cardText(card), wide: true },
+          {
+            header: orders.items,
+            cell: ({ items }) => items.map(({ name }) => name).join(', '),
+            wide: true,
+            wraps: true,
+            extra: true,
+          },
+          {
+            header: orders.refunded,
+            cell: ({ refunded_amount, currency }) => (refunded_amount > 0 ? money(refunded_amount, currency) : '—'),
+            wide: true,
+            extra: true,
+            end: true,
+          },
+          { header: orders.coupon, cell: ({ coupon }) => coupon?.code ?? '—', wide: true, extra: true },
+          {
+            header: common.date,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
             wide: true,
           },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
         empty={
           <Empty title={orders.emptyTitle} actions={button}>

@@ -8,7 +8,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import QrCode from '../../components/qr-code.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { useGet } from '../../data.ts';
 import { cycleText, money } from '../../format.ts';
 import { useCan } from '../../session.ts';
@@ -144,7 +144,6 @@ function Sessions({ link }: { link: PaymentLink }) {
       <ResourceTable<CheckoutSession>
         path="/v1/checkout_sessions"
         query={{ payment_link_id: link.id }}
-        filtered={false}
         label={paymentLinks.sessions}
         keyOf={({ id }) => id}
         columns={[

@@ -2,10 +2,10 @@ import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import type { Filter } from '../../list-filters.ts';
+import { lists } from '../../texts/lists.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
@@ -17,8 +17,27 @@ const example = {
   items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1 }],
 };
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'active',
+    label: paymentLinks.which,
+    choices: [
+      { value: 'true', label: paymentLinks.active },
+      { value: 'false', label: paymentLinks.inactive },
+    ],
+  },
+  {
+    kind: 'choices',
+    single: true,
+    name: 'mode',
+    label: paymentLinks.mode,
+    choices: Object.entries(paymentLinks.modesShort).map(([value, label]) => ({ value, label })),
+  },
+];
+
 export function PaymentLinksPage() {
-  const [{ active }] = useFilters();
   const button = useCan('payment_links:write') && (
     <LinkButton to="/payment-links/new" kind="primary" icon="plus">
       {paymentLinks.add}
@@ -28,22 +47,11 @@ export function PaymentLinksPage() {
     <Page title={paymentLinks.title} lead={paymentLinks.lead} actions={button}>
       <ResourceTable<PaymentLink>
         path="/v1/payment_links"
-        query={{ active }}
-        filtered={Boolean(active)}
         label={paymentLinks.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/payment-links/${id}`}
-        filters={
-          <SelectFilter
-            name="active"
-            label={paymentLinks.which}
-            choices={[
-              { value: '', label: common.all },
-              { value: 'true', label: paymentLinks.active },
-              { value: 'false', label: paymentLinks.inactive },
-            ]}
-          />
-        }
+        search={{ placeholder: lists.searchLinks }}
+        filters={filters}
         columns={[
           { header: paymentLinks.name, cell: ({ name }) => name, wraps: true },
           { header: paymentLinks.mode, cell: ({ mode }) => paymentLinks.modesShort[mode], wide: true },
@@ -53,7 +61,13 @@ export function PaymentLinksPage() {
             end: true,
           },
           { header: common.status, cell: (link) => <Badge status={link.active ? 'active' : 'inactive'} /> },
-          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+          {
+            header: common.created,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
+            wide: true,
+          },
         ]}
         empty={
           <Empty title={paymentLinks.emptyTitle} actions={button}>

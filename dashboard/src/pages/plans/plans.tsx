@@ -2,18 +2,30 @@ import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { currencyFilter, type Filter } from '../../list-filters.ts';
 import { cycleText, money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
 import type { Plan } from '../../types.ts';
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'active',
+    label: plans.which,
+    choices: [
+      { value: 'true', label: plans.active },
+      { value: 'false', label: plans.archived },
+    ],
+  },
+  currencyFilter,
+];
+
 export function PlansPage() {
-  const [{ search, active }] = useFilters();
   const button = useCan('plans:write') && (
     <LinkButton to="/plans/new" kind="primary" icon="plus">
       {plans.add}
@@ -23,25 +35,11 @@ export function PlansPage() {
     <Page title={plans.title} lead={plans.lead} actions={button}>
       <ResourceTable<Plan>
         path="/v1/plans"
-        query={{ search, active }}
-        filtered={Boolean(search ?? active)}
         label={plans.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/plans/${id}`}
-        filters={
-          <>
-            <TextFilter name="search" label={common.search} placeholder={plans.search} />
-            <SelectFilter
-              name="active"
-              label={plans.which}
-              choices={[
-                { value: '', label: common.all },
-                { value: 'true', label: plans.active },
-                { value: 'false', label: plans.archived },
-              ]}
-            />
-          </>
-        }
+        search={{ placeholder: plans.search, name: 'search' }}
+        filters={filters}
         csv={{
           name: 'plans',
           columns: [
@@ -56,8 +54,8 @@ export function PlansPage() {
           ],
         }}
         columns={[
-          { header: common.name, cell: ({ name }) => name, wraps: true },
-          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency), end: true },
+          { header: common.name, sort: 'name', cell: ({ name }) => name, wraps: true },
+          { header: common.amount, sort: 'amount', cell: ({ amount, currency }) => money(amount, currency), end: true },
           { header: plans.cycle, cell: ({ billing_cycle }) => cycleText(billing_cycle) },
           {
             header: plans.code,
@@ -65,7 +63,13 @@ export function PlansPage() {
             wide: true,
           },
           { header: common.status, cell: (plan) => <Badge status={plan.active ? 'active' : 'archived'} />, wide: true },
-          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+          {
+            header: common.created,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
+            wide: true,
+          },
         ]}
         empty={
           <Empty title={plans.emptyTitle} actions={button}>

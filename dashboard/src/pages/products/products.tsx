@@ -5,11 +5,11 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { useFilters } from '../../data.ts';
+import { currencyFilter, type Filter } from '../../list-filters.ts';
+import { lists } from '../../texts/lists.ts';
 import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -25,8 +25,21 @@ const example = {
   sku: 'tea-pot-6',
 };
 
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'active',
+    label: products.which,
+    choices: [
+      { value: 'true', label: products.active },
+      { value: 'false', label: products.archived },
+    ],
+  },
+  currencyFilter,
+];
+
 export function ProductsPage() {
-  const [{ active }] = useFilters();
   const [adding, setAdding] = useState(false);
   const navigate = useNavigate();
   const reason = useCan('products:write') ? undefined : common.notAllowed;
@@ -39,22 +52,12 @@ export function ProductsPage() {
     <Page title={products.title} lead={products.lead} actions={button}>
       <ResourceTable<Product>
         path="/v1/products"
-        query={{ active, expand: 'images' }}
-        filtered={Boolean(active)}
+        query={{ expand: 'images' }}
         label={products.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/products/${id}`}
-        filters={
-          <SelectFilter
-            name="active"
-            label={products.which}
-            choices={[
-              { value: '', label: common.all },
-              { value: 'true', label: products.active },
-              { value: 'false', label: products.archived },
-            ]}
-          />
-        }
+        search={{ placeholder: lists.searchProducts }}
+        filters={filters}
         csv={{
           name: 'products',
           columns: [
@@ -71,6 +74,7 @@ export function ProductsPage() {
         columns={[
           {
             header: common.name,
+            sort: 'name',
             wraps: true,
             cell: ({ name, images }) => (
               <span className="flex items-center gap-3">
@@ -87,7 +91,12 @@ export function ProductsPage() {
               </span>
             ),
           },
-          { header: products.price, cell: ({ pricing }) => money(pricing.amount, pricing.currency), end: true },
+          {
+            header: products.price,
+            sort: 'amount',
+            cell: ({ pricing }) => money(pricing.amount, pricing.currency),
+            end: true,
+          },
           { header: products.sku, cell: ({ sku }) => <span className="font-mono text-[13px]">{sku}</span>, wide: true },
           {
             header: products.availability,
@@ -99,7 +108,13 @@ export function ProductsPage() {
                 <Badge status="archived" label={products.archived} />
               ),
           },
-          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+          {
+            header: common.created,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
+            wide: true,
+          },
         ]}
         empty={
           <Empty title={products.emptyTitle} actions={button}>

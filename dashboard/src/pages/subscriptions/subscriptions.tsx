@@ -1,24 +1,27 @@
 import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Button, LinkButton } from '../../components/button.tsx';
+import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { OnPhone, ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
-import { cycleText, money, words } from '../../format.ts';
+import { CustomerCell } from '../../components/payment-cells.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { OnPhone } from '../../components/table.tsx';
+import { brandFilter, currencyFilter, datesFilter, type Filter, planFilter, statusFilter } from '../../list-filters.ts';
+import { cardText, cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
+import { lists } from '../../texts/lists.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Subscription } from '../../types.ts';
 
 const statuses: readonly Subscription['status'][] = ['active', 'past_due', 'paused', 'failed', 'canceled', 'completed'];
 
+const filters: readonly Filter[] = [statusFilter(statuses), planFilter, datesFilter, currencyFilter, brandFilter];
+
 export function SubscriptionsPage() {
   const expand = useExpand('customer');
-  const [{ status, plan_id }, change] = useFilters();
   const canPlan = useCan('plans:write');
   const button = useCan('subscriptions:write') && (
     <LinkButton to="/subscriptions/new" kind="primary" icon="plus">
@@ -29,28 +32,12 @@ export function SubscriptionsPage() {
     <Page title={subscriptions.title} lead={subscriptions.lead} actions={button}>
       <ResourceTable<Subscription>
         path="/v1/subscriptions"
-        query={{ status, plan_id, expand }}
-        filtered={Boolean(status ?? plan_id)}
+        query={{ expand }}
         label={subscriptions.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/subscriptions/${id}`}
-        filters={
-          <>
-            <SelectFilter
-              name="status"
-              label={common.status}
-              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
-            />
-            {plan_id && (
-              <Button
-                icon="close"
-                onClick={() => change({ plan_id: undefined, starting_after: undefined, ending_before: undefined })}
-              >
-                {subscriptions.ofOnePlan}
-              </Button>
-            )}
-          </>
-        }
+        search={{ placeholder: lists.searchSubscriptions }}
+        filters={filters}
         csv={{
           name: 'subscriptions',
           columns: [
@@ -76,12 +63,25 @@ export function SubscriptionsPage() {
               </>
             ),
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
+          {
+            header: common.customer,
+            cell: ({ customer }) => <CustomerCell customer={customer} />,
+            wide: true,
+            wraps: true,
+          },
           { header: common.status, cell: (subscription) => <Badge status={subscription.status} /> },
           {
             header: common.amount,
             cell: ({ plan, billing_cycle }) => `${money(plan.amount, plan.currency)} ${cycleText(billing_cycle)}`,
             wide: true,
+          },
+          { header: common.card, cell: ({ payment_method: card }) => cardText(card), wide: true, extra: true },
+          {
+            header: common.created,
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
+            wide: true,
+            extra: true,
           },
           {
             header: subscriptions.nextBill,

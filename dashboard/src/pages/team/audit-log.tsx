@@ -3,10 +3,9 @@ import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { DayFilters, daysOf, TextFilter } from '../../components/filters.tsx';
 import { Empty, Facts, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { datesFilter, type Filter } from '../../list-filters.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
@@ -16,26 +15,22 @@ import type { AuditEntry } from '../../types.ts';
 const actionText = (action: string): string =>
   words(action.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
+const filters: readonly Filter[] = [
+  datesFilter,
+  { kind: 'text', name: 'object_id', label: team.object },
+  { kind: 'text', name: 'actor_id', label: team.actorFilter },
+];
+
 export function AuditLogPage() {
-  const [filters] = useFilters();
-  const { object_id, actor_id, from, to } = filters;
   const [open, setOpen] = useState<AuditEntry>();
   return (
     <Page title={team.auditTitle} lead={team.auditLead}>
       <ResourceTable<AuditEntry>
         path="/dashboard/audit_log"
-        query={{ object_id, actor_id, ...daysOf(filters) }}
-        filtered={Boolean(object_id ?? actor_id ?? from ?? to)}
         label={team.auditTitle}
         keyOf={({ id }) => id}
         onOpen={setOpen}
-        filters={
-          <>
-            <TextFilter name="object_id" label={team.object} />
-            <TextFilter name="actor_id" label={team.actorFilter} />
-            <DayFilters />
-          </>
-        }
+        filters={filters}
         csv={{
           name: 'audit-log',
           columns: [

@@ -4,14 +4,13 @@ import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { useAction } from '../../components/form.tsx';
 import { Menu, MenuItem, MenuLine } from '../../components/menu.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { useFilters } from '../../data.ts';
-import { personName, words } from '../../format.ts';
+import { type Filter, statusFilter } from '../../list-filters.ts';
+import { personName } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
@@ -20,10 +19,9 @@ import { ChangeRole, Invite, useReasonAgainstMember } from './member-dialogs.tsx
 
 type Open = { readonly what: 'invite' } | { readonly what: 'role' | 'block' | 'remove'; readonly member: TeamMember };
 
-const statuses = ['pending', 'active', 'blocked'];
+const filters: readonly Filter[] = [statusFilter(['pending', 'active', 'blocked'])];
 
 export function TeamPage() {
-  const [{ status }] = useFilters();
   const [open, setOpen] = useState<Open>();
   const { user } = useSignedIn().session;
   const reason = useCan('team_members:write') ? undefined : common.notAllowed;
@@ -43,17 +41,9 @@ export function TeamPage() {
     <Page title={team.title} lead={team.lead} actions={button}>
       <ResourceTable<TeamMember>
         path="/v1/team_members"
-        query={{ status }}
-        filtered={Boolean(status)}
         label={team.title}
         keyOf={({ id }) => id}
-        filters={
-          <SelectFilter
-            name="status"
-            label={common.status}
-            choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
-          />
-        }
+        filters={filters}
         columns={[
           {
             header: common.name,

@@ -2,30 +2,43 @@ import { amountText } from '../../amounts.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
-import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
-import { words } from '../../format.ts';
+import { AmountCell, CustomerCell, StatusCell } from '../../components/payment-cells.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import {
+  brandFilter,
+  currencyFilter,
+  datesFilter,
+  failureFilter,
+  type Filter,
+  statusFilter,
+} from '../../list-filters.ts';
+import { cardText } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common, shell } from '../../texts/common.ts';
+import { lists } from '../../texts/lists.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
 
-const statuses: readonly Transaction['status'][] = [
-  'succeeded',
-  'failed',
-  'pending',
-  'in_progress',
-  'voided',
-  'chargeback',
+const statuses: readonly Transaction['status'][] = ['succeeded', 'failed', 'in_progress', 'voided', 'chargeback'];
+
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    name: 'type',
+    label: common.type,
+    choices: Object.entries(transactions.types).map(([value, label]) => ({ value, label })),
+  },
+  statusFilter(statuses),
+  datesFilter,
+  { kind: 'amount', name: 'amount', label: common.amount },
+  currencyFilter,
+  brandFilter,
+  failureFilter,
 ];
 
 export function TransactionsPage() {
   const expand = useExpand('customer');
-  const [filters] = useFilters();
-  const { status, type, from, to } = filters;
   return (
     <Page
       title={transactions.title}
@@ -34,29 +47,12 @@ export function TransactionsPage() {
     >
       <ResourceTable<Transaction>
         path="/v1/transactions"
-        query={{ status, type, ...daysOf(filters), expand }}
-        filtered={Boolean(status ?? type ?? from ?? to)}
+        query={{ expand }}
         label={transactions.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/transactions/${id}`}
-        filters={
-          <>
-            <SelectFilter
-              name="type"
-              label={common.type}
-              choices={[
-                { value: '', label: common.all },
-                ...Object.entries(transactions.types).map(([value, label]) => ({ value, label })),
-              ]}
-            />
-            <SelectFilter
-              name="status"
-              label={common.status}
-              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
-            />
-            <DayFilters />
-          </>
-        }
+        search={{ placeholder: lists.searchTransactions }}
+        filters={filters}
         csv={{
           name: 'transactions',
           columns: [
@@ -78,6 +74,7 @@ export function TransactionsPage() {
         columns={[
           {
             header: common.amount,
+            sort: 'amount',
             cell: ({ amount, currency, customer }) => (
               <AmountCell amount={amount} currency={currency} customer={customer} />
             ),
@@ -85,10 +82,22 @@ export function TransactionsPage() {
           { header: common.type, cell: (row) => transactions.types[row.type] },
           {
             header: common.status,
-            cell: (row) => <StatusCell status={row.status} at={row.created_at} />,
+            cell: (row) => <StatusCell status={row.status} reason={row.failure_code} at={row.created_at} />,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+          {
+            header: common.customer,
+            cell: ({ customer }) => <CustomerCell customer={customer} />,
+            wide: true,
+            wraps: true,
+          },
+          { header: common.card, cell: ({ payment_method: card }) => (card ? cardText(card) : '—'), wide: true },
+          {
+            header: common.date,
+            sort: 'created_at',
+            cell: ({ created_at }) => <DateTime at={created_at} />,
+            end: true,
+            wide: true,
+          },
         ]}
         empty={
           <Empty title={transactions.emptyTitle}>

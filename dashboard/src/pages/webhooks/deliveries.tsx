@@ -5,41 +5,41 @@ import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectFilter } from '../../components/filters.tsx';
 import { ErrorNote, useAction } from '../../components/form.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { Facts } from '../../components/page.tsx';
-import { ResourceTable, Table } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
+import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { lookEveryMs, useFilters, useGet } from '../../data.ts';
+import { lookEveryMs, useGet } from '../../data.ts';
+import { choicesOf, type Filter } from '../../list-filters.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookDelivery, WebhookDeliveryLog } from '../../types.ts';
 
-const states = ['pending', 'delivered', 'failed'];
+const filters: readonly Filter[] = [
+  {
+    kind: 'choices',
+    single: true,
+    name: 'delivery_status',
+    label: common.status,
+    choices: choicesOf(['pending', 'delivered', 'failed']),
+  },
+];
 const nothing = (text: string) => <p className="p-6 text-center text-muted">{text}</p>;
 
 export function Deliveries({ endpointId, reason }: { endpointId: string; reason: string | undefined }) {
-  const [{ delivery_status }] = useFilters();
   const [open, setOpen] = useState<WebhookDelivery>();
   return (
     <>
       <ResourceTable<WebhookDelivery>
         path={`/v1/webhook_endpoints/${endpointId}/events`}
-        query={{ delivery_status }}
-        filtered={Boolean(delivery_status)}
         everyMs={lookEveryMs}
         label={webhooks.deliveries}
         keyOf={({ id }) => id}
         onOpen={setOpen}
-        filters={
-          <SelectFilter
-            name="delivery_status"
-            label={common.status}
-            choices={[{ value: '', label: common.all }, ...states.map((value) => ({ value, label: words(value) }))]}
-          />
-        }
+        filters={filters}
         columns={[
           { header: webhooks.event, cell: ({ type }) => <span className="font-mono text-[13px]">{type}</span> },
           { header: common.status, cell: (delivery) => <Badge status={delivery.delivery_status} /> },

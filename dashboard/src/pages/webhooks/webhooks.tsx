@@ -7,7 +7,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable } from '../../components/resource-table.tsx';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';

@@ -1,0 +1,162 @@
+import { readAmount } from './amounts.ts';
+import type { Query } from './api.ts';
+import type { Filters } from './data.ts';
+import { brandName, isoDay, words } from './format.ts';
+import { dayMs } from '../../server/platform/durations.ts';
+import { common } from './texts/common.ts';
+import { lists } from './texts/lists.ts';
+import type { Choice } from './components/fields.tsx';
+
+/** Filters of lists as data: how each is shown, and which parameters of the API it becomes. Their values are in the address. */
+
+export type Filter =
+  | {
+      readonly kind: 'choices';
+      readonly name: string;
+      readonly label: string;
+      readonly choices: readonly Choice[];
+      /** Only one value at a time. */
+      readonly single?: boolean;
+    }
+  | { readonly kind: 'amount'; readonly name: string; readonly label: string }
+  | { readonly kind: 'text'; readonly name: string; readonly label: string; readonly placeholder?: string }
+  | {
+      readonly kind: 'object';
+      readonly name: string;
+      readonly label: string;
+      readonly path: string;
+      readonly searchBy: string;
+      readonly textOf: (object: { readonly name: string }) => string;
+    }
+  | { readonly kind: 'dates'; readonly label: string };
+
+export const presets = ['today', 'last_7_days', 'last_30_days', 'this_month', 'last_month', 'this_year'] as const;
+export type Preset = (typeof presets)[number];
+export const isPreset = (text: string | undefined): text is Preset => presets.some((preset) => preset === text);
+
+export interface Days {
+  /** The first day, as 2026-02-11. */
+  readonly from?: string | undefined;
+  /** The last day. */
+  readonly to?: string | undefined;
+}
+
+/** The days of a preset, which move with the time. */
+function daysOfPreset(preset: Preset, nowMs: number): Days {
+  const now = new Date(nowMs);
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const day = (ms: number): string => isoDay(new Date(ms));
+  const today = day(nowMs);
+  const days: Readonly<Record<Preset, Days>> = {
+    today: { from: today, to: today },
+    last_7_days: { from: day(nowMs - 6 * dayMs), to: today },
+    last_30_days: { from: day(nowMs - 29 * dayMs), to: today },
+    this_month: { from: day(Date.UTC(year, month, 1)), to: today },
+    last_month: { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) },
+    this_year: { from: day(Date.UTC(year, 0, 1)), to: today },
+  };
+  return days[preset];
+}
+
+export function daysOf({ date, from, to }: Filters, nowMs: number): Days {
+  return isPreset(date) ? daysOfPreset(date, nowMs) : { from, to };
+}
+
+/** The API expects times, and a day ends where the next begins. */
+function dayQuery({ from, to }: Days): Query {
+  const last = to ? Date.parse(to) : Number.NaN;
+  return { 'created_at[gte]': from, 'created_at[lt]': Number.isNaN(last) ? undefined : isoDay(new Date(last + dayMs)) };
+}
+
+/** The names in the address that belong to a filter. */
+export function namesOf(filter: Filter): string[] {
+  if (filter.kind === 'dates') return ['date', 'from', 'to'];
+  return filter.kind === 'amount' ? [`${filter.name}_from`, `${filter.name}_to`] : [filter.name];
+}
+
+export const isSet = (filter: Filter, address: Filters): boolean => namesOf(filter).some((name) => address[name]);
+
+/** Amounts are written in the one currency that is chosen, otherwise with two decimals. */
+export function filterCurrency({ currency }: Filters): string {
+  return currency && !currency.includes(',') ? currency : 'usd';
+}
+
+export function queryOf(filters: readonly Filter[], address: Filters, nowMs: number): Query {
+  const parts = filters.map((filter): Query => {
+    if (filter.kind === 'dates') return dayQuery(daysOf(address, nowMs));
+    if (filter.kind !== 'amount') return { [filter.name]: address[filter.name] };
+    const bound = (text: string | undefined): number | undefined =>
+      text ? readAmount(text, filterCurrency(address)).amount : undefined;
+    return {
+      [`${filter.name}[gte]`]: bound(address[`${filter.name}_from`]),
+      [`${filter.name}[lte]`]: bound(address[`${filter.name}_to`]),
+    };
+  });
+  return Object.assign({}, ...parts) as Query;
+}
+
+const currencyCodes = 'usd eur gbp aud brl cad chf dkk inr jpy mxn nok nzd pln sek sgd'.split(' ');
+const brands = ['visa', 'mastercard', 'amex', 'discover', 'diners', 'jcb', 'unionpay', 'maestro'];
+
+/** Filters that several lists have. */
+export const datesFilter: Filter = { kind: 'dates', label: lists.date };
+
+export const choicesOf = (values: readonly string[]): Choice[] =>
+  values.map((value) => ({ value, label: words(value) }));
+
+export const statusFilter = (values: readonly string[]): Filter => ({
+  kind: 'choices',
+  name: 'status',
+  label: common.status,
+  choices: choicesOf(values),
+});
+
+export const currencyFilter: Filter = {
+  kind: 'choices',
+  name: 'currency',
+  label: common.currency,
+  choices: currencyCodes.map((value) => ({ value, label: value.toUpperCase() })),
+};
+
+export const brandFilter: Filter = {
+  kind: 'choices',
+  name: 'card_brand',
+  label: lists.cardBrand,
+  choices: brands.map((value) => ({ value, label: brandName(value) })),
+};
+
+export const failureFilter: Filter = {
+  kind: 'choices',
+  name: 'failure_code',
+  label: lists.failureReason,
+  choices: choicesOf(lists.failureCodes),
+};
+
+const nameOf = ({ name }: { readonly name: string }): string => name;
+
+export const productFilter: Filter = {
+  kind: 'object',
+  name: 'product_id',
+  label: lists.product,
+  path: '/v1/products',
+  searchBy: 'q',
+  textOf: nameOf,
+};
+
+export const planFilter: Filter = {
+  kind: 'object',
+  name: 'plan_id',
+  label: lists.plan,
+  path: '/v1/plans',
+  searchBy: 'search',
+  textOf: nameOf,
+};
+
+export const couponFilter: Filter = {
+  kind: 'object',
+  name: 'coupon_id',
+  label: lists.coupon,
+  path: '/v1/coupons',
+  searchBy: 'q',
+  textOf: nameOf,
+};
