@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useId, useState } from 'react';
-import { readAmount } from '../amounts.ts';
+import { amountText as decimalText, readAmount } from '../amounts.ts';
 import { useNowMs } from '../clock.ts';
 import { type Filters, useFilters, useGet } from '../data.ts';
 import { dateOnly, money } from '../format.ts';
@@ -7,7 +7,7 @@ import { daysOf, type Filter, filterCurrency, isPreset, isSet, namesOf, presets 
 import { lists } from '../texts/lists.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
-import { type Choice, MoneyInput, Select } from './fields.tsx';
+import { type Choice, Select } from './fields.tsx';
 import { Icon } from './icons.tsx';
 import { Picker } from './picker.tsx';
 import { Popover } from './popover.tsx';
@@ -209,9 +209,12 @@ function AmountForm({ filter, address, change }: FormProps<Extract<Filter, { kin
           <label htmlFor={`${id}-${index}`} className="mb-1 block text-sm font-medium">
             {label}
           </label>
-          <MoneyInput
+          <input
             id={`${id}-${index}`}
-            currency={address.currency === currency ? currency : ''}
+            inputMode="decimal"
+            autoComplete="off"
+            className="control tabular-nums"
+            placeholder={decimalText(0, currency)}
             aria-invalid={problems[index] !== undefined}
             aria-describedby={problems[index] ? `${id}-${index}-problem` : undefined}
             value={texts[index] ?? ''}

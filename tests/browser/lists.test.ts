@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { common } from '../../dashboard/src/texts/common.ts';
+import { lists } from '../../dashboard/src/texts/lists.ts';
+import { orders } from '../../dashboard/src/texts/orders.ts';
+import { loadConfig } from '../../server/config.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { type Service, startService } from '../../server/service.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { cloneDatabase, type TestDatabase } from '../support/database.ts';
+import { inspect } from '../support/inspect.ts';
+
+/** Lists of the dashboard in a real browser: search, filters, views and the keyboard. */
+
+let database: TestDatabase;
+let folder: string;
+let service: Service;
+let browser: Browser;
+let page: Page;
+const problems: string[] = [];
+const made: Record<string, any>[] = [];
+
+async function call(method: string, path: string, body?: object): Promise<Record<string, any>> {
+  const response = await fetch(service.baseUrl + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${service.demo?.secret_key}`,
+      'x-svc-idempotency-key': randomUUID(),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  assert.ok(response.ok, `${method} ${path} was answered ${response.status}`);
+  return (await response.json()) as Record<string, any>;
+}
+
+async function buy(first_name: string, number: string, quantities: readonly number[]): Promise<void> {
+  const { data: products } = await call('GET', '/v1/products');
+  const phone = `+1555${String(1_000_000 + made.length)}`;
+  const email = `${first_name.toLowerCase()}@shop.example`;
+  const customer = await call('POST', '/v1/customers', { first_name, last_name: 'Buyer', email, phone });
+  const card = { number, exp_month: '12', exp_year: '2032', cvc: '999' };
+  await call('POST', '/capture', { customer_id: customer.id, card });
+  for (const quantity of quantities) {
+    const items = [{ product_id: products[0].id, quantity }];
+    made.push(await call('POST', '/v1/orders', { customer_id: customer.id, items }));
+  }
+}
+
+before(async () => {
+  [database, folder, browser] = await Promise.all([
+    cloneDatabase(1),
+    mkdtemp(join(tmpdir(), 'svc-lists-')),
+    launchBrowser(),
+  ]);
+  const config = loadConfig({
+    DATABASE_URL: database.connectionString,
+    SVC_DATA_DIR: folder,
+    SVC_MASTER_SECRET: 'a master secret for the tests of the lists',
+    SVC_LOG_LEVEL: 'silent',
+    SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+    SVC_DEMO: '1',
+    PORT: '0',
+  });
+  service = await startService(config, createLog('silent'), () => undefined);
+  assert.ok(service.demo);
+  await buy('Olga', '4242424242424242', [1, 2, 3]);
+  await buy('Piet', '4000000000009995', [4]);
+  const { email, password } = service.demo;
+  const context = await browser.newContext({ baseURL: service.baseUrl, locale: 'en-US' });
+  context.setDefaultTimeout(10_000);
+  page = await context.newPage();
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  const origin = service.baseUrl;
+  await page.request.post('/dashboard/session', { data: { email, password }, headers: { origin } });
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  await database?.drop();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+const button = (name: string | RegExp): Locator =>
+  page.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
+const rows = (): Locator => page.locator('tbody tr.linked');
+const addressOf = (name: string): string | null => new URL(page.url()).searchParams.get(name);
+
+/** Waits until the list has exactly this many rows. */
+async function hasRows(count: number): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while ((await rows().count()) !== count || (await page.locator('.skeleton').count()) > 0) {
+    assert.ok(Date.now() < deadline, `${await rows().count()} rows instead of ${count}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+describe('the list of orders', () => {
+  it('is searched with / and shows how many orders there are', async () => {
+    await page.goto('/orders');
+    await page.getByText(/Showing \d+ of \d+/).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(made[1]?.order_number);
+    await hasRows(1);
+    assert.equal(addressOf('q'), made[1]?.order_number);
+    await page.getByText(lists.showing('1', '1')).waitFor();
+    await page.getByRole('searchbox').fill('olga');
+    await hasRows(3);
+    await inspect(page, 'a searched list');
+  });
+
+  it('opens a row with j, k and Enter, and typing in a field moves nothing', async () => {
+    await page.getByRole('searchbox').press('j');
+    assert.equal(await page.locator('[data-opener]:focus').count(), 0);
+    await page.getByRole('searchbox').fill('olga');
+    await hasRows(3);
+    await page.getByRole('searchbox').blur();
+    for (const key of ['j', 'j', 'k', 'j', 'Enter']) await page.keyboard.press(key);
+    await page.waitForURL(new RegExp(`/orders/${made[1]?.id}`));
+    await page.goBack();
+    await hasRows(3);
+  });
+
+  it('is filtered by chips, which are part of the address, and offers to clear them', async () => {
+    await page.goto('/orders');
+    await button(common.status).click();
+    await page.getByLabel('Failed', { exact: true }).check();
+    await page.waitForURL(/status=failed/);
+    await page.keyboard.press('Escape');
+    await page.getByText('Failed · Insufficient funds').first().waitFor();
+    await inspect(page, 'a filtered list');
+    await button(common.amount).first().click();
+    await page.getByLabel(lists.least).fill('1,234');
+    await button(lists.apply).click();
+    assert.equal(addressOf('total_from'), null);
+    await page.getByLabel(lists.least).fill('100000');
+    await button(lists.apply).click();
+    await page.getByText(common.nothingFound).waitFor();
+    await page.reload();
+    await page.getByText(common.nothingFound).waitFor();
+    await button(lists.clear).last().click();
+    await rows().first().waitFor();
+    assert.deepEqual([addressOf('status'), addressOf('total_from')], [null, null]);
+    await button(lists.date).first().click();
+    await button(lists.presets.today).click();
+    await rows().first().waitFor();
+    assert.equal(addressOf('date'), 'today');
+  });
+
+  it('is sorted by a column that has an index', async () => {
+    await page.goto('/orders?q=buyer');
+    await hasRows(4);
+    await page.getByRole('columnheader', { name: common.amount }).getByRole('button').click();
+    await page.waitForURL(/sort=total/);
+    assert.equal(await page.locator('th[aria-sort=descending]').count(), 1);
+    await page.getByRole('columnheader', { name: common.amount }).getByRole('button').click();
+    await page.waitForURL(/sort=total%5Basc%5D/);
+  });
+
+  it('saves a view by name, with its filters, and keeps chosen columns', async () => {
+    await page.goto('/orders?status=failed&q=piet');
+    await hasRows(1);
+    await button(lists.view).click();
+    await page.getByLabel(orders.items, { exact: true }).check();
+    await button(new RegExp(lists.saveView)).click();
+    await page.getByLabel(lists.viewName).fill('Declined for Piet');
+    await button(common.save).click();
+    await page.goto('/orders');
+    await rows().first().waitFor();
+    assert.equal(await page.getByRole('columnheader', { name: orders.items }).count(), 1);
+    await button(lists.view).click();
+    await button('Declined for Piet').click();
+    await hasRows(1);
+    assert.deepEqual([addressOf('status'), addressOf('q')], ['failed', 'piet']);
+  });
+});
+
+it('no page reported an error', () => assert.deepEqual(problems, []));
