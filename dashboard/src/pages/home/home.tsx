@@ -4,7 +4,7 @@ import { useNowMs } from '../../clock.ts';
 import { CardTesting } from '../../components/card-testing.tsx';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { SelectFilter, TextFilter } from '../../components/select-filter.tsx';
 import { GoingLiveNotice } from '../../components/going-live.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
