@@ -1,13 +1,14 @@
 import { marked, type Tokens } from 'marked';
 
 /**
- * Reads the samples of a guide. docs/README.md describes how they are marked:
+ * Reads the samples of a guide. CONTRIBUTING.md describes how they are marked:
  *
  * - `sh run`: pasted into one shell, block after block. `sh run background`: runs until the guide ends.
  * - `js run`: the blocks of a guide are one program, run at the place of the first block.
  * - `js file=NAME`, `html file=NAME`: saved under that name.
  * - `json expect`, `text expect`: the output of the previous block. JSON has at least these fields; `…` is any text.
  * - `text later`: output of a background program that appears soon.
+ * - `tab=NAME`: the block and its neighbours are one sample in several languages, and print the same.
  */
 
 export interface Step {
@@ -27,17 +28,32 @@ interface Expected {
 export function stepsOf(markdown: string): Step[] {
   const steps: (Step & { expected: Expected[]; later: string[] })[] = [];
   const push = (step: Omit<Step, 'expected' | 'later'>): void => void steps.push({ ...step, expected: [], later: [] });
-  for (const { lang = '', text } of marked.lexer(markdown).filter((token) => token.type === 'code') as Tokens.Code[]) {
+  // The blocks that print what is expected next.
+  let [count, isTab] = [0, false];
+  for (const token of marked.lexer(markdown).filter(({ type }) => type !== 'space')) {
+    if (token.type !== 'code') {
+      // A text between two blocks ends a group of tabs.
+      isTab = false;
+      continue;
+    }
+    const { lang = '', text } = token as Tokens.Code;
     const [language = '', ...words] = lang.split(' ');
     const file = words.find((word) => word.startsWith('file='))?.slice('file='.length);
     if (words.includes('expect') || words.includes('later')) {
       const previous = steps.at(-1);
       if (!previous) throw new Error(`no block precedes this expected output:\n${text}`);
+      const expected = { format: language === 'json' ? 'json' : 'text', text } as const;
       if (words.includes('later')) previous.later.push(text);
-      else previous.expected.push({ format: language === 'json' ? 'json' : 'text', text });
-    } else if (file) push({ kind: 'file', file, code: text });
-    else if (words.includes('run')) {
+      else for (const step of steps.slice(-count)) step.expected.push(expected);
+      isTab = false;
+    } else if (file) {
+      push({ kind: 'file', file, code: text });
+      [count, isTab] = [1, false];
+    } else if (words.includes('run')) {
       const kind = language === 'js' ? 'program' : words.includes('background') ? 'background' : 'shell';
+      const joins = isTab;
+      isTab = words.some((word) => word.startsWith('tab='));
+      count = joins && isTab ? count + 1 : 1;
       push({ kind, code: text });
     }
   }

@@ -157,7 +157,8 @@ function rendererFor(
     const isAnswer = words.includes('expect') || words.includes('later');
     return `${codeBlock(text, language, saved ?? (isAnswer ? 'Output' : undefined))}\n`;
   };
-  renderer.table = (token) => `<div class="scroll" tabindex="0">${usual.table(token)}</div>\n`;
+  renderer.table = (token) =>
+    file === 'README.md' ? cardsOf(token, renderer) : `<div class="scroll" tabindex="0">${usual.table(token)}</div>\n`;
   renderer.checkbox = ({ checked }) => (checked ? '☑ ' : '☐ ');
   renderer.link = ({ href, tokens }) => {
     const text = renderer.parser.parseInline(tokens);
@@ -173,6 +174,16 @@ function rendererFor(
     return target ? `<img src="${escaped(target)}" alt="${escaped(text)}" loading="lazy">` : escaped(text);
   };
   return renderer;
+}
+
+/** The index of the guides: each row of its tables is a card. */
+function cardsOf({ rows }: Tokens.Table, renderer: InstanceType<typeof Marked.prototype.Renderer>): string {
+  const cards = rows.map(([name, about]) => {
+    const link = renderer.parser.parseInline(name?.tokens ?? []);
+    const text = renderer.parser.parseInline(about?.tokens ?? []);
+    return `<li>${link.replace('</a>', '')}<span>${text}</span></a>`;
+  });
+  return `<ul class="cards">${cards.join('')}</ul>\n`;
 }
 
 /** Returns the URL of a relative link from one guide to another, or to a picture. */
