@@ -7,6 +7,7 @@ import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
+import { settings } from '../../dashboard/src/texts/settings.ts';
 import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type Person, signUp } from '../support/dashboard.ts';
@@ -170,6 +171,24 @@ describe('a merchant', () => {
     await page.getByLabel(subscriptions.cancelNow).check();
     await button(subscriptions.cancelNow, dialog()).click();
     await page.getByText('Canceled', { exact: true }).first().waitFor();
+  });
+
+  it('changes the API version after it saw what changes', async () => {
+    const { page, button, field, dialog } = opened;
+    await page.goto('/settings');
+    await field(settings.version).selectOption('2025-11-04');
+    await button(settings.changeVersion).click();
+    await dialog().getByText('A single resource is wrapped in data.').waitFor();
+    await button(settings.changeVersion, dialog()).click();
+    await page.getByText(common.saved).waitFor();
+    assert.equal((await merchant.in('GET', '/dashboard/company')).body.api_version, '2025-11-04');
+    await field(settings.version).selectOption('2026-02-11');
+    await button(settings.changeVersion).click();
+    await dialog()
+      .getByText(/No longer: A single resource/)
+      .waitFor();
+    await button(settings.changeVersion, dialog()).click();
+    await dialog().waitFor({ state: 'hidden' });
   });
 
   it('sees no error of the code and no violated policy', () => {

@@ -19,7 +19,7 @@ interface SearchSelectProps {
 const most = 50;
 
 /** A select for more choices than people want to scroll through. */
-function SearchSelect({ choices, value, onChange, ...rest }: SearchSelectProps) {
+export function SearchSelect({ choices, value, onChange, ...rest }: SearchSelectProps) {
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const wanted = text.trim().toLowerCase();

@@ -35,7 +35,8 @@ export const companySettings = Type.Object({
   name: Type.String(),
   mode: choice(['sandbox', 'live']),
   api_version: Type.String(),
-  supported_versions: Type.Array(Type.String()),
+  /** The supported versions, newest first, and how each differs from the latest. */
+  versions: Type.Array(Type.Object({ version: Type.String(), differences: Type.Array(Type.String()) })),
   dunning_days: days,
   after_dunning: afterDunning,
   time_zone: Type.String(),

@@ -1,6 +1,6 @@
 import { invalidField, notFound } from '../../errors.ts';
 import type { RateLimits } from '../../http/rate-limits.ts';
-import { supportedVersions } from '../../http/versions/versions.ts';
+import { differencesOf, supportedVersions } from '../../http/versions/versions.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { findSettings, findZone, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
@@ -27,7 +27,7 @@ export async function getSettings(
     name: settings.name,
     mode: company.mode,
     api_version: settings.api_version,
-    supported_versions: [...supportedVersions],
+    versions: supportedVersions.map((version) => ({ version, differences: [...differencesOf(version)] })),
     dunning_days: settings.dunning_days,
     after_dunning: settings.after_dunning,
     time_zone: settings.time_zone,

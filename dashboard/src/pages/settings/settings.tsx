@@ -1,11 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
 import { call } from '../../api.ts';
-import { LinkButton } from '../../components/button.tsx';
-import { SelectField, TextField } from '../../components/fields.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { SearchSelect } from '../../components/choice-field.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { Field, Select, SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Code } from '../../components/json-view.tsx';
-import { CopyId } from '../../components/copy.tsx';
-import { Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, Load, Page } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
@@ -23,44 +26,65 @@ export function SettingsPage() {
     <Load query={query}>
       {(company) => (
         <Page title={settings.title} lead={settings.lead}>
-          <div className="grid items-start gap-x-10 lg:grid-cols-2">
-            <div className="min-w-0">
-              <CompanyForm company={company} canWrite={canWrite} />
-              <Processors company={company} />
-              <Panel title={branding.open}>
-                <p className="mb-3 text-muted">{branding.panelText}</p>
-                <LinkButton to="/settings/branding">{branding.open}</LinkButton>
-              </Panel>
+          <Section title={settings.company} text={settings.companyText}>
+            <CompanyForm company={company} canWrite={canWrite} />
+          </Section>
+          <Processors company={company} />
+          <Section title={branding.open} text={branding.panelText}>
+            <div>
+              <LinkButton to="/settings/branding">{branding.open}</LinkButton>
             </div>
-            <div className="min-w-0">
-              <Dunning company={company} canWrite={canWrite} />
-              <Panel title={settings.rateLimits} flush>
-                <Table
-                  label={settings.rateLimits}
-                  rows={company.rate_limits}
-                  keyOf={({ category }) => category}
-                  columns={[
-                    { header: settings.category, cell: ({ category }) => words(category) },
-                    {
-                      header: settings.limit,
-                      end: true,
-                      cell: ({ count, window_seconds }) =>
-                        count === null || window_seconds === null
-                          ? settings.off
-                          : settings.limitText(count, window_seconds),
-                    },
-                  ]}
-                />
-              </Panel>
-              <Panel title={settings.cardFields}>
-                <p className="mb-3 text-muted">{settings.cardFieldsText}</p>
-                <Code label="HTML" text={`<script src="${location.origin}/svc.js"></script>`} />
-              </Panel>
-            </div>
-          </div>
+          </Section>
+          <Section title={settings.dunning} text={settings.dunningText}>
+            <Dunning company={company} canWrite={canWrite} />
+          </Section>
+          <Section title={settings.cardFields} text={settings.cardFieldsText}>
+            <Code label="HTML" text={`<script src="${location.origin}/svc.js"></script>`} />
+          </Section>
+          <Section title={settings.rateLimits} text={settings.rateLimitsText}>
+            <Table
+              label={settings.rateLimits}
+              rows={company.rate_limits}
+              keyOf={({ category }) => category}
+              columns={[
+                { header: settings.category, cell: ({ category }) => words(category) },
+                {
+                  header: settings.limit,
+                  end: true,
+                  cell: ({ count, window_seconds }) =>
+                    count === null || window_seconds === null
+                      ? settings.off
+                      : settings.limitText(count, window_seconds),
+                },
+              ]}
+            />
+          </Section>
+          <Section title={settings.danger} text={settings.dangerText} danger>
+            <ApiVersion company={company} canWrite={canWrite} />
+          </Section>
         </Page>
       )}
     </Load>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly text: string;
+  readonly danger?: boolean;
+  readonly children: ReactNode;
+}
+
+/** What it is about on the left, the settings on the right. */
+function Section({ title, text, danger = false, children }: SectionProps) {
+  return (
+    <section className="grid gap-x-10 gap-y-4 border-t border-line py-7 first-of-type:border-t-0 first-of-type:pt-0 lg:grid-cols-[18rem_minmax(0,40rem)]">
+      <div>
+        <h2 className={`text-[15px] font-semibold ${danger ? 'text-bad' : ''}`}>{title}</h2>
+        <p className="mt-1 text-muted">{text}</p>
+      </div>
+      <div className="flex min-w-0 flex-col gap-3">{children}</div>
+    </section>
   );
 }
 
@@ -68,8 +92,7 @@ function Processors({ company: { mode, processor } }: { readonly company: Compan
   const live = mode === 'live';
   const text = processor ? settings.processorsText : settings.processorsNone;
   return (
-    <Panel title={settings.processors}>
-      <p className="mb-3 text-muted">{live ? text : settings.processorsSandbox}</p>
+    <Section title={settings.processors} text={live ? text : settings.processorsSandbox}>
       {live && (
         <div className="flex flex-wrap gap-2">
           <LinkButton to="/settings/processors" kind={processor ? 'plain' : 'primary'}>
@@ -78,7 +101,7 @@ function Processors({ company: { mode, processor } }: { readonly company: Compan
           <LinkButton to="/settings/going-live">{settings.goingLive}</LinkButton>
         </div>
       )}
-    </Panel>
+    </Section>
   );
 }
 
@@ -91,14 +114,16 @@ function useSave(): (body: object, key: string) => Promise<CompanySettings> {
   return (body, key) => call('PATCH', '/dashboard/company', { body, key });
 }
 
-const zonesWith = (current: string): string[] =>
-  [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])].toSorted();
+const zonesWith = (current: string): { value: string; label: string }[] =>
+  [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])]
+    .toSorted()
+    .map((value) => ({ value, label: value.replaceAll('_', ' ') }));
 
 function CompanyForm({ company, canWrite }: PartProps) {
   const save = useSave();
   const client = useQueryClient();
   const form = useForm({
-    initial: { name: company.name, time_zone: company.time_zone, api_version: company.api_version },
+    initial: { name: company.name, time_zone: company.time_zone },
     send: (body, key) => save(body, key),
     onDone: () => {
       toast(common.saved);
@@ -106,31 +131,80 @@ function CompanyForm({ company, canWrite }: PartProps) {
     },
   });
   return (
-    <Panel title={settings.company}>
+    <>
       <fieldset disabled={!canWrite}>
         <Form form={form} submit={common.save}>
           <TextField form={form} name="name" label={settings.name} />
-          <SelectField
-            form={form}
-            name="time_zone"
+          <SearchSelect
             label={settings.timeZone}
             hint={settings.timeZoneHint}
-            choices={zonesWith(company.time_zone).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+            error={form.errorOf('time_zone')}
+            choices={zonesWith(company.time_zone)}
+            value={form.draft.time_zone}
+            onChange={(zone) => form.set('time_zone', zone)}
           />
-          <SelectField
-            form={form}
-            name="api_version"
-            label={settings.version}
-            hint={settings.versionHint}
-            choices={company.supported_versions.map((value) => ({ value, label: value }))}
-          />
-          <p>
-            <CopyId id={company.id} whole />
-          </p>
+          <Facts facts={[[settings.companyId, <CopyId key="id" id={company.id} whole />]]} />
         </Form>
       </fieldset>
       {!canWrite && <NotAllowed />}
-    </Panel>
+    </>
+  );
+}
+
+/** The version is changed after a question that says what changes. */
+function ApiVersion({ company, canWrite }: PartProps) {
+  const save = useSave();
+  const [chosen, setChosen] = useState(company.api_version);
+  const [asking, setAsking] = useState(false);
+  const differencesOf = (version: string): readonly string[] =>
+    company.versions.find((one) => one.version === version)?.differences ?? [];
+  // A version lists how it differs from the latest: what the other lists too stays as it is.
+  const gone = differencesOf(company.api_version).filter((text) => !differencesOf(chosen).includes(text));
+  const added = differencesOf(chosen).filter((text) => !differencesOf(company.api_version).includes(text));
+  return (
+    <>
+      <Field label={settings.version} hint={settings.versionHint}>
+        {(attributes) => (
+          <div className="flex flex-wrap gap-2">
+            <Select
+              {...attributes}
+              className="max-w-56"
+              disabled={!canWrite}
+              choices={company.versions.map(({ version }) => ({ value: version, label: version }))}
+              value={chosen}
+              onChange={({ target }) => setChosen(target.value)}
+            />
+            <Button
+              disabled={chosen === company.api_version}
+              reason={canWrite ? undefined : common.notAllowed}
+              onClick={() => setAsking(true)}
+            >
+              {settings.changeVersion}
+            </Button>
+          </div>
+        )}
+      </Field>
+      {asking && (
+        <Confirm
+          title={settings.changeVersionTitle(company.api_version, chosen)}
+          confirm={settings.changeVersion}
+          danger
+          done={common.saved}
+          send={(key) => save({ api_version: chosen }, key)}
+          onClose={() => setAsking(false)}
+        >
+          <p>{settings.changeVersionText}</p>
+          <ul className="mt-3 flex list-disc flex-col gap-1 pl-5">
+            {added.map((text) => (
+              <li key={text}>{text.replaceAll('`', '')}</li>
+            ))}
+            {gone.map((text) => (
+              <li key={text}>{settings.noLonger(text.replaceAll('`', ''))}</li>
+            ))}
+          </ul>
+        </Confirm>
+      )}
+    </>
   );
 }
 
@@ -151,7 +225,7 @@ function Dunning({ company, canWrite }: PartProps) {
     onDone: () => toast(common.saved),
   });
   return (
-    <Panel title={settings.dunning}>
+    <>
       <fieldset disabled={!canWrite}>
         <Form form={form} submit={common.save}>
           <TextField form={form} name="dunning_days" label={settings.dunningDays} hint={settings.dunningHint} />
@@ -164,7 +238,7 @@ function Dunning({ company, canWrite }: PartProps) {
         </Form>
       </fieldset>
       {!canWrite && <NotAllowed />}
-    </Panel>
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ const knownVersions = ['2025-11-04', '2026-02-11'];
 
 export function MoveVersion({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) {
   const company = useGet<CompanySettings>('/dashboard/company');
-  const versions = (company.data?.supported_versions ?? knownVersions).filter(
+  const versions = (company.data?.versions.map(({ version }) => version) ?? knownVersions).filter(
     (version) => version !== endpoint.api_version,
   );
   const [sample, setSample] = useState<WebhookVersionMoved>();
