@@ -103,7 +103,7 @@ describe('the bill of materials', () => {
       join(release, path),
     );
     const inBundle = bundled.packageFolders.map((path) => join(repository, path, 'package.json'));
-    const inDashboard = ['react', 'react-dom', 'uqr', 'uplot'].map((name) =>
+    const inDashboard = ['react', 'react-dom', 'uqr'].map((name) =>
       join(repository, 'dashboard/node_modules', name, 'package.json'),
     );
     for (const file of [...inRelease, ...inBundle, ...inDashboard]) {

@@ -11,6 +11,12 @@ export function money(amount: number, currency: string | null | undefined): stri
   );
 }
 
+/** Rounded to whole units: `$1,235` */
+export function wholeMoney(amount: number, currency: string | null | undefined): string {
+  const format = currencyFormat(currency, { minimumFractionDigits: 0, maximumFractionDigits: 0 });
+  return format.format(amount / 10 ** decimalsOf(currency ?? 'usd'));
+}
+
 /** For the axis of a chart: `$150`, `$1.5M` */
 export function shortMoney(amount: number, currency: string | null | undefined): string {
   const format = currencyFormat(currency, { notation: 'compact', maximumFractionDigits: 1 });

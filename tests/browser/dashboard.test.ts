@@ -458,6 +458,29 @@ describe('a merchant', () => {
     await dialog().getByText(coupons.percentageStays).waitFor();
   });
 
+  it('chooses a figure, a period and a comparison on Home, and reads what the figure means', async () => {
+    await page.goto('/home');
+    const [name, definition] = home.metrics.mrr;
+    await button(name).click();
+    await page.waitForURL(/figure=mrr/);
+    await page.getByRole('heading', { name, exact: true }).waitFor();
+    await button(home.ranges['30d']).click();
+    await button(home.ranges['90d']).click();
+    await page.waitForURL(/range=90d/);
+    const numbers = page.getByRole('table', { name, exact: true });
+    await numbers.getByRole('columnheader', { name: home.previous }).waitFor();
+    assert.ok((await numbers.getByRole('row').count()) >= 13);
+    await button(home.compare).click();
+    await page.waitForURL(/compare=off/);
+    assert.equal(await numbers.getByRole('columnheader', { name: home.previous }).count(), 0);
+    await button(home.definitionOf(name)).click();
+    await page.getByText(definition).waitFor();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await page.getByRole('heading', { name, exact: true }).waitFor();
+    await page.getByRole('heading', { name: home.attention }).waitFor();
+  });
+
   it('finds things with Ctrl-K', async () => {
     await page.goto('/home');
     await mode('sandbox').waitFor();
@@ -562,8 +585,8 @@ describe('a member who was invited', () => {
     await table().getByRole('link').first().click();
     await page.getByRole('heading', { name: orders.items, exact: true }).waitFor();
     await page.goto('/home');
-    await page.getByText(home.volume, { exact: true }).first().waitFor();
-    assert.equal(await page.getByText(home.newCustomers).count(), 0);
+    await page.getByText(home.metrics.gross_volume[0], { exact: true }).first().waitFor();
+    assert.equal(await page.getByText(home.metrics.new_customers[0]).count(), 0);
     assert.equal(await page.getByText('Charles Babbage').count(), 0);
 
     // Blocked while signed in: the next thing they do is refused.

@@ -4,14 +4,16 @@ import { Panel } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
+import { personName, words } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
+import { orders as orderTexts } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 
 export function LatestOrders() {
   const expand = useExpand('customer');
-  const orders = useList<Order>('/v1/orders', { limit: 5, expand });
+  const orders = useList<Order>('/v1/orders', { limit: 8, expand });
   if (orders.data?.data.length === 0 || orders.error) return null;
   return (
     <Panel
@@ -39,7 +41,29 @@ export function LatestOrders() {
             header: common.status,
             cell: ({ status, created_at }) => <StatusCell status={status} at={created_at} />,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
+          {
+            header: orderTexts.number,
+            cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
+            wide: true,
+          },
+          {
+            header: common.customer,
+            cell: ({ customer }) =>
+              customer ? (
+                <>
+                  {personName(customer)} <span className="text-muted">{customer.email}</span>
+                </>
+              ) : (
+                '—'
+              ),
+            wide: true,
+            wraps: true,
+          },
+          {
+            header: common.card,
+            cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
+            wide: true,
+          },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
       />

@@ -1,0 +1,103 @@
+import { Link } from '@tanstack/react-router';
+import { DateTime } from '../../components/date-time.tsx';
+import { Icon, type IconName } from '../../components/icons.tsx';
+import { Panel, Skeleton } from '../../components/page.tsx';
+import { useGet } from '../../data.ts';
+import { home } from '../../texts/home.ts';
+import type { Attention } from '../../types.ts';
+
+type Entry = Attention['data'][number];
+
+interface Look {
+  readonly icon: IconName;
+  readonly tone: 'bad' | 'warn';
+  /** Where to see them; `one` is the page of a single object. */
+  readonly to: string;
+  readonly one?: string;
+  readonly search?: Record<string, string>;
+}
+
+const looks: Readonly<Record<Entry['kind'], Look>> = {
+  disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
+  payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
+  processors_failing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
+  endpoints_disabled: { icon: 'webhook', tone: 'bad', to: '/developers/webhooks', one: '/developers/webhooks/' },
+  endpoints_failing: { icon: 'webhook', tone: 'warn', to: '/developers/webhooks', one: '/developers/webhooks/' },
+  subscriptions_past_due: {
+    icon: 'subscriptions',
+    tone: 'warn',
+    to: '/subscriptions',
+    one: '/subscriptions/',
+    search: { status: 'past_due' },
+  },
+  cards_expiring: {
+    icon: 'card',
+    tone: 'warn',
+    to: '/subscriptions',
+    one: '/subscriptions/',
+    search: { status: 'active' },
+  },
+};
+
+const everyMs = 60_000;
+
+export function NeedsAttention() {
+  const query = useGet<Attention>('/dashboard/attention', {}, { everyMs });
+  if (query.error) return null;
+  const entries = query.data?.data;
+  return (
+    <Panel title={home.attention}>
+      {entries === undefined ? (
+        <Skeleton />
+      ) : entries.length === 0 ? (
+        <p className="flex items-center gap-2.5 text-muted">
+          <span className="inline-flex size-7 items-center justify-center rounded-full bg-good-soft text-good">
+            <Icon name="check" size={16} />
+          </span>
+          {home.noAttention}
+        </p>
+      ) : (
+        <ul className="-mx-2">
+          {entries.map((entry) => (
+            <Row key={entry.kind} entry={entry} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;
+
+function Row({ entry }: { entry: Entry }) {
+  const { icon, tone, to, one, search } = looks[entry.kind];
+  const isOne = entry.object_id !== null && one !== undefined;
+  const [singular, plural] = home.attentions[entry.kind];
+  const number = `${entry.count.toLocaleString('en-US')}${entry.has_more ? '+' : ''}`;
+  return (
+    <li>
+      <Link
+        to={isOne ? `${one}${entry.object_id}` : to}
+        {...(search && !isOne ? { search } : {})}
+        className="flex items-center gap-3 rounded-[8px] px-2 py-2 hover:bg-sunken"
+      >
+        <span className={`inline-flex size-8 shrink-0 items-center justify-center rounded-full ${tones[tone]}`}>
+          <Icon name={icon} size={16} />
+        </span>
+        <span className="min-w-0 flex-1">
+          <span className="block font-medium">
+            {entry.count === 1 && !entry.has_more ? singular : plural.replace('#', number)}
+          </span>
+          {entry.since && (
+            <span className="block text-sm text-muted">
+              {entry.kind === 'disputes_due' ? home.nextDeadline : home.since} <DateTime at={entry.since} />
+            </span>
+          )}
+        </span>
+        <span className="text-muted">
+          <Icon name="right" size={16} />
+        </span>
+      </Link>
+    </li>
+  );
+}
