@@ -87,7 +87,7 @@ const wholeDay = part({ weekday: 'short', month: 'short', day: 'numeric', year: 
 const dated = part({ month: 'short', day: 'numeric', year: 'numeric' });
 const monthFormat = part({ month: 'short' });
 
-export const shortDay = (date: string): string => dayFormat.format(Date.parse(date));
+const shortDay = (date: string): string => dayFormat.format(Date.parse(date));
 export const rangeText = (from: string, to: string): string =>
   from === to ? dated.format(Date.parse(from)) : dated.formatRange(Date.parse(from), Date.parse(to));
 
