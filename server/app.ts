@@ -11,6 +11,8 @@ import { openAuditLog } from './features/audit/service.ts';
 import { checkoutDashboardRoutes } from './features/checkout-sessions/dashboard-routes.ts';
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
 import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
+import { bulkRefundRoutes } from './features/bulk-refunds/dashboard-routes.ts';
+import { exportRoutes } from './features/exports/dashboard-routes.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import { openCardWatch } from './features/card-warnings/service.ts';
 import type { Connections } from './features/processors/connections.ts';
@@ -22,14 +24,8 @@ import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
-import type { CustomerHistory } from './features/customers/service.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
-import {
-  type CardDependencies,
-  type PaymentMethodReferences,
-  paymentMethodsOf,
-  releaseCards,
-} from './features/payment-methods/service.ts';
+import { type CardDependencies, paymentMethodsOf, releaseCards } from './features/payment-methods/service.ts';
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
@@ -38,10 +34,9 @@ import { overviewRoutes } from './features/overview/routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
-import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { profileRoutes } from './features/profile/routes.ts';
 import { productRoutes } from './features/products/routes.ts';
-import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import type { ImageLinks } from './features/products/service.ts';
 import { receiptRoutes } from './features/receipts/routes.ts';
 import type { ReceiptLinks } from './features/receipts/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
@@ -50,7 +45,6 @@ import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
-import { subscriptionReferences } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { latestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
@@ -105,6 +99,7 @@ import { counter, createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
+import type { References } from './references.ts';
 import type { OfCompany } from './request-context.ts';
 import type { AppShards } from './shard.ts';
 import { fileStore } from './start/file-store.ts';
@@ -131,15 +126,6 @@ export interface AppDependencies {
   readonly components: Components;
   readonly gauges: GaugeSources;
 }
-
-/** The checks between features before a customer, product or card is deleted. */
-export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
-
-export const usualReferences: References = {
-  ...subscriptionReferences,
-  inActivePlans: productInActivePlans,
-  inArchivedPlans: productInArchivedPlans,
-};
 
 function cardDependencies({ vault, clock, keys, connections: { verifierOf } }: AppDependencies): CardDependencies {
   return { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };
@@ -181,7 +167,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     webhooks,
     receipts: pages.receipts,
     control: shards.control,
+    lists: () => all,
   });
+  const all = [...routes, ...ofDashboard];
   const users = userDependencies(dependencies, team);
   const cookie = sessionCookie(dependencies.baseUrl);
   const audit = openAuditLog(shards, log);
@@ -203,7 +191,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     answerKey: keys['kept-answers'],
     uploadDirectory,
   };
-  const all = [...routes, ...ofDashboard];
   const app = await buildServer([...all, ...countRoutes(all)], http, {
     log,
     onRefused,
@@ -369,16 +356,21 @@ interface DashboardDependencies {
   readonly keys: KeyDependencies;
   readonly receipts: ReceiptLinks;
   readonly webhooks: WebhookDependencies;
+  /** The lists that can be exported. */
+  readonly lists: () => readonly Route[];
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
 export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
-  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks, receipts } = dependencies;
+  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks, receipts, lists } =
+    dependencies;
   return [
     ...figureRoutes(() => processors.connections.health.broken()),
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
+    ...bulkRefundRoutes(),
+    ...exportRoutes(lists),
     ...checkoutDashboardRoutes(),
     ...subscriptionDashboardRoutes(),
     ...webhookDashboardRoutes(),

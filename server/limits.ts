@@ -78,6 +78,11 @@ export const limits = {
     coupon_validation: { count: 60, windowSeconds: 60 },
     capture: { count: 30, windowSeconds: 60 },
   },
+  /** Orders that one bulk refund can contain. */
+  bulkRefundOrders: 500,
+  /** Exports that a company can have at once, and rows of one. They are deleted after a day. */
+  exports: 20,
+  exportRows: 1_000_000,
   /** Active payment links of a company. */
   paymentLinks: 1_000,
   evidenceTextLength: 20_000,

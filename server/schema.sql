@@ -46,6 +46,36 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_actor ON public.audit_entries USING btree (company_id, actor_id, id);
 CREATE INDEX audit_entries_object ON public.audit_entries USING btree (company_id, object_id, id);
 
+CREATE TABLE bulk_refund_orders (
+  company_id uuid NOT NULL,
+  bulk_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  state text NOT NULL DEFAULT 'waiting'::text,
+  reason text,
+  attempts integer NOT NULL DEFAULT 0,
+  check_at timestamp with time zone DEFAULT now(),
+  CONSTRAINT bulk_refund_orders_amount_check CHECK ((amount > 0)),
+  CONSTRAINT bulk_refund_orders_check CHECK (((state = 'waiting'::text) = (check_at IS NOT NULL))),
+  CONSTRAINT bulk_refund_orders_check1 CHECK (((state = 'refused'::text) = (reason IS NOT NULL))),
+  CONSTRAINT bulk_refund_orders_company_id_bulk_id_fkey FOREIGN KEY (company_id, bulk_id) REFERENCES bulk_refunds(company_id, id),
+  CONSTRAINT bulk_refund_orders_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT bulk_refund_orders_pkey PRIMARY KEY (company_id, bulk_id, order_id),
+  CONSTRAINT bulk_refund_orders_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'refunded'::text, 'refused'::text])))
+);
+CREATE INDEX bulk_refund_orders_due ON public.bulk_refund_orders USING btree (check_at) WHERE (state = 'waiting'::text);
+CREATE UNIQUE INDEX bulk_refund_orders_waiting ON public.bulk_refund_orders USING btree (company_id, order_id) WHERE (state = 'waiting'::text);
+
+CREATE TABLE bulk_refunds (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  request_id text NOT NULL,
+  CONSTRAINT bulk_refunds_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT bulk_refunds_pkey PRIMARY KEY (company_id, id)
+);
+
 CREATE TABLE card_testing (
   company_id uuid NOT NULL,
   started_at timestamp with time zone NOT NULL,
@@ -437,6 +467,36 @@ CREATE TABLE events_default (
 );
 CREATE INDEX events_default_company_id_object_id_id_idx ON public.events_default USING btree (company_id, object_id, id);
 CREATE INDEX events_default_company_id_type_id_idx ON public.events_default USING btree (company_id, type, id) WHERE (type <> ALL (ARRAY['order.created'::text, 'order.succeeded'::text]));
+
+CREATE TABLE export_chunks (
+  company_id uuid NOT NULL,
+  export_id uuid NOT NULL,
+  number integer NOT NULL,
+  content text NOT NULL,
+  CONSTRAINT export_chunks_company_id_export_id_fkey FOREIGN KEY (company_id, export_id) REFERENCES exports(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT export_chunks_pkey PRIMARY KEY (company_id, export_id, number)
+);
+
+CREATE TABLE exports (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  list text NOT NULL,
+  query jsonb NOT NULL,
+  state text NOT NULL DEFAULT 'running'::text,
+  reason text,
+  rows integer NOT NULL DEFAULT 0,
+  chunks integer NOT NULL DEFAULT 0,
+  after_id uuid,
+  leased_until timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone NOT NULL DEFAULT (now() + '1 day'::interval),
+  CONSTRAINT exports_check CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
+  CONSTRAINT exports_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT exports_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT exports_state_check CHECK ((state = ANY (ARRAY['running'::text, 'ready'::text, 'failed'::text])))
+);
+CREATE INDEX exports_expiry ON public.exports USING btree (expires_at);
+CREATE INDEX exports_running ON public.exports USING btree (leased_until) WHERE (state = 'running'::text);
 
 CREATE TABLE figure_days (
   company_id uuid NOT NULL,

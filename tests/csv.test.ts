@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { csvOf } from '../dashboard/src/csv.ts';
+import { csvOf } from '../server/platform/csv.ts';
 
 /** The lists of the dashboard, read as spreadsheets of every kind read them. */
 

@@ -54,6 +54,11 @@ const bodies: Record<string, () => unknown> = {
   }),
   orderProcessors: () => ({ connection_ids: [randomUUID()] }),
   updateProcessor: () => ({ name: 'Main' }),
+  createBulkRefund: () => ({
+    orders: [{ order_id: randomUUID(), amount: 100 }],
+    totals: [{ currency: 'usd', amount: 100 }],
+  }),
+  createExport: () => ({ list: 'orders' }),
   updateDispute: () => ({ evidence: { explanation: 'The customer signed for it.' } }),
   addDisputeFile: () => ({ kind: 'receipt', name: 'a.pdf', content_type: 'application/pdf', content: 'JVBERi0x' }),
 };
@@ -149,6 +154,7 @@ describe('every route of the dashboard', () => {
     if (kind === 'webhook_endpoints') {
       return post('/v1/webhook_endpoints', { url: 'https://shop.example.com/hook', enabled_events: ['*'] });
     }
+    if (kind === 'exports') return post('/dashboard/exports', bodies.createExport?.());
     if (kind === 'team_members') return (await person.in('GET', '/v1/team_members')).body.data[0].id;
     const customer_id = await post('/v1/customers', someCustomer());
     const number = '4242424242424242';
@@ -157,10 +163,14 @@ describe('every route of the dashboard', () => {
       const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
       return connectAcquirer(service, companyOf(person, 'live'), { url: 'http://127.0.0.1:1', secret: 'x', ...timing });
     }
-    if (kind === 'orders' || kind === 'disputes') {
+    if (['orders', 'disputes', 'bulk_refunds'].includes(kind)) {
       const product_id = await post('/v1/products', someProduct());
       const order_id = await post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
       if (kind === 'orders') return order_id;
+      if (kind === 'bulk_refunds') {
+        const [orders, totals] = [[{ order_id, amount: 4900 }], [{ currency: 'usd', amount: 4900 }]];
+        return post('/dashboard/bulk_refunds', { orders, totals });
+      }
       assert.equal((await person.in('POST', `/v1/sandbox/orders/${order_id}/chargeback`, {})).status, 200);
       return (await person.in('GET', '/dashboard/disputes')).body.data[0].id;
     }

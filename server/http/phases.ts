@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
+import type { RequestContext } from '../request-context.ts';
 import { AnsweredElsewhere, attempts, checkSameRequest, inProgress, store, storedAnswer } from './idempotency.ts';
 import { type Answer, finishKey, forgetKey, type KeyedRequest, type KeyRow, readKey } from './key-queries.ts';
 import { latestVersion } from './versions/versions.ts';
@@ -23,6 +24,42 @@ export const withoutKey: PhasedRequest = {
   answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: latestVersion }),
   refusal: () => undefined,
 };
+
+/**
+ * For work that the service does on its own and may have to repeat, for example a payment of a checkout session. Refusals are stored
+ * with the key, so that what was refused cannot succeed later.
+ */
+export function keyForWork({ company, nowMs, requestId }: RequestContext, key: string, path: string): PhasedRequest {
+  return {
+    key: {
+      companyId: company.id,
+      key,
+      method: 'POST',
+      path,
+      fieldHashes: {},
+      requestId,
+      apiVersion: latestVersion,
+      versionNamed: false,
+      nowMs,
+    },
+    answer: (result) => ({ status: 201, body: JSON.stringify(result), apiVersion: latestVersion, result }),
+    refusal: (error) =>
+      error instanceof ApiError && error.stored
+        ? {
+            status: error.status,
+            body: JSON.stringify({ code: error.code, message: error.message, param: error.param }),
+            apiVersion: latestVersion,
+          }
+        : undefined,
+  };
+}
+
+/** The refusal that such work was answered with. */
+export function refusalOf({ status, body }: Answer): ApiError | undefined {
+  if (status < 400) return undefined;
+  const { code, message, param } = JSON.parse(body) as Pick<ApiError, 'code' | 'message' | 'param'>;
+  return new ApiError(code, message, { status, param });
+}
 
 export interface Phases<Facts> {
   /** Reads the key together with the facts that `begin` needs, in one statement. */

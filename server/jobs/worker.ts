@@ -3,6 +3,9 @@ import { removeOldTokens, removeUnreferencedCards } from '../features/payment-me
 import { makeCustomerEmails, makeReminders } from '../features/customer-emails/jobs.ts';
 import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
+import { executeBulkRefunds } from '../features/bulk-refunds/jobs.ts';
+import { forgetOldExports, writeExports } from '../features/exports/jobs.ts';
+import { exportedLists } from './exported-lists.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
 import { sumEndedDays } from '../features/figures/jobs.ts';
@@ -76,6 +79,7 @@ const batch = 500;
 const noticeBatch = 100;
 const mailBatch = 20;
 const checkoutBatch = 20;
+const refundBatch = 10;
 const countFailure = counter('svc_job_failures_total');
 
 /**
@@ -122,6 +126,17 @@ const shardJobs: readonly Job<OnShard>[] = [
     run: ({ db, clock }) => forgetCustomerSessions(db, clock, batch),
   },
   { name: 'polls of processors', everyMs: 30_000, run: async (dependencies) => pollProcessors(dependencies) },
+  {
+    name: 'bulk refunds',
+    everyMs: 2_000,
+    run: async (shard) => ((await executeBulkRefunds(shard, refundBatch)) === refundBatch ? batch : 0),
+  },
+  {
+    name: 'exports',
+    everyMs: 2_000,
+    run: async (shard) => ((await writeExports(shard, exportedLists(shard))) ? batch : 0),
+  },
+  { name: 'old exports', everyMs: 600_000, run: ({ db }) => forgetOldExports(db, batch) },
   { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },

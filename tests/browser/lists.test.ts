@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
+import { bulk } from '../../dashboard/src/texts/bulk.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { lists } from '../../dashboard/src/texts/lists.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
@@ -178,6 +179,46 @@ describe('the list of orders', () => {
     await button('Declined for Piet').click();
     await hasRows(1);
     assert.deepEqual([addressOf('status'), addressOf('q')], ['failed', 'piet']);
+  });
+});
+
+describe('several orders', () => {
+  it('are refunded together after the exact sum is confirmed, with a result for each', async () => {
+    await page.goto('/orders?q=buyer');
+    await hasRows(4);
+    await page.getByLabel(lists.selectAll).check();
+    await page.getByText(lists.selected(4)).waitFor();
+    await button(bulk.refund).click();
+    const sum = made.slice(0, 3).reduce((total, { total: one }) => total + one, 0);
+    const { currency } = made[0] ?? {};
+    const text = new Intl.NumberFormat('en-US', { style: 'currency', currency }).format(sum / 100);
+    await page.getByText(bulk.refundSkipped(1)).waitFor();
+    await inspect(page, 'the confirmation of a bulk refund');
+    await button(bulk.refundButton(text)).click();
+    await page.getByText(bulk.refundFinished).waitFor({ timeout: 20_000 });
+    assert.equal(await page.getByRole('dialog').getByText('Refunded', { exact: true }).count(), 3);
+    await page.getByRole('dialog').getByRole('button', { name: common.close }).last().click();
+    for (const { id, total } of made.slice(0, 3)) {
+      assert.equal((await call('GET', `/v1/orders/${id}`)).refunded_amount, total);
+    }
+  });
+
+  it('are exported: those that are selected at once, all of them in the background', async () => {
+    await page.goto('/orders?q=buyer');
+    await hasRows(4);
+    await page.getByLabel(lists.select).first().check();
+    const [selected] = await Promise.all([page.waitForEvent('download'), button(bulk.exportSelected).click()]);
+    assert.equal((await readFile(await selected.path(), 'utf8')).split('\r\n').length, 3);
+    await button(bulk.export).click();
+    const [all] = await Promise.all([
+      page.waitForEvent('download', { timeout: 20_000 }),
+      button(bulk.exportAll).click(),
+    ]);
+    const lines = (await readFile(await all.path(), 'utf8')).split('\r\n');
+    assert.equal(lines.length, 6);
+    assert.match(lines[1] ?? '', /"Piet Buyer","piet@shop.example"/);
+    await button(bulk.downloadOf('Orders')).waitFor();
+    await inspect(page, 'exports');
   });
 });
 

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { usualReferences } from '../../server/app.ts';
+import { usualReferences } from '../../server/references.ts';
 import { type CallOptions, type Reply, someProduct, startTestService, type TestService } from './service.ts';
 
 /** Products with images, and the files that the service stores for them. */

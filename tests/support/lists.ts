@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { usualReferences } from '../../server/app.ts';
+import { usualReferences } from '../../server/references.ts';
 import { insertCustomer } from '../../server/features/customers/queries.ts';
 import { searchEntries } from '../../server/features/customers/search.ts';
 import { newEvent } from '../../server/features/events/service.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import { apiRoutes, usualReferences } from '../../server/app.ts';
+import { apiRoutes } from '../../server/app.ts';
+import { usualReferences } from '../../server/references.ts';
 import { dashboardErrors } from '../../server/errors.ts';
 import { documentedEvents } from '../../server/event-schemas.ts';
 import { openApiDocument } from '../../server/http/openapi/document.ts';

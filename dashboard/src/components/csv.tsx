@@ -1,18 +1,11 @@
 import { useState } from 'react';
+import { type CsvColumn, csvOf } from '../../../server/platform/csv.ts';
 import { ApiError, call, type Query } from '../api.ts';
-import { type CsvColumn, csvOf } from '../csv.ts';
+import { download } from '../download.ts';
 import { common } from '../texts/common.ts';
 import type { List } from '../types.ts';
 import { Button } from './button.tsx';
 import { toast } from './toasts.tsx';
-
-export function download(name: string, text: string, type = 'text/csv'): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
 
 interface ExportProps<T> {
   readonly path: string;
@@ -21,7 +14,7 @@ interface ExportProps<T> {
   readonly name: string;
 }
 
-/** Loads all pages of the list. */
+/** Loads all pages of a short list, for example the codes of a coupon. */
 export function CsvExport<T>({ path, query, columns, name }: ExportProps<T>) {
   const [count, setCount] = useState<number>();
   async function run(): Promise<void> {
@@ -35,7 +28,7 @@ export function CsvExport<T>({ path, query, columns, name }: ExportProps<T>) {
         after = page.has_more ? page.cursors.next : null;
         setCount(rows.length);
       } while (after);
-      download(`${name}.csv`, csvOf(rows, columns));
+      download(`${name}.csv`, [csvOf(rows, columns)]);
       toast(common.exported(rows.length));
     } catch (error) {
       toast(error instanceof ApiError ? error.message : String(error), true);

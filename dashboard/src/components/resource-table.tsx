@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { ExportedList } from '../../../server/features/exports/columns.ts';
 import { ApiError, type Query } from '../api.ts';
 import { useNowMs } from '../clock.ts';
-import type { CsvColumn } from '../csv.ts';
+import type { CsvColumn } from '../../../server/platform/csv.ts';
 import { useFilters, useGet, useList } from '../data.ts';
 import { dateOnly } from '../format.ts';
 import { type Filter, isSet, queryOf } from '../list-filters.ts';
@@ -12,6 +13,7 @@ import { lists } from '../texts/lists.ts';
 import type { List } from '../types.ts';
 import { Button } from './button.tsx';
 import { CsvExport } from './csv.tsx';
+import { ExportMenu, ExportSelected } from './export-menu.tsx';
 import { FilterChips, without } from './filters.tsx';
 import { Icon } from './icons.tsx';
 import { ListOptions, shownColumns } from './list-options.tsx';
@@ -31,6 +33,8 @@ interface ResourceTableProps<T> {
   /** The placeholder of the search field, and its parameter if that is not `q`. */
   readonly search?: { readonly placeholder: string; readonly name?: string };
   readonly filters?: readonly Filter[];
+  /** The list as the server exports it. */
+  readonly exports?: ExportedList;
   readonly csv?: { readonly name: string; readonly columns: readonly CsvColumn<T>[] };
   /** Further controls beside the filters. */
   readonly actions?: ReactNode;
@@ -45,7 +49,7 @@ const noFilters: readonly Filter[] = [];
 
 /** A list of the API: search, filters, order, count and position. All of it is part of the address. */
 export function ResourceTable<T>(props: ResourceTableProps<T>) {
-  const { path, query = {}, search, filters = noFilters, csv, bulk, columns, everyMs, empty, keyOf } = props;
+  const { path, query = {}, search, filters = noFilters, csv, exports, bulk, columns, everyMs, empty, keyOf } = props;
   const frame = useRef<HTMLDivElement>(null);
   useListKeys(frame);
   const [address, change] = useFilters();
@@ -74,7 +78,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   const clear = () => change({ ...without(filters), ...(search && { [searchName]: undefined }) });
   const shown = shownColumns(columns, choices);
   const isPlain = !search && filters.length === 0;
-  const selection = bulk && {
+  const selection = (bulk || exports) && {
     ids: new Set(selected.keys()),
     onChange: (ids: ReadonlySet<string>) => {
       const known = new Map([...selected, ...(data?.data ?? []).map((row) => [keyOf(row), row] as const)]);
@@ -98,12 +102,13 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
           </div>
           <div className="ml-auto flex items-center gap-2">
             {props.actions}
+            {exports && <ExportMenu list={exports} query={{ ...wanted, sort }} />}
             {csv && <CsvExport path={path} query={{ ...wanted, sort }} columns={csv.columns} name={csv.name} />}
             {!isPlain && <ListOptions columns={columns} choices={choices} onChange={choose} />}
           </div>
         </div>
       )}
-      {bulk && selected.size > 0 && (
+      {selected.size > 0 && (
         <div
           role="region"
           aria-label={lists.selected(selected.size)}
@@ -112,7 +117,8 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
           <span className="text-sm font-medium" aria-live="polite">
             {lists.selected(selected.size)}
           </span>
-          {bulk([...selected.values()], () => setSelected(new Map()))}
+          {bulk?.([...selected.values()], () => setSelected(new Map()))}
+          {exports && <ExportSelected list={exports} rows={[...selected.values()]} />}
           <Button small kind="quiet" onClick={() => setSelected(new Map())}>
             {lists.clearSelection}
           </Button>

@@ -1,7 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import type { PhasedRequest } from '../../http/phases.ts';
-import type { PhasedAnswer } from '../../http/route.ts';
-import { latestVersion } from '../../http/versions/versions.ts';
+import { keyForWork, refusalOf } from '../../http/phases.ts';
 import { limits } from '../../limits.ts';
 import type { DatabasePool } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -195,7 +193,7 @@ async function createOnce(
     return orders.get(context, known, new Set());
   }
   if (context.nowMs >= payment.valid_until.getTime()) return tooLate();
-  const phased = phasedOf(context, key);
+  const phased = keyForWork(context, key, '/checkout');
   const { input: purchase, total: shownTotal } = payment;
   const answer =
     purchase.kind === 'order'
@@ -208,38 +206,6 @@ async function createOnce(
 }
 
 const tooLate = (): ApiError => new ApiError('invalid_request', 'The payment took longer than a day.');
-
-/** The idempotency key of a payment. Refusals are stored with it, so that the payment cannot succeed later. */
-function phasedOf({ company, nowMs, requestId }: RequestContext, key: string): PhasedRequest {
-  return {
-    key: {
-      companyId: company.id,
-      key,
-      method: 'POST',
-      path: '/checkout',
-      fieldHashes: {},
-      requestId,
-      apiVersion: latestVersion,
-      versionNamed: false,
-      nowMs,
-    },
-    answer: (result) => ({ status: 201, body: JSON.stringify(result), apiVersion: latestVersion, result }),
-    refusal: (error) =>
-      error instanceof ApiError && error.stored
-        ? {
-            status: error.status,
-            body: JSON.stringify({ code: error.code, message: error.message, param: error.param }),
-            apiVersion: latestVersion,
-          }
-        : undefined,
-  };
-}
-
-function refusalOf({ status, body }: PhasedAnswer): ApiError | undefined {
-  if (status < 400) return undefined;
-  const { code, message, param } = JSON.parse(body) as Pick<ApiError, 'code' | 'message' | 'param'>;
-  return new ApiError(code, message, { status, param });
-}
 
 async function recordOutcome(
   { db }: RunDependencies,

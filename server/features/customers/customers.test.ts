@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
-import { usualReferences } from '../../app.ts';
+import { usualReferences } from '../../references.ts';
 import { reapIdempotencyKeys } from '../../http/key-queries.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import {

@@ -50,6 +50,7 @@ export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 export { openOperation } from './open-operation.ts';
+export { refundable as refundableStatuses } from './transitions.ts';
 export type { OrderRow, OrderState } from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './record-outcomes.ts';

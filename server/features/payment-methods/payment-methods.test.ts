@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { References } from '../../app.ts';
+import type { References } from '../../references.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { ServiceProcess } from '../../../tests/support/process.ts';
 import { raceRounds } from '../../../tests/support/random.ts';

@@ -8,7 +8,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
-import { usualReferences } from '../../app.ts';
+import { usualReferences } from '../../references.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 
 const inActivePlans = new Set<string>();

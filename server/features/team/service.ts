@@ -207,6 +207,8 @@ export async function mailInvitation(
 }
 
 /** The active ones of these members, with their companies and roles. */
+export type { ActiveMember } from './queries.ts';
+
 export const activeMembers = (
   shard: { readonly name: string; readonly db: Queryable },
   members: Parameters<typeof findMembers>[1],

@@ -5,7 +5,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyButton, CopyId } from '../../components/copy.tsx';
-import { download } from '../../components/csv.tsx';
+import { download } from '../../download.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { ErrorNote, Form, useAction, useForm } from '../../components/form.tsx';
@@ -122,7 +122,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: 
       </ul>
       <div className="mt-4 flex flex-wrap justify-end gap-2">
         <CopyButton text={text} />
-        <Button small icon="download" onClick={() => download('recovery-codes.txt', `${text}\n`, 'text/plain')}>
+        <Button small icon="download" onClick={() => download('recovery-codes.txt', [`${text}\n`], 'text/plain')}>
           {account.downloadCodes}
         </Button>
         <Button small kind="primary" onClick={onClose}>

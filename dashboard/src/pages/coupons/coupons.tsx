@@ -1,4 +1,5 @@
-import { amountText } from '../../amounts.ts';
+import { call } from '../../api.ts';
+import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -8,6 +9,7 @@ import { ResourceTable } from '../../components/resource-table.tsx';
 import type { Filter } from '../../list-filters.ts';
 import { lists } from '../../texts/lists.ts';
 import { useCan } from '../../session.ts';
+import { bulk } from '../../texts/bulk.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
@@ -48,22 +50,18 @@ export function CouponsPage() {
         link={({ id }) => `/coupons/${id}`}
         search={{ placeholder: lists.searchCoupons }}
         filters={filters}
-        csv={{
-          name: 'coupons',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'name', value: ({ name }) => name },
-            { header: 'kind', value: (coupon) => coupon.kind },
-            { header: 'percentage', value: ({ percentage }) => percentage },
-            {
-              header: 'amount',
-              value: ({ amount, currency }) => (amount === null ? null : amountText(amount, currency ?? 'usd')),
-            },
-            { header: 'currency', value: ({ currency }) => currency },
-            { header: 'total_redemptions', value: ({ total_redemptions }) => total_redemptions },
-            { header: 'expires_at', value: ({ expires_at }) => expires_at },
-          ],
-        }}
+        exports="coupons"
+        bulk={(selected, done) => (
+          <BulkChange
+            rows={selected.filter(({ archived_at }) => archived_at === null)}
+            label={bulk.archive}
+            title={bulk.archiveTitle}
+            nameOf={({ name }) => name}
+            reason={button ? undefined : common.notAllowed}
+            send={({ id }) => call('POST', `/v1/coupons/${id}/archive`, { body: { archived: true } })}
+            onDone={done}
+          />
+        )}
         columns={[
           { header: coupons.name, sort: 'name', cell: ({ name }) => name, wraps: true },
           { header: coupons.off, cell: discountText },

@@ -50,19 +50,7 @@ export function CustomersPage() {
         link={({ id }) => `/customers/${id}`}
         search={{ placeholder: lists.searchCustomers }}
         filters={filters}
-        csv={{
-          name: 'customers',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'email', value: ({ email }) => email },
-            { header: 'first_name', value: ({ first_name }) => first_name },
-            { header: 'last_name', value: ({ last_name }) => last_name },
-            { header: 'phone', value: ({ phone }) => phone },
-            { header: 'company', value: ({ company }) => company },
-            { header: 'tags', value: (customer) => customer.tags.join(' ') },
-            { header: 'created_at', value: ({ created_at }) => created_at },
-          ],
-        }}
+        exports="customers"
         columns={[
           { header: common.name, cell: (customer) => personName(customer), wraps: true },
           { header: customers.email, cell: ({ email }) => email, wraps: true },

@@ -1,4 +1,3 @@
-import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -40,23 +39,7 @@ export function DisputesPage() {
         everyMs={lookEveryMs}
         search={{ placeholder: lists.searchDisputes }}
         filters={filters}
-        csv={{
-          name: 'disputes',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'status', value: (row) => row.status },
-            { header: 'amount', value: ({ amount, currency }) => amountText(amount, currency) },
-            { header: 'currency', value: ({ currency }) => currency },
-            { header: 'reason', value: ({ reason }) => reason },
-            { header: 'network_reason_code', value: (row) => row.network_reason_code },
-            { header: 'order_id', value: ({ order_id }) => order_id },
-            { header: 'order_number', value: ({ order_number }) => order_number },
-            { header: 'processor', value: ({ processor }) => processor },
-            { header: 'evidence_due_at', value: (row) => row.evidence_due_at },
-            { header: 'submitted_at', value: ({ submitted_at }) => submitted_at },
-            { header: 'created_at', value: ({ created_at }) => created_at },
-          ],
-        }}
+        exports="disputes"
         columns={[
           {
             header: common.amount,

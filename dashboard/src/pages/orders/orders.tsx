@@ -1,4 +1,3 @@
-import { amountText } from '../../amounts.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -22,6 +21,7 @@ import { common } from '../../texts/common.ts';
 import { lists } from '../../texts/lists.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
+import { BulkRefundButton } from './bulk-refund.tsx';
 
 const statuses: readonly Order['status'][] = [
   'succeeded',
@@ -68,24 +68,8 @@ export function OrdersPage() {
         link={({ id }) => `/orders/${id}`}
         search={{ placeholder: lists.searchOrders }}
         filters={filters}
-        csv={{
-          name: 'orders',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'order_number', value: ({ order_number }) => order_number },
-            { header: 'status', value: (order) => order.status },
-            { header: 'total', value: ({ total, currency }) => amountText(total, currency) },
-            {
-              header: 'refunded_amount',
-              value: ({ refunded_amount, currency }) => amountText(refunded_amount, currency),
-            },
-            { header: 'currency', value: ({ currency }) => currency },
-            { header: 'customer_id', value: ({ customer_id }) => customer_id },
-            { header: 'customer_email', value: ({ customer }) => customer?.email },
-            { header: 'failure_code', value: ({ failure_code }) => failure_code },
-            { header: 'created_at', value: ({ created_at }) => created_at },
-          ],
-        }}
+        exports="orders"
+        bulk={(selected, done) => canWrite && <BulkRefundButton selected={selected} onDone={done} />}
         columns={[
           {
             header: common.amount,

@@ -1,3 +1,5 @@
+import { call } from '../../api.ts';
+import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -7,6 +9,7 @@ import { ResourceTable } from '../../components/resource-table.tsx';
 import type { Filter } from '../../list-filters.ts';
 import { lists } from '../../texts/lists.ts';
 import { useCan } from '../../session.ts';
+import { bulk } from '../../texts/bulk.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { PaymentLink } from '../../types.ts';
@@ -52,6 +55,17 @@ export function PaymentLinksPage() {
         link={({ id }) => `/payment-links/${id}`}
         search={{ placeholder: lists.searchLinks }}
         filters={filters}
+        bulk={(selected, done) => (
+          <BulkChange
+            rows={selected.filter(({ active }) => active)}
+            label={bulk.deactivate}
+            title={bulk.deactivateTitle}
+            nameOf={({ name }) => name}
+            reason={button ? undefined : common.notAllowed}
+            send={({ id }) => call('PATCH', `/v1/payment_links/${id}`, { body: { active: false } })}
+            onDone={done}
+          />
+        )}
         columns={[
           { header: paymentLinks.name, cell: ({ name }) => name, wraps: true },
           { header: paymentLinks.mode, cell: ({ mode }) => paymentLinks.modesShort[mode], wide: true },

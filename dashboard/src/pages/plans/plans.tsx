@@ -1,4 +1,3 @@
-import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -40,19 +39,7 @@ export function PlansPage() {
         link={({ id }) => `/plans/${id}`}
         search={{ placeholder: plans.search, name: 'search' }}
         filters={filters}
-        csv={{
-          name: 'plans',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'name', value: ({ name }) => name },
-            { header: 'plan_code', value: ({ plan_code }) => plan_code },
-            { header: 'amount', value: ({ amount, currency }) => amountText(amount, currency) },
-            { header: 'currency', value: ({ currency }) => currency },
-            { header: 'interval', value: ({ billing_cycle }) => billing_cycle.interval },
-            { header: 'interval_count', value: ({ billing_cycle }) => billing_cycle.interval_count },
-            { header: 'active', value: (plan) => plan.active },
-          ],
-        }}
+        exports="plans"
         columns={[
           { header: common.name, sort: 'name', cell: ({ name }) => name, wraps: true },
           { header: common.amount, sort: 'amount', cell: ({ amount, currency }) => money(amount, currency), end: true },

@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { amountText } from '../../amounts.ts';
+import { call } from '../../api.ts';
+import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -12,6 +13,7 @@ import { currencyFilter, type Filter } from '../../list-filters.ts';
 import { lists } from '../../texts/lists.ts';
 import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
+import { bulk } from '../../texts/bulk.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
@@ -58,19 +60,18 @@ export function ProductsPage() {
         link={({ id }) => `/products/${id}`}
         search={{ placeholder: lists.searchProducts }}
         filters={filters}
-        csv={{
-          name: 'products',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'name', value: ({ name }) => name },
-            { header: 'sku', value: ({ sku }) => sku },
-            { header: 'price', value: ({ pricing }) => amountText(pricing.amount, pricing.currency) },
-            { header: 'currency', value: ({ pricing }) => pricing.currency },
-            { header: 'availability', value: ({ availability }) => availability },
-            { header: 'inventory_quantity', value: ({ inventory_quantity }) => inventory_quantity },
-            { header: 'active', value: (product) => product.active },
-          ],
-        }}
+        exports="products"
+        bulk={(selected, done) => (
+          <BulkChange
+            rows={selected.filter(({ active }) => active)}
+            label={bulk.archive}
+            title={bulk.archiveTitle}
+            nameOf={({ name }) => name}
+            reason={reason}
+            send={({ id }) => call('PATCH', `/v1/products/${id}`, { body: { active: false } })}
+            onDone={done}
+          />
+        )}
         columns={[
           {
             header: common.name,

@@ -1,4 +1,3 @@
-import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -38,20 +37,7 @@ export function SubscriptionsPage() {
         link={({ id }) => `/subscriptions/${id}`}
         search={{ placeholder: lists.searchSubscriptions }}
         filters={filters}
-        csv={{
-          name: 'subscriptions',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'status', value: (subscription) => subscription.status },
-            { header: 'customer_id', value: ({ customer_id }) => customer_id },
-            { header: 'customer_email', value: ({ customer }) => customer?.email },
-            { header: 'plan', value: ({ plan }) => plan.name },
-            { header: 'amount', value: ({ plan }) => amountText(plan.amount, plan.currency) },
-            { header: 'currency', value: ({ plan }) => plan.currency },
-            { header: 'next_billing_at', value: ({ next_billing_at }) => next_billing_at },
-            { header: 'created_at', value: ({ created_at }) => created_at },
-          ],
-        }}
+        exports="subscriptions"
         columns={[
           {
             header: subscriptions.plan,

@@ -31,19 +31,7 @@ export function AuditLogPage() {
         keyOf={({ id }) => id}
         onOpen={setOpen}
         filters={filters}
-        csv={{
-          name: 'audit-log',
-          columns: [
-            { header: 'created_at', value: ({ created_at }) => created_at },
-            { header: 'action', value: (entry) => entry.action },
-            { header: 'object_id', value: (entry) => entry.object_id },
-            { header: 'actor', value: ({ actor }) => actor?.name },
-            { header: 'actor_id', value: ({ actor }) => actor?.id },
-            { header: 'fields', value: ({ fields }) => fields.join(' ') },
-            { header: 'address', value: ({ address }) => address },
-            { header: 'request_id', value: ({ request_id }) => request_id },
-          ],
-        }}
+        exports="audit_log"
         columns={[
           { header: team.action, cell: ({ action }) => actionText(action) },
           {

@@ -1,4 +1,3 @@
-import { amountText } from '../../amounts.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -53,24 +52,7 @@ export function TransactionsPage() {
         link={({ id }) => `/transactions/${id}`}
         search={{ placeholder: lists.searchTransactions }}
         filters={filters}
-        csv={{
-          name: 'transactions',
-          columns: [
-            { header: 'id', value: ({ id }) => id },
-            { header: 'type', value: (row) => row.type },
-            { header: 'status', value: (row) => row.status },
-            { header: 'amount', value: ({ amount, currency }) => amountText(amount, currency) },
-            { header: 'currency', value: ({ currency }) => currency },
-            { header: 'order_id', value: ({ order_id }) => order_id },
-            { header: 'customer_id', value: ({ customer_id }) => customer_id },
-            {
-              header: 'processor_transaction_id',
-              value: ({ processor_response }) => processor_response?.transaction_id,
-            },
-            { header: 'failure_code', value: ({ failure_code }) => failure_code },
-            { header: 'created_at', value: ({ created_at }) => created_at },
-          ],
-        }}
+        exports="transactions"
         columns={[
           {
             header: common.amount,

@@ -32,7 +32,11 @@ function cell(value: CsvValue): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-export function csvOf<T>(rows: readonly T[], columns: readonly CsvColumn<T>[]): string {
-  const lines = rows.map((row) => columns.map(({ value }) => cell(value(row))).join(','));
-  return [columns.map(({ header }) => cell(header)).join(','), ...lines, ''].join('\r\n');
-}
+export const csvHeader = (columns: readonly Pick<CsvColumn<never>, 'header'>[]): string =>
+  `${columns.map(({ header }) => cell(header)).join(',')}\r\n`;
+
+export const csvLines = <T>(rows: readonly T[], columns: readonly CsvColumn<T>[]): string =>
+  rows.map((row) => `${columns.map(({ value }) => cell(value(row))).join(',')}\r\n`).join('');
+
+export const csvOf = <T>(rows: readonly T[], columns: readonly CsvColumn<T>[]): string =>
+  csvHeader(columns) + csvLines(rows, columns);

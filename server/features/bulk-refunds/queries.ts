@@ -1,0 +1,99 @@
+import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
+import type { Order } from '../orders/schemas.ts';
+import { isSettled } from '../../shards/queries.ts';
+
+export interface Balance {
+  readonly id: string;
+  readonly order_number: string;
+  readonly status: Order['status'];
+  readonly currency: string;
+  readonly left: number;
+}
+
+/** What is left to refund of these orders. */
+export async function findBalances(db: Queryable, companyId: string, ids: readonly string[]): Promise<Balance[]> {
+  return db.query<Balance>(
+    `SELECT id, order_number, status, currency, total - refunded_amount AS left FROM orders
+     WHERE company_id = $1 AND id = ANY($2::uuid[])`,
+    [companyId, ids],
+  );
+}
+
+const orderRows = rowsOf({ order_id: 'uuid', amount: 'bigint', currency: 'text' });
+
+/** Returns how many orders were added: one that waits in another bulk refund is not. */
+export async function insertBulk(
+  db: Queryable,
+  bulk: { readonly companyId: string; readonly id: string; readonly memberId: string; readonly requestId: string },
+  orders: readonly { readonly order_id: string; readonly amount: number; readonly currency: string }[],
+): Promise<number> {
+  await db.query('INSERT INTO bulk_refunds (company_id, id, member_id, request_id) VALUES ($1, $2, $3, $4)', [
+    bulk.companyId,
+    bulk.id,
+    bulk.memberId,
+    bulk.requestId,
+  ]);
+  const rows = await db.query(
+    `INSERT INTO bulk_refund_orders (company_id, bulk_id, order_id, amount, currency)
+     SELECT $1, $2, order_id, amount, currency FROM ${orderRows.from(3)} AS o ORDER BY order_id
+     ON CONFLICT (company_id, order_id) WHERE state = 'waiting' DO NOTHING RETURNING 1`,
+    [bulk.companyId, bulk.id, ...orderRows.values(orders)],
+  );
+  return rows.length;
+}
+
+export interface BulkOrder {
+  readonly order_id: string;
+  readonly order_number: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly state: 'waiting' | 'refunded' | 'refused';
+  readonly reason: string | null;
+}
+
+export async function findBulk(db: Queryable, companyId: string, id: string): Promise<BulkOrder[]> {
+  return db.query<BulkOrder>(
+    `SELECT b.order_id, o.order_number, b.amount, b.currency, b.state, b.reason
+     FROM bulk_refund_orders b JOIN orders o ON o.company_id = b.company_id AND o.id = b.order_id
+     WHERE b.company_id = $1 AND b.bulk_id = $2 ORDER BY b.order_id DESC`,
+    [companyId, id],
+  );
+}
+
+export interface DueRefund {
+  readonly company_id: string;
+  readonly bulk_id: string;
+  readonly order_id: string;
+  readonly amount: number;
+  readonly member_id: string;
+  readonly request_id: string;
+}
+
+/** Claims refunds for a while. One whose process dies, or whose outcome is unknown, is due again, later each time. */
+export async function claimDueRefunds(db: Queryable, count: number): Promise<DueRefund[]> {
+  return db.query<DueRefund>(
+    `UPDATE bulk_refund_orders d
+     SET attempts = attempts + 1, check_at = now() + least(15 * power(2, least(attempts, 6)), 600) * interval '1 s'
+     FROM bulk_refunds b
+     WHERE b.company_id = d.company_id AND b.id = d.bulk_id AND (d.company_id, d.bulk_id, d.order_id) IN (
+       SELECT company_id, bulk_id, order_id FROM bulk_refund_orders
+       WHERE state = 'waiting' AND check_at <= now() AND ${isSettled('company_id')}
+       ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+     RETURNING d.company_id, d.bulk_id, d.order_id, d.amount, b.member_id, b.request_id`,
+    [count],
+  );
+}
+
+/** Records the result of one order. The first result stays. */
+export async function finishRefund(
+  db: Queryable,
+  { company_id, bulk_id, order_id }: DueRefund,
+  refusal: string | null,
+): Promise<void> {
+  await db.query(
+    `UPDATE bulk_refund_orders SET check_at = NULL, reason = $4, state = CASE WHEN $4::text IS NULL THEN 'refunded' ELSE 'refused' END
+     WHERE company_id = $1 AND bulk_id = $2 AND order_id = $3 AND state = 'waiting'`,
+    [company_id, bulk_id, order_id, refusal],
+  );
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { assertRefused } from '../../../tests/support/orders.ts';
+import {
+  type Reply,
+  someCustomer,
+  someProduct,
+  startTestService,
+  type TestService,
+} from '../../../tests/support/service.ts';
+import type { Route } from '../../http/route.ts';
+import { exportedLists } from '../../jobs/exported-lists.ts';
+import { forgetOldExports, writeExports } from './jobs.ts';
+import type { Lists } from './service.ts';
+
+/** Exports in the background: every row once, for the member who asked for them. */
+
+let service: TestService;
+let owner: Person;
+let companyId: string;
+let lists: Lists;
+const count = 700;
+
+const call = (method: string, path: string, body?: unknown, person = owner): Promise<Reply> =>
+  person.in(method, path, body, { idempotencyKey: randomUUID() });
+
+async function post(path: string, body: unknown, person = owner): Promise<string> {
+  const reply = await call('POST', path, body, person);
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body.id;
+}
+
+before(async () => {
+  service = await startTestService();
+  owner = await signUp(service);
+  companyId = companyOf(owner, 'sandbox');
+  const { orders, vault, clock } = service;
+  lists = exportedLists({ orders, vault, clock } as unknown as Parameters<typeof exportedLists>[0]);
+  const customer_id = await post('/v1/customers', someCustomer({ first_name: '=cmd', email: 'ada@shop.example' }));
+  const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+  await post('/capture', { customer_id, card });
+  const product_id = await post('/v1/products', someProduct());
+  const first = await post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
+  await service.db.query(
+    `INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
+       currency, subtotal, discount_amount, total, refunded_amount, metadata, attempt_count, sale_id, sequence, updated_at)
+     SELECT company_id, made.id, 'X' || n, customer_id, payment_method_id, 'visa', '4242', 'succeeded', items, 'usd', n, 0, n, 0,
+       '{}', 0, made.id, 1, now()
+     FROM orders CROSS JOIN generate_series(1, $3) n
+     CROSS JOIN LATERAL (SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - n), 12, '0')
+       || '70008' || substr(md5(n::text), 1, 15))::uuid AS id) made
+     WHERE company_id = $1 AND orders.id = $2`,
+    [companyId, first, count - 1],
+  );
+});
+after(() => service.stop());
+
+async function write(from: Lists = lists): Promise<void> {
+  await service.db.query('UPDATE exports SET leased_until = now()');
+  await writeExports({ name: service.company.shard, db: service.db, clock: service.clock }, from);
+}
+
+const read = async (id: string): Promise<Record<string, any>> => (await call('GET', `/dashboard/exports/${id}`)).body;
+
+async function contentOf(id: string): Promise<string[]> {
+  let text = '';
+  let from: number | null = 0;
+  while (from !== null) {
+    const { status, body }: Reply = await call('GET', `/dashboard/exports/${id}/content?from=${from}`);
+    assert.equal(status, 200);
+    text += body.data.join('');
+    from = body.next;
+  }
+  return text.split('\r\n').slice(0, -1);
+}
+
+describe('an export', () => {
+  it('has every row once, in the order of the list, with harmless cells', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders', query: 'currency=usd&sort=total[asc]' });
+    assertRefused(await call('GET', `/dashboard/exports/${id}/content`), 400, 'validation_error');
+    await write();
+    const { status, rows } = await read(id);
+    assert.deepEqual([status, rows], ['ready', count]);
+    const [header = '', ...lines] = await contentOf(id);
+    assert.match(header, /^"id","order_number","status","total"/);
+    assert.equal(new Set(lines.map((line) => line.slice(0, 38))).size, count);
+    assert.deepEqual(
+      lines.slice(0, 3).map((line) => line.split(',')[3]),
+      ['"0.01"', '"0.02"', '"0.03"'],
+    );
+    assert.match(lines[0] ?? '', /"'=cmd /);
+  });
+
+  it('continues where it was when the worker died', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders' });
+    let pages = 0;
+    const dying = lists.map(
+      (route): Route => ({
+        ...route,
+        handle: async (request) => {
+          pages += 1;
+          if (pages === 3) throw new Error('the worker died');
+          return route.handle?.(request);
+        },
+      }),
+    );
+    await assert.rejects(write(dying), /died/);
+    assert.deepEqual([(await read(id)).status, (await read(id)).rows], ['running', 500]);
+    await write();
+    const [, ...lines] = await contentOf(id);
+    assert.equal(new Set(lines).size, count);
+    assert.equal(lines.length, count);
+  });
+
+  it('is rejected for filters that the list does not have, and without the permission of the list', async () => {
+    for (const query of ['colour=red', 'status=odd', 'limit=5', `starting_after=${randomUUID()}`]) {
+      assertRefused(await call('POST', '/dashboard/exports', { list: 'orders', query }), 400, 'validation_error');
+    }
+    const permissions = owner.companies[0]?.permissions.filter((one) => !one.startsWith('orders:'));
+    await call('POST', '/dashboard/roles', { name: 'No orders', permissions });
+    const member = await colleague(service, owner, 'No orders');
+    const reply = await call('POST', '/dashboard/exports', { list: 'orders' }, member);
+    assertRefused(reply, 403, 'insufficient_permissions');
+  });
+
+  it('belongs to the member who created it, and stops when the member loses access', async () => {
+    const viewer = await colleague(service, owner, 'Viewer');
+    const id = await post('/dashboard/exports', { list: 'customers' }, viewer);
+    assertRefused(await call('GET', `/dashboard/exports/${id}`), 404, 'resource_not_found');
+    assertRefused(await call('GET', `/dashboard/exports/${id}/content`), 404, 'resource_not_found');
+    await service.db.query(
+      `UPDATE team_members SET status = 'blocked' WHERE company_id = $1 AND email_key = lower($2)`,
+      [companyId, viewer.email],
+    );
+    await write();
+    const [row] = await service.db.query<{ state: string; chunks: number }>(
+      'SELECT state, chunks FROM exports WHERE id = $1',
+      [id],
+    );
+    assert.deepEqual(row, { state: 'failed', chunks: 0 });
+  });
+
+  it('works for every list, and is deleted after a day', async () => {
+    const names = [
+      'transactions',
+      'subscriptions',
+      'customers',
+      'products',
+      'plans',
+      'coupons',
+      'disputes',
+      'audit_log',
+    ];
+    for (const list of names) {
+      const id = await post('/dashboard/exports', { list });
+      await write();
+      const { status, rows } = await read(id);
+      assert.equal(status, 'ready', list);
+      assert.equal((await contentOf(id)).length, rows + 1, list);
+    }
+    await service.db.query(`UPDATE exports SET expires_at = now()`);
+    assert.deepEqual((await call('GET', '/dashboard/exports')).body.data, []);
+    await forgetOldExports(service.db, 100);
+    const left = await service.db.query('SELECT 1 FROM exports UNION ALL SELECT 1 FROM export_chunks');
+    assert.deepEqual(left, []);
+  });
+});

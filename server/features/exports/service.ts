@@ -1,0 +1,94 @@
+import { ApiError, invalidField, notFound, validationError } from '../../errors.ts';
+import { requirePermissions } from '../../http/caller.ts';
+import { listParameters, pageRequest } from '../../http/lists.ts';
+import { readQuery } from '../../http/query-parameters.ts';
+import type { PageRequest, Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { ExportedList } from './columns.ts';
+import { type ExportRow, findExports, insertExport, readChunks } from './queries.ts';
+import type { Export, ExportCreate } from './schemas.ts';
+
+/** The routes of the lists, from which an export reads. */
+export type Lists = readonly Route[];
+
+export function listOf(lists: Lists, name: ExportedList): Route {
+  const route = lists.find(({ list, path }) => list && path.split('/').slice(2).join('/') === name);
+  if (!route) throw new Error(`there is no list ${name}`);
+  return route;
+}
+
+/** The filters and the order of an export; the position of a page is not part of it. */
+export function readExportQuery(
+  route: Route,
+  query: ExportRow['query'],
+): { readonly values: Record<string, unknown>; readonly sort: PageRequest['sort'] } {
+  const {
+    limit: _limit,
+    starting_after: _after,
+    ending_before: _before,
+    ...parameters
+  } = listParameters(route.list ?? { sorts: [], filters: {} });
+  const { values, problems, unnamed } = readQuery(parameters, query);
+  if (problems.length > 0) throw validationError(problems, unnamed);
+  return { values, sort: pageRequest(values).sort };
+}
+
+export async function createExport(context: RequestContext, lists: Lists, input: ExportCreate): Promise<Export> {
+  const { db, company, caller } = context;
+  const route = listOf(lists, input.list);
+  if (route.permission) requirePermissions(caller, [route.permission], 'this list requires');
+  const query = Object.fromEntries(new URLSearchParams(input.query));
+  readExportQuery(route, query);
+  const row = {
+    company_id: company.id,
+    id: newId(context.nowMs),
+    member_id: caller?.id ?? '',
+    list: input.list,
+    query,
+  };
+  const made = await insertExport(db, row, limits.exports);
+  if (!made)
+    throw new ApiError(
+      'invalid_request',
+      `A company can have ${limits.exports} exports at once. They are deleted after a day.`,
+    );
+  return toWire(made);
+}
+
+export async function getExports({ db, company, caller }: RequestContext): Promise<{ data: Export[] }> {
+  const rows = await findExports(db, company.id, caller?.id ?? '');
+  return { data: rows.map(toWire) };
+}
+
+async function findOwn({ db, company, caller }: RequestContext, id: string): Promise<ExportRow> {
+  const row = (await findExports(db, company.id, caller?.id ?? '')).find((one) => one.id === id);
+  if (!row) throw notFound('export');
+  return row;
+}
+
+export const getExport = async (context: RequestContext, id: string): Promise<Export> =>
+  toWire(await findOwn(context, id));
+
+const chunksAtOnce = 8;
+
+/** Only the member who created an export can read it, and only with the permission of the list. */
+export async function readExport(
+  context: RequestContext,
+  lists: Lists,
+  id: string,
+  from: number,
+): Promise<{ data: string[]; next: number | null }> {
+  const row = await findOwn(context, id);
+  const { permission } = listOf(lists, row.list);
+  if (permission) requirePermissions(context.caller, [permission], 'this list requires');
+  if (row.state !== 'ready') throw invalidField('id', 'must be an export that is ready');
+  const chunks = await readChunks(context.db, context.company.id, id, from, chunksAtOnce);
+  const next = from + chunks.length;
+  return { data: chunks.map(({ content }) => content), next: next < row.chunks ? next : null };
+}
+
+function toWire({ id, list, state, rows, reason, expires_at }: ExportRow): Export {
+  return { id, list, status: state, rows, reason, created_at: createdAt(id), expires_at: expires_at.toISOString() };
+}
