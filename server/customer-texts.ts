@@ -20,10 +20,19 @@ export function amountText(amount: number, currency: string): string {
   return format.format(decimalText(amount, currency) as Intl.StringNumericLiteral);
 }
 
-const dateFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
-export const dateText = (at: Date | string): string => dateFormat.format(new Date(at));
+// Loading the data of a locale takes as long as loading the rest of the service's texts, so it waits for the first use.
+let dateFormat: Intl.DateTimeFormat | undefined;
+let countryNames: Intl.DisplayNames | undefined;
 
-const countryNames = new Intl.DisplayNames(locale, { type: 'region' });
+export function dateText(at: Date | string): string {
+  dateFormat ??= new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+  return dateFormat.format(new Date(at));
+}
+
+function countryName(code: string): string {
+  countryNames ??= new Intl.DisplayNames(locale, { type: 'region' });
+  return countryNames.of(code) ?? code;
+}
 
 interface PostalAddress {
   readonly line1: string | null;
@@ -41,7 +50,7 @@ export function addressLines(address: PostalAddress | null): string[] {
   if (!address) return [];
   const { line1, line2, city, state, postal_code, country } = address;
   const town = state ? joined([city, joined([state, postal_code], ' ')], ', ') : joined([postal_code, city], ' ');
-  const lines = [line1, line2, town, country && (countryNames.of(country) ?? country)];
+  const lines = [line1, line2, town, country && countryName(country)];
   return lines.filter((line): line is string => Boolean(line));
 }
 
