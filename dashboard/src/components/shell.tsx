@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { neededFor } from '../navigation.ts';
 import { companyOf, companyTag, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
-import type { Company, Session } from '../types.ts';
+import type { Session } from '../types.ts';
 import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
@@ -42,7 +42,8 @@ function ShellOf({ session }: { session: Session }) {
     return company && { session, company };
   }, [session, company]);
   useEffect(() => {
-    if (known && !tag) void navigate({ to: '.', search: (search) => ({ ...search, company: known }), replace: true });
+    if (known && !tag)
+      void navigate({ to: '.', search: (search: object) => ({ ...search, company: known }), replace: true });
   }, [navigate, known, tag]);
   if (!signedIn && tag && session.companies.length > 0) {
     const home = (

@@ -46,20 +46,10 @@ const isDecidedHere = (disputes: readonly Dispute[] | undefined, { mode }: Compa
   disputes !== undefined &&
   (disputes.length === 0 || (mode === 'live' && disputes.every(({ processor }) => processor === null)));
 
-/** The available actions by order status. The API makes the final check. */
-export function OrderActions({ order, disputes }: { order: Order; disputes: readonly Dispute[] | undefined }) {
-  const { company } = useSignedIn();
-  const reason = useCan('orders:write') ? undefined : common.notAllowed;
-  const [move, setMove] = useState<Move>();
-  const left = order.total - order.refunded_amount;
-  const refund = useRefund(order, left);
-  const receipt = useAction<string, Receipt>({
-    send: (id) => call('GET', `/v1/orders/${id}/receipt`),
-    onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
-    tells: true,
-  });
+/** What can be done with the order, besides a refund. */
+function movesOf(order: Order, left: number, company: Company, disputes: readonly Dispute[] | undefined): Move[] {
   const resolve = `/dashboard/orders/${order.id}/chargeback/resolve`;
-  const moves: Move[] = [
+  return [
     ...(retryable.includes(order.status)
       ? [
           {
@@ -124,6 +114,21 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
         ]
       : []),
   ];
+}
+
+/** The available actions by order status. The API makes the final check. */
+export function OrderActions({ order, disputes }: { order: Order; disputes: readonly Dispute[] | undefined }) {
+  const { company } = useSignedIn();
+  const reason = useCan('orders:write') ? undefined : common.notAllowed;
+  const [move, setMove] = useState<Move>();
+  const left = order.total - order.refunded_amount;
+  const refund = useRefund(order, left);
+  const receipt = useAction<string, Receipt>({
+    send: (id) => call('GET', `/v1/orders/${id}/receipt`),
+    onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
+    tells: true,
+  });
+  const moves = movesOf(order, left, company, disputes);
   const tools = moves.filter(({ sandbox }) => sandbox);
   return (
     <>

@@ -54,39 +54,7 @@ function Details({ order }: { order: Order }) {
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />
-          <Panel title={orders.items} flush>
-            <Table
-              label={orders.items}
-              rows={order.items}
-              keyOf={({ product_id }) => product_id}
-              link={({ product_id }) => `/products/${product_id}`}
-              columns={[
-                { header: orders.product, cell: ({ name }) => name, wraps: true },
-                { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
-                {
-                  header: orders.unitPrice,
-                  cell: ({ unit_price }) => (unit_price === null ? '—' : money(unit_price, currency)),
-                  end: true,
-                  wide: true,
-                },
-                {
-                  header: orders.total,
-                  cell: ({ total }) => (total === null ? '—' : money(total, currency)),
-                  end: true,
-                },
-              ]}
-            />
-            <div className="border-t border-line py-3">
-              <Sums
-                sums={[
-                  order.discount_amount > 0 && [orders.subtotal, money(order.subtotal, currency)],
-                  order.discount_amount > 0 && [orders.discount, `−${money(order.discount_amount, currency)}`],
-                  [orders.total, money(order.total, currency)],
-                  order.refunded_amount > 0 && [orders.refunded, `−${money(order.refunded_amount, currency)}`],
-                ]}
-              />
-            </div>
-          </Panel>
+          <Items order={order} />
           <Panel title={orders.transactions} flush>
             <Table
               label={orders.transactions}
@@ -156,5 +124,43 @@ function Details({ order }: { order: Order }) {
         </div>
       </div>
     </Page>
+  );
+}
+
+function Items({ order, order: { currency } }: { order: Order }) {
+  return (
+    <Panel title={orders.items} flush>
+      <Table
+        label={orders.items}
+        rows={order.items}
+        keyOf={({ product_id }) => product_id}
+        link={({ product_id }) => `/products/${product_id}`}
+        columns={[
+          { header: orders.product, cell: ({ name }) => name, wraps: true },
+          { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
+          {
+            header: orders.unitPrice,
+            cell: ({ unit_price }) => (unit_price === null ? '—' : money(unit_price, currency)),
+            end: true,
+            wide: true,
+          },
+          {
+            header: orders.total,
+            cell: ({ total }) => (total === null ? '—' : money(total, currency)),
+            end: true,
+          },
+        ]}
+      />
+      <div className="border-t border-line py-3">
+        <Sums
+          sums={[
+            order.discount_amount > 0 && [orders.subtotal, money(order.subtotal, currency)],
+            order.discount_amount > 0 && [orders.discount, `−${money(order.discount_amount, currency)}`],
+            [orders.total, money(order.total, currency)],
+            order.refunded_amount > 0 && [orders.refunded, `−${money(order.refunded_amount, currency)}`],
+          ]}
+        />
+      </div>
+    </Panel>
   );
 }

@@ -115,7 +115,7 @@ export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<D
               error={form.errorOf(`pricing_tiers[${index}].amount`)}
               currency={currency}
               value={tier.amount}
-              onChange={(amount) => set({ amount })}
+              onChange={(text) => set({ amount: text })}
             />
             <Field label={plans.tierKind} error={form.errorOf(`pricing_tiers[${index}].kind`)}>
               {(attributes) => (

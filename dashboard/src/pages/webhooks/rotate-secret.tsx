@@ -1,12 +1,10 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { SecretDialog } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { RotatedWebhookSecret } from '../../types.ts';
 

@@ -5,7 +5,6 @@ import { Button } from '../../components/button.tsx';
 import { SecretDialog } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useCan } from '../../session.ts';
