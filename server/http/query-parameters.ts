@@ -43,10 +43,10 @@ export function integerParameter(minimum: number, maximum: number, description: 
   } satisfies QueryParameter<number>;
 }
 
-/** Filters for an amount: `<name>[gt]`, `[gte]`, `[lt]` and `[lte]`, in cents. */
+/** Filters for an amount: `<name>[gt]`, `[gte]`, `[lt]` and `[lte]`, in the smallest unit of the currency. */
 export function centsFilters<Name extends string>(name: Name) {
   const bound = (words: string): QueryParameter<number> =>
-    integerParameter(0, Number.MAX_SAFE_INTEGER, `${words} this many cents.`);
+    integerParameter(0, Number.MAX_SAFE_INTEGER, `${words} this amount, in the smallest unit of the currency.`);
   const filters: Record<string, QueryParameter<number>> = {
     [`${name}[gt]`]: bound('More than'),
     [`${name}[gte]`]: bound('At least'),

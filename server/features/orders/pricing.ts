@@ -20,7 +20,7 @@ export function mergeItems(items: OrderCreate['items']): { productId: string; qu
   return [...merged.values()];
 }
 
-/** Prices come from the catalog, in whole cents; no result can exceed the safe integers. */
+/** Prices come from the catalog, in the smallest unit of the currency; no result can exceed the safe integers. */
 export function priceItems(input: OrderCreate, products: readonly ProductFacts[]): Priced {
   const problems: FieldError[] = [];
   const refuse = (field: string, message: string) => problems.push({ field, code: 'invalid_value', message });

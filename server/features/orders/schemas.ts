@@ -92,7 +92,8 @@ export const orderRefund = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: limits.orderTotalCentsMax,
-        description: 'Amount in cents. Default: the remaining balance. Null is not allowed.',
+        description:
+          'Amount in the smallest unit of the currency. Default: the remaining balance. Null is not allowed.',
       }),
     ),
   },
@@ -106,7 +107,9 @@ const orderItem = Type.Object(
     quantity: Type.Integer(),
     name: Type.String(),
     sku: Type.String(),
-    unit_price: nullable(Type.Integer({ description: 'Price in cents at the time of the purchase.' })),
+    unit_price: nullable(
+      Type.Integer({ description: 'Price at the time of the purchase, in the smallest unit of the currency.' }),
+    ),
     total: nullable(Type.Integer()),
   },
   { title: 'OrderItem' },

@@ -24,7 +24,11 @@ const productName = plainText(limits.textLength, { description: 'HTML is not all
 const description = clearable(
   freeText(limits.descriptionLength, { format: 'plain-text', examples: ['Holds six cups.'] }),
 );
-const amount = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax, description: 'Price in cents.' });
+const amount = Type.Integer({
+  minimum: 0,
+  maximum: limits.amountCentsMax,
+  description: 'Price in the smallest unit of the currency.',
+});
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
 const sku = Type.String({
   minLength: 1,

@@ -201,7 +201,7 @@ export const upcomingBills = Type.Object(
         {
           cycle: Type.Integer(),
           date: timestamp({ description: 'Time of the charge.' }),
-          amount: Type.Integer({ description: 'Amount in cents before the discount.' }),
+          amount: Type.Integer({ description: 'Amount before the discount.' }),
           discount_amount: Type.Integer(),
           total: Type.Integer({ description: 'Amount that will be charged.' }),
           currency: Type.String(),

@@ -11,7 +11,7 @@ export const transaction = Type.Object(
     id: uuid(),
     type: transactionType,
     status: transactionStatus,
-    amount: Type.Integer({ description: 'Cents.' }),
+    amount: Type.Integer({ description: 'In the smallest unit of the currency.' }),
     currency: Type.String(),
     customer_id: uuid(),
     customer: Type.Optional(customer),

@@ -131,7 +131,7 @@ export interface Order {
 }
 
 export interface OrderRefund {
-  /** Amount in cents. Default: the remaining balance. Null is not allowed. */
+  /** Amount in the smallest unit of the currency. Default: the remaining balance. Null is not allowed. */
   amount?: number | undefined;
 }
 

@@ -32,9 +32,9 @@ export interface Plan {
   /** A short code. It is not the `plan_id`. */
   plan_code: string;
   description: string | null;
-  /** Price of each cycle in cents. */
+  /** Price of each cycle, in the smallest unit of the currency. */
   amount: number;
-  /** Setup fee in cents, charged with the first cycle only. */
+  /** Setup fee, charged with the first cycle only. */
   one_time_amount: number;
   currency: string;
   billing_cycle: BillingCycle;

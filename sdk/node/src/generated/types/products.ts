@@ -3,7 +3,7 @@
 import type { Metadata, MetadataPatch } from './customers.ts';
 
 export interface PricingInput {
-  /** Price in cents. */
+  /** Price in the smallest unit of the currency. */
   amount: number;
   /** Lowercase ISO 4217 code. */
   currency: string;
@@ -32,7 +32,7 @@ export interface ProductCreate {
 }
 
 export interface Pricing {
-  /** Price in cents. */
+  /** Price in the smallest unit of the currency. */
   amount: number;
   /** Lowercase ISO 4217 code. */
   currency: string;
@@ -73,7 +73,7 @@ export interface Product {
 }
 
 export interface PricingUpdate {
-  /** Price in cents. */
+  /** Price in the smallest unit of the currency. */
   amount?: number | undefined;
   /** Lowercase ISO 4217 code. */
   currency?: string | undefined;

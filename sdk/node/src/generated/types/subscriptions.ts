@@ -86,7 +86,7 @@ export interface UpcomingBill {
   cycle: number;
   /** Time of the charge. */
   date: string;
-  /** Amount in cents before the discount. */
+  /** Amount before the discount. */
   amount: number;
   discount_amount: number;
   /** Amount that will be charged. */

@@ -21,7 +21,7 @@ export interface Transaction {
   id: string;
   type: TransactionType;
   status: TransactionStatus;
-  /** Cents. */
+  /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
   customer_id: string;
