@@ -30,6 +30,7 @@ import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
 import { figureRoutes } from './features/figures/routes.ts';
+import { noteRoutes } from './features/notes/routes.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
@@ -367,6 +368,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
   return [
     ...figureRoutes(() => processors.connections.health.broken()),
     ...overviewRoutes(clock),
+    ...noteRoutes(),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
     ...bulkRefundRoutes(),

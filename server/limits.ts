@@ -160,6 +160,9 @@ export const limits = {
   customRoles: 50,
   statisticsDays: 366,
   timeZoneLength: 64,
+  /** On one customer or order. */
+  notes: 200,
+  noteLength: 5_000,
   searchResults: 20,
 
   /** What a request counts against a rate limit in addition to 1: nothing up to `free`, then 1 per `each`. */

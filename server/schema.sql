@@ -643,6 +643,24 @@ CREATE TABLE missing_operations (
   CONSTRAINT missing_operations_pkey PRIMARY KEY (company_id, reference)
 );
 
+CREATE TABLE notes (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  customer_id uuid,
+  order_id uuid,
+  text text NOT NULL,
+  author_id uuid NOT NULL,
+  author_name text NOT NULL,
+  CONSTRAINT notes_check CHECK ((num_nonnulls(customer_id, order_id) = 1)),
+  CONSTRAINT notes_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT notes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT notes_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT notes_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT notes_text_check CHECK ((text <> ''::text))
+);
+CREATE INDEX notes_customer ON public.notes USING btree (company_id, customer_id, id) WHERE (customer_id IS NOT NULL);
+CREATE INDEX notes_order ON public.notes USING btree (company_id, order_id, id) WHERE (order_id IS NOT NULL);
+
 CREATE TABLE open_transactions (
   company_id uuid NOT NULL,
   order_id uuid NOT NULL,

@@ -44,6 +44,8 @@ const bodies: Record<string, () => unknown> = {
   previewPlan: () => ({ amount: 100, billing_cycle: cycle }),
   resendFailedEvents: () => ({ since: '2026-02-11T09:30:00Z' }),
   resolveChargeback: () => ({ outcome: 'accepted' }),
+  createCustomerNote: () => ({ text: 'Called.' }),
+  createOrderNote: () => ({ text: 'Called.' }),
   connectProcessor: () => ({
     kind: 'acquirer',
     configuration: { url: 'https://acquirer.example/', secret: 'x' },
@@ -693,6 +695,60 @@ describe('the overview', () => {
     const { body } = await person.in('GET', `/dashboard/timeline?object_id=${order.id}`);
     const types = body.data.map(({ type }: { type: string }) => type);
     assert.deepEqual(types, ['order.created', 'order.succeeded', 'order.partially_refunded', 'order.chargeback']);
+    const refund = body.data[2];
+    assert.deepEqual(
+      [refund.amount, refund.currency, refund.card, refund.actor],
+      [300, 'usd', { brand: 'visa', last4: '4242' }, { kind: 'member', name: 'Ada Lovelace' }],
+    );
+    assert.deepEqual([refund.object.title, refund.is_own], [order.order_number, true]);
     assert.deepEqual((await owner.in('GET', `/dashboard/timeline?object_id=${order.id}`)).body.data, []);
+  });
+
+  it('lists the orders and cards of a customer with those of the customer, and actors only to who reads the audit log', async () => {
+    const { data } = (await person.in('GET', `/dashboard/timeline?object_id=${customer}`)).body;
+    const types = new Set(data.map(({ type }: { type: string }) => type));
+    for (const type of ['customer.created', 'payment_method.attached', 'order.succeeded', 'order.failed']) {
+      assert.ok(types.has(type), type);
+    }
+    assert.ok(!types.has('order.created'));
+    const declined = data.find(({ type }: { type: string }) => type === 'order.failed');
+    assert.deepEqual([declined.failure, declined.amount, declined.is_own], ['insufficient_funds', 1000, false]);
+    await person.in('POST', '/dashboard/roles', { name: 'Reader', permissions: ['events:read', 'customers:read'] });
+    const reader = await colleague(service, person, 'Reader');
+    const seen = (await reader.in('GET', `/dashboard/timeline?object_id=${customer}`)).body.data;
+    assert.ok(seen.length === data.length && seen.every(({ actor }: { actor: unknown }) => actor === null));
+    const value = (await reader.in('GET', `/dashboard/customers/${customer}/value`)).body;
+    assert.deepEqual([value.spend, value.mrr, value.last_order], [null, null, null]);
+  });
+
+  it('adds up what a customer has paid, by currency', async () => {
+    const { body } = await person.in('GET', `/dashboard/customers/${customer}/value`);
+    assert.deepEqual(body.spend, [{ currency: 'usd', gross: 1000, refunded: 300, payments: 1, failed_payments: 1 }]);
+    assert.deepEqual([body.mrr, body.is_partial], [[], false]);
+    assert.ok(body.last_order.order_number);
+    assertRefused(await owner.in('GET', `/dashboard/customers/${customer}/value`), 404, 'resource_not_found');
+  });
+
+  it('keeps notes of the team on customers and orders', async () => {
+    for (const [path, id] of [
+      ['customers', customer],
+      ['orders', order.id],
+    ]) {
+      const notes = `/dashboard/${path}/${id}/notes`;
+      const made = await person.in('POST', notes, { text: 'Called about the pot.\nWill call again.' });
+      assert.deepEqual([made.status, made.body.author.name], [201, 'Ada Lovelace'], made.text);
+      assert.deepEqual((await person.in('GET', notes)).body.data, [made.body]);
+      assertRefused(await person.in('POST', notes, { text: ' ' }), 400, 'validation_error', 'text');
+      assertRefused(await owner.in('GET', notes), 404, 'resource_not_found');
+      assertRefused(await owner.in('POST', notes, { text: 'Hello' }), 404, 'resource_not_found');
+      assertRefused(await owner.in('DELETE', `${notes}/${made.body.id}`), 404, 'resource_not_found');
+      const viewer = await colleague(service, person, 'Viewer');
+      assert.equal((await viewer.in('GET', notes)).body.data.length, 1);
+      assertRefused(await viewer.in('POST', notes, { text: 'Hello' }), 403, 'insufficient_permissions');
+      assert.equal((await person.in('DELETE', `${notes}/${made.body.id}`)).status, 200);
+      assert.deepEqual((await person.in('GET', notes)).body.data, []);
+      const audit = (await person.in('GET', `/dashboard/audit_log?object_id=${id}`)).body.data;
+      assert.ok(audit.some(({ action }: { action: string }) => /^create(Customer|Order)Note$/.test(action)));
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { daySeconds } from '../../server/platform/durations.ts';
 import { decimalsOf } from '../../server/platform/currencies.ts';
 
-/** Formats values for people. All times are in UTC, as billing is. */
+/** Formats values for people. Times are in the zone of the viewer; days of billing are in UTC. */
 
 /** `$1,234.50`, `¥1,250`, `KWD 1.250` */
 export function money(amount: number, currency: string | null | undefined): string {
@@ -45,6 +45,35 @@ const dateFormat = new Intl.DateTimeFormat('en-US', {
   month: 'short',
   day: 'numeric',
 });
+
+const localFormat = new Intl.DateTimeFormat('en-US', {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** `Nov 16, 2026, 15:34`, in the zone of the viewer */
+export const localTime = (iso: string): string => localFormat.format(new Date(iso));
+/** `2026-11-16 15:34:05 UTC` */
+export const utcTime = (iso: string): string => `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+const units = [
+  ['minute', 60_000],
+  ['hour', 3_600_000],
+] as const;
+const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto' });
+const recentMs = 24 * 3_600_000;
+
+/** A time within a day from now, in words: `5 minutes ago`, `in 3 hours`. Undefined for others. */
+export function ago(ms: number): string | undefined {
+  if (Math.abs(ms) >= recentMs) return undefined;
+  const [unit, size] = Math.abs(ms) >= 3_600_000 ? units[1] : units[0];
+  const count = Math.trunc(ms / size);
+  return count === 0 ? 'just now' : relative.format(count, unit);
+}
 
 export const dateTime = (iso: string): string => dateTimeFormat.format(new Date(iso));
 export const dateOnly = (iso: string): string => dateFormat.format(new Date(iso));

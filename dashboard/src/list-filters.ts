@@ -9,6 +9,13 @@ import type { Choice } from './components/fields.tsx';
 
 /** Filters of lists as data: how each is shown, and which parameters of the API it becomes. Their values are in the address. */
 
+/** What the name of an object is made from. */
+interface Named {
+  readonly name?: string;
+  readonly first_name?: string;
+  readonly last_name?: string;
+}
+
 export type Filter =
   | {
       readonly kind: 'choices';
@@ -26,7 +33,7 @@ export type Filter =
       readonly label: string;
       readonly path: string;
       readonly searchBy: string;
-      readonly textOf: (object: { readonly name: string }) => string;
+      readonly textOf: (object: Named) => string;
     }
   | { readonly kind: 'dates'; readonly label: string };
 
@@ -132,7 +139,16 @@ export const failureFilter: Filter = {
   choices: choicesOf(lists.failureCodes),
 };
 
-const nameOf = ({ name }: { readonly name: string }): string => name;
+const nameOf = ({ name = '' }: Named): string => name;
+
+export const customerFilter: Filter = {
+  kind: 'object',
+  name: 'customer_id',
+  label: common.customer,
+  path: '/v1/customers',
+  searchBy: 'q',
+  textOf: ({ first_name = '', last_name = '' }) => `${first_name} ${last_name}`,
+};
 
 export const productFilter: Filter = {
   kind: 'object',

@@ -65,6 +65,7 @@ const shardTables = new Set([
   'figure_states',
   'idempotency_keys',
   'mails',
+  'notes',
   'open_transactions',
   'orders',
   'payment_methods',

@@ -50,7 +50,7 @@ export function CardWarnings() {
             cell: ({ operation }) => <span className="font-mono">{operation}</span>,
             wraps: true,
           },
-          { header: texts.lastSeen, cell: ({ last_seen_at }) => <DateTime at={last_seen_at} />, wide: true },
+          { header: texts.lastSeen, cell: ({ last_seen_at }) => <DateTime at={last_seen_at} real />, wide: true },
         ]}
       />
     </Panel>

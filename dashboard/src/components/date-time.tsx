@@ -1,22 +1,40 @@
-import { dateOnly, dateTime } from '../format.ts';
+import { useClockOffsetMs } from '../clock.ts';
+import { ago, dateOnly, localTime, utcTime } from '../format.ts';
+import { common } from '../texts/common.ts';
 
-/** In a table on a phone, shows the time for dates of this year and the year for others. */
-export function DateTime({ at, day = false }: { at: string | null | undefined; day?: boolean }) {
+interface DateTimeProps {
+  readonly at: string | null | undefined;
+  /** A day of billing, which is in UTC. */
+  readonly day?: boolean;
+  /** By the clock of the server. Other times are by the clock of the company, which is ahead in some sandboxes. */
+  readonly real?: boolean;
+}
+
+/**
+ * The time in the zone of the viewer: in words if it is recent, with UTC when pointed at. A time of a sandbox whose clock is ahead is
+ * marked.
+ */
+export function DateTime({ at, day = false, real = false }: DateTimeProps) {
+  const offsetMs = useClockOffsetMs();
   if (!at) return <span className="text-muted">—</span>;
-  const [date, year, time] = dateTime(at).split(', ');
-  const recent = year === String(new Date().getUTCFullYear());
+  const isAhead = !real && !day && offsetMs > 0;
+  const nowMs = Date.now() + (real ? 0 : offsetMs);
+  const [date, year, time] = localTime(at).split(', ');
+  const recent = day ? undefined : ago(Date.parse(at) - nowMs);
+  const ofThisYear = year === String(new Date(nowMs).getFullYear());
+  const title = [isAhead && common.sandboxTime, recent && localTime(at), utcTime(at)].filter(Boolean).join(' · ');
   return (
-    <time dateTime={at} title={new Date(at).toISOString()} className="whitespace-nowrap">
-      {day ? (
-        dateOnly(at)
-      ) : (
-        <>
-          {date}
-          <span className={recent ? 'roomy' : ''}>, {year}</span>
-          <span className={recent ? '' : 'roomy'}>, {time}</span>
-          <span className="roomy"> UTC</span>
-        </>
-      )}
+    <time dateTime={at} title={title} className={`whitespace-nowrap ${isAhead ? 'sandbox-time' : ''}`}>
+      {day
+        ? dateOnly(at)
+        : (recent ?? (
+            <>
+              {date}
+              <span className={ofThisYear ? 'roomy' : ''}>, {year}</span>
+              <span className={ofThisYear ? '' : 'roomy'}>, {time}</span>
+            </>
+          ))}
+      {isAhead && <span className="sr-only"> ({common.sandboxTime})</span>}
     </time>
   );
 }

@@ -111,7 +111,7 @@ function amountText(name: string, address: Filters): string {
 type ObjectFilter = Extract<Filter, { kind: 'object' }>;
 
 function ObjectName({ filter, id }: { filter: ObjectFilter; id: string }) {
-  const { data } = useGet<{ readonly name: string }>(`${filter.path}/${id}`);
+  const { data } = useGet<Parameters<ObjectFilter['textOf']>[0]>(`${filter.path}/${id}`);
   return data ? filter.textOf(data) : '…';
 }
 
@@ -125,7 +125,7 @@ function FilterForm({ filter, address, change }: FormProps<Filter>) {
   if (filter.kind === 'choices') return <ChoicesForm filter={filter} address={address} change={change} />;
   if (filter.kind === 'text') return <TextForm filter={filter} address={address} change={change} />;
   return (
-    <Picker<{ id: string; name: string }>
+    <Picker<{ id: string } & Parameters<typeof filter.textOf>[0]>
       label={filter.label}
       path={filter.path}
       searchBy={filter.searchBy}

@@ -31,7 +31,7 @@ export function RestoredNotice() {
             { header: common.type, cell: ({ kind }) => words(kind) },
             { header: texts.card, cell: ({ card_last_four }) => card_last_four ?? '–', wide: true },
             { header: transactions.reference, cell: ({ processor_transaction_id }) => processor_transaction_id },
-            { header: texts.executed, cell: ({ executed_at }) => <DateTime at={executed_at} />, wide: true },
+            { header: texts.executed, cell: ({ executed_at }) => <DateTime at={executed_at} real />, wide: true },
           ]}
         />
       )}

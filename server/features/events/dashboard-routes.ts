@@ -1,7 +1,7 @@
 import { uuidParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { timeline } from './schemas.ts';
-import { getTimeline } from './service.ts';
+import { getTimeline } from './timeline.ts';
 
 export function eventDashboardRoutes(): Route[] {
   return [

@@ -1,5 +1,6 @@
 import Type, { type Static, type TUnsafe } from 'typebox';
-import { timestamp } from '../../http/schemas.ts';
+import { nullable, timestamp } from '../../http/schemas.ts';
+import { choice } from '../../platform/choice.ts';
 import type { EventType } from './catalogue.ts';
 
 export interface Event {
@@ -33,6 +34,21 @@ export interface EventFeed {
 
 /** Used only by the dashboard. */
 export const timeline = Type.Object({
-  data: Type.Array(Type.Object({ at: timestamp(), type: Type.String(), summary: Type.String() })),
+  data: Type.Array(
+    Type.Object({
+      at: timestamp(),
+      type: Type.String(),
+      object: Type.Object({ type: Type.String(), id: Type.String(), title: nullable(Type.String()) }),
+      is_own: Type.Boolean({ description: 'Whether it is about the object itself, and not about a related one.' }),
+      amount: nullable(Type.Integer()),
+      currency: nullable(Type.String()),
+      card: nullable(Type.Object({ brand: Type.String(), last4: Type.String() })),
+      failure: nullable(Type.String()),
+      is_renewal: Type.Boolean(),
+      next_retry_at: nullable(timestamp()),
+      changed: Type.Array(Type.String()),
+      actor: nullable(Type.Object({ kind: choice(['key', 'member', 'operator']), name: Type.String() })),
+    }),
+  ),
 });
 export type Timeline = Static<typeof timeline>;

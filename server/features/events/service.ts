@@ -2,9 +2,9 @@ import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
-import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
+import { eventIdOf, newId } from '../../platform/ids.ts';
 import { traceparent } from '../../platform/spans.ts';
-import { eventCatalogue, type EventType } from './catalogue.ts';
+import type { EventType } from './catalogue.ts';
 import { type EventFacts, envelopeOf } from './envelope.ts';
 import { type EventFilters, type EventRow, findEvent, insertEvents, latestEvents, listEvents } from './queries.ts';
 import type { Queryable } from '../../platform/database.ts';
@@ -56,24 +56,6 @@ export async function getEvent(context: RequestContext, id: string): Promise<Eve
   const event = await findEvent(context.db, context.company.id, id);
   if (!event) throw notFound('event');
   return shown(context, event);
-}
-
-const timelineLength = 100;
-
-/** Returns the history of one object in words. */
-export async function getTimeline(
-  { db, company }: RequestContext,
-  object_id: string,
-): Promise<{ data: { at: string; type: string; summary: string }[] }> {
-  const page = { limit: timelineLength, sort: { field: 'created_at', descending: true }, cursor: null };
-  const { items } = await listEvents(db, company.id, { object_id }, page);
-  return {
-    data: items.toReversed().map(({ id, type }) => ({
-      at: createdAt(id),
-      type,
-      summary: eventCatalogue[type as EventType].replaceAll('`', ''),
-    })),
-  };
 }
 
 export async function getEvents(

@@ -3,7 +3,8 @@ import { choiceParameter, type QueryParameter, textParameter } from '../../http/
 import { defineRoute, type Route } from '../../http/route.ts';
 import { getAttention } from './attention.ts';
 import { intervals, ranges } from './period.ts';
-import { attention, statistics } from './schemas.ts';
+import { getCustomerValue } from './customer-value.ts';
+import { attention, customerValue, statistics } from './schemas.ts';
 import { getStatistics } from './service.ts';
 
 const common = {
@@ -54,6 +55,17 @@ export function figureRoutes(brokenConnections: () => readonly string[]): Route[
       summary: 'List what needs attention',
       success: { status: 200, schema: attention, shape: 'other' },
       handle: ({ context }) => getAttention(context, brokenConnections),
+    }),
+    defineRoute({
+      ...common,
+      resource: 'customer',
+      path: '/dashboard/customers/:id/value',
+      operationId: 'getCustomerValue',
+      summary: 'Retrieve what a customer has paid',
+      permission: 'customers:read',
+      success: { status: 200, schema: customerValue, shape: 'other' },
+      errors: ['resource_not_found'],
+      handle: ({ context, params }) => getCustomerValue(context, params.id ?? ''),
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { nullable, timestamp } from '../../http/schemas.ts';
+import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import { intervals } from './period.ts';
 
@@ -90,3 +90,23 @@ export const attention = Type.Object({
   ),
 });
 export type Attention = Static<typeof attention>;
+
+const count = Type.Integer({ minimum: 0 });
+
+export const customerValue = Type.Object({
+  spend: nullable(
+    Type.Array(
+      Type.Object({
+        currency: Type.String(),
+        gross: Type.Integer(),
+        refunded: Type.Integer(),
+        payments: count,
+        failed_payments: count,
+      }),
+    ),
+  ),
+  is_partial: Type.Boolean({ description: 'Whether older transactions are left out, because there are too many.' }),
+  last_order: nullable(Type.Object({ id: uuid(), order_number: Type.String(), created_at: timestamp() })),
+  mrr: nullable(Type.Array(Type.Object({ currency: Type.String(), mrr: Type.Integer() }))),
+});
+export type CustomerValue = Static<typeof customerValue>;

@@ -137,8 +137,8 @@ function Sessions() {
               cell: ({ user_agent }) => <span title={user_agent ?? ''}>{browserOf(user_agent ?? '')}</span>,
             },
             { header: account.address, cell: ({ address }) => address ?? '—', wide: true },
-            { header: account.signedIn, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true },
-            { header: account.lastSeen, cell: ({ last_seen_at }) => <DateTime at={last_seen_at} /> },
+            { header: account.signedIn, cell: ({ created_at }) => <DateTime at={created_at} real />, wide: true },
+            { header: account.lastSeen, cell: ({ last_seen_at }) => <DateTime at={last_seen_at} real /> },
             {
               header: common.actions,
               end: true,

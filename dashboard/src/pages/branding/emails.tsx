@@ -63,7 +63,7 @@ export function EmailsPage() {
           },
           { header: emails.recipient, cell: ({ recipient }) => recipient, wide: true },
           { header: emails.subject, cell: ({ subject }) => subject, wide: true },
-          { header: emails.states.sent, cell: ({ sent_at }) => <DateTime at={sent_at} />, end: true, wide: true },
+          { header: emails.states.sent, cell: ({ sent_at }) => <DateTime at={sent_at} real />, end: true, wide: true },
         ]}
         empty={
           <Empty title={emails.empty} actions={<LinkButton to="/settings/branding">{emails.settings}</LinkButton>}>

@@ -7,6 +7,7 @@ import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
+import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
@@ -20,6 +21,7 @@ import { customers } from '../../texts/customers.ts';
 import type { Customer, Order, Subscription } from '../../types.ts';
 import { Cards } from './cards.tsx';
 import { CustomerForm } from './customer-form.tsx';
+import { Value } from './value.tsx';
 
 export function CustomerPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
@@ -69,6 +71,7 @@ function Details({ customer }: { customer: Customer }) {
         )
       }
     >
+      <Value customerId={customer.id} />
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           {canCards && <Cards customerId={customer.id} deleted={customer.deleted} />}
@@ -90,6 +93,7 @@ function Details({ customer }: { customer: Customer }) {
             />
           </Panel>
           <Metadata metadata={customer.metadata} />
+          <Notes of="customer" id={customer.id} />
           <Timeline objectId={customer.id} />
         </div>
       </div>
@@ -114,7 +118,16 @@ function Details({ customer }: { customer: Customer }) {
 function OrdersOf({ customerId }: { customerId: string }) {
   const orders = useList<Order>('/v1/orders', { customer_id: customerId, limit: 10 });
   return (
-    <Panel title={customers.orders} flush>
+    <Panel
+      title={customers.orders}
+      actions={
+        (orders.data?.data.length ?? 0) > 0 && (
+          <LinkButton small to="/orders" search={{ customer_id: customerId }}>
+            {common.seeAll}
+          </LinkButton>
+        )
+      }
+    >
       {orders.data?.data.length === 0 ? (
         <p className="p-5 text-muted">{customers.noOrders}</p>
       ) : (
@@ -126,6 +139,11 @@ function OrdersOf({ customerId }: { customerId: string }) {
           columns={[
             { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
             { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+            {
+              header: customers.orderNumber,
+              cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
+              wide: true,
+            },
             { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
           ]}
         />
@@ -137,7 +155,16 @@ function OrdersOf({ customerId }: { customerId: string }) {
 function SubscriptionsOf({ customerId }: { customerId: string }) {
   const subscriptions = useList<Subscription>('/v1/subscriptions', { customer_id: customerId, limit: 10 });
   return (
-    <Panel title={customers.subscriptions} flush>
+    <Panel
+      title={customers.subscriptions}
+      actions={
+        (subscriptions.data?.data.length ?? 0) > 0 && (
+          <LinkButton small to="/subscriptions" search={{ customer_id: customerId }}>
+            {common.seeAll}
+          </LinkButton>
+        )
+      }
+    >
       {subscriptions.data?.data.length === 0 ? (
         <p className="p-5 text-muted">{customers.noSubscriptions}</p>
       ) : (

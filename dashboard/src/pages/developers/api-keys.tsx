@@ -65,7 +65,8 @@ export function ApiKeysPage() {
                 {
                   header: developers.lastUsed,
                   wide: true,
-                  cell: ({ last_used_at }) => (last_used_at ? <DateTime at={last_used_at} /> : developers.neverUsed),
+                  cell: ({ last_used_at }) =>
+                    last_used_at ? <DateTime at={last_used_at} real /> : developers.neverUsed,
                 },
                 { header: developers.expires, cell: ({ expires_at }) => <DateTime at={expires_at} />, wide: true },
                 {

@@ -68,7 +68,7 @@ export function RequestsPage() {
             wide: true,
           },
           { header: developers.requestId, cell: ({ request_id: id }) => <CopyId id={id} />, wide: true },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} real />, end: true, wide: true },
         ]}
         empty={
           <Empty title={developers.emptyRequests}>
@@ -104,7 +104,7 @@ function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () 
                   developers.idempotencyKey,
                   <CopyId key="key" id={entry.idempotency_key} whole />,
                 ],
-                [common.date, <DateTime key="at" at={entry.created_at} />],
+                [common.date, <DateTime key="at" at={entry.created_at} real />],
               ]}
             />
             {hasContent(entry.query) && <JsonView value={entry.query} label={developers.query} />}

@@ -90,7 +90,8 @@ function Row({ entry }: { entry: Entry }) {
           </span>
           {entry.since && (
             <span className="block text-sm text-muted">
-              {entry.kind === 'disputes_due' ? home.nextDeadline : home.since} <DateTime at={entry.since} />
+              {entry.kind === 'disputes_due' ? home.nextDeadline : home.since}{' '}
+              <DateTime at={entry.since} real={entry.kind === 'payments_in_doubt'} />
             </span>
           )}
         </span>

@@ -17,7 +17,7 @@ export function Declines({ declines }: { declines: NonNullable<Statistics['decli
         <ul className="flex flex-col gap-2.5">
           {declines.slice(0, shownMax).map(({ failure_code, count }) => (
             <li key={failure_code}>
-              <Link to="/orders" search={{ status: 'failed' }} className="group block">
+              <Link to="/orders" search={{ failure_code }} className="group block">
                 <span className="mb-1 flex justify-between gap-3 text-sm">
                   <span className="truncate group-hover:underline">{words(failure_code).replace('cvv', 'CVC')}</span>
                   <span className="tabular-nums">{count.toLocaleString('en-US')}</span>

@@ -4,7 +4,7 @@ import { Panel } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
-import { personName, words } from '../../format.ts';
+import { cardText, personName } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
@@ -61,7 +61,7 @@ export function LatestOrders() {
           },
           {
             header: common.card,
-            cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
+            cell: ({ payment_method: card }) => cardText(card),
             wide: true,
           },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },

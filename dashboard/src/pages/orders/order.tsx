@@ -5,6 +5,7 @@ import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
+import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Sums } from '../../components/sums.tsx';
@@ -119,6 +120,7 @@ function Details({ order }: { order: Order }) {
               ]}
             />
           </Panel>
+          <Notes of="order" id={order.id} />
           <Timeline objectId={order.id} state={order.status} />
           <Metadata metadata={order.metadata} />
         </div>

@@ -8,6 +8,7 @@ import {
   brandFilter,
   couponFilter,
   currencyFilter,
+  customerFilter,
   datesFilter,
   failureFilter,
   type Filter,
@@ -46,6 +47,7 @@ const filters: readonly Filter[] = [
   productFilter,
   couponFilter,
   planFilter,
+  customerFilter,
 ];
 
 const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };

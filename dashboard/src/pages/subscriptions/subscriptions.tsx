@@ -6,7 +6,15 @@ import { Empty, Page } from '../../components/page.tsx';
 import { CustomerCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { OnPhone } from '../../components/table.tsx';
-import { brandFilter, currencyFilter, datesFilter, type Filter, planFilter, statusFilter } from '../../list-filters.ts';
+import {
+  brandFilter,
+  currencyFilter,
+  customerFilter,
+  datesFilter,
+  type Filter,
+  planFilter,
+  statusFilter,
+} from '../../list-filters.ts';
 import { cardText, cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -17,7 +25,14 @@ import type { Subscription } from '../../types.ts';
 
 const statuses: readonly Subscription['status'][] = ['active', 'past_due', 'paused', 'failed', 'canceled', 'completed'];
 
-const filters: readonly Filter[] = [statusFilter(statuses), planFilter, datesFilter, currencyFilter, brandFilter];
+const filters: readonly Filter[] = [
+  statusFilter(statuses),
+  planFilter,
+  datesFilter,
+  currencyFilter,
+  brandFilter,
+  customerFilter,
+];
 
 export function SubscriptionsPage() {
   const expand = useExpand('customer');

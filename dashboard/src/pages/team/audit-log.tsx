@@ -45,7 +45,7 @@ export function AuditLogPage() {
             wide: true,
           },
           { header: team.address, cell: ({ address }) => address ?? '—', wide: true },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} real />, end: true },
         ]}
         empty={<Empty title={team.auditEmpty}>{team.auditEmptyText}</Empty>}
       />
@@ -69,7 +69,7 @@ export function AuditLogPage() {
                     {open.request_id}
                   </TextLink>,
                 ],
-                [common.date, <DateTime key="at" at={open.created_at} />],
+                [common.date, <DateTime key="at" at={open.created_at} real />],
               ]}
             />
           </div>

@@ -31,11 +31,11 @@ export function InDoubtPage() {
                 { header: common.amount, cell: ({ amount, currency }) => money(amount, currency) },
                 { header: common.type, cell: ({ type }) => words(type) },
                 { header: transactions.age, cell: ({ age_seconds }) => duration(age_seconds), end: true },
-                { header: transactions.since, cell: ({ since }) => <DateTime at={since} />, wide: true },
+                { header: transactions.since, cell: ({ since }) => <DateTime at={since} real />, wide: true },
                 { header: transactions.checks, cell: ({ checks }) => checks, end: true, wide: true },
                 {
                   header: transactions.nextCheck,
-                  cell: ({ next_check_at }) => <DateTime at={next_check_at} />,
+                  cell: ({ next_check_at }) => <DateTime at={next_check_at} real />,
                   wide: true,
                 },
               ]}
