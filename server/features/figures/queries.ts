@@ -25,6 +25,10 @@ const firstActivity = `least(
 /** More days are added by the next run, so that no run takes long. */
 const daysAtOnce = 400;
 
+/** When a day can be summed. The first time, and after a jump of the clock, requests that are under way may belong to any day. */
+const dueAt = `CASE WHEN is_steady THEN greatest(now(), ends_at - clock_offset_ms * interval '1 ms' + $1 * interval '1 s')
+  ELSE now() + $1 * interval '1 s' END`;
+
 /**
  * Adds the days that have ended to the companies that are due. A day is summed after the grace time: until then, a request that began
  * in the day may still record its intent. While the clock of a sandbox is advanced, its company waits, because what happens on the
@@ -34,7 +38,8 @@ export async function addEndedDays(db: Database, graceSeconds: number, count: nu
   return db.transaction(async (transaction) => {
     const rows = await transaction.query(
       `WITH due AS (
-         SELECT c.id, c.time_zone AS zone, c.clock_offset_ms, ${dayOf(companyNow, 'c.time_zone')} AS today,
+         SELECT c.id, c.time_zone AS zone, c.clock_offset_ms,
+           s.clock_offset_ms IS NOT DISTINCT FROM c.clock_offset_ms AS is_steady, ${dayOf(companyNow, 'c.time_zone')} AS today,
            ${dayOf(`CASE WHEN s.zone = c.time_zone THEN s.days_until ELSE ${firstActivity} END`, 'c.time_zone')} AS from_day
          FROM companies c LEFT JOIN figure_states s ON s.company_id = c.id
          WHERE (s.company_id IS NULL OR s.due_at <= now() OR s.zone <> c.time_zone OR s.clock_offset_ms <> c.clock_offset_ms)
@@ -46,9 +51,10 @@ export async function addEndedDays(db: Database, graceSeconds: number, count: nu
          DELETE FROM figure_days d USING span WHERE d.company_id = span.id AND d.zone <> span.zone
        ), added AS (
          INSERT INTO figure_days (company_id, zone, day, starts_at, ends_at, due_at)
-         SELECT id, zone, day, ${startOf('day', 'zone')}, ${startOf('day + 1', 'zone')}, now() + $1 * interval '1 s'
-         FROM span, LATERAL (SELECT from_day + n AS day FROM generate_series(0, to_day - from_day - 1) n) days
-         WHERE ${startOf('day', 'zone')} < ${startOf('day + 1', 'zone')}
+         SELECT id, zone, day, starts_at, ends_at, ${dueAt}
+         FROM span, LATERAL (SELECT day, ${startOf('day', 'zone')} AS starts_at, ${startOf('day + 1', 'zone')} AS ends_at
+           FROM (SELECT from_day + n AS day FROM generate_series(0, to_day - from_day - 1) n) numbered) days
+         WHERE starts_at < ends_at
          ON CONFLICT DO NOTHING
        )
        INSERT INTO figure_states (company_id, zone, clock_offset_ms, days_until, due_at)
