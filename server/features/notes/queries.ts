@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 
 /** What a note can be about: the table of the object and the column that refers to it. */
-export const subjects = {
+const subjects = {
   customer: { table: 'customers', column: 'customer_id' },
   order: { table: 'orders', column: 'order_id' },
 } as const;
