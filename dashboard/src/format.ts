@@ -1,4 +1,4 @@
-import { daySeconds } from '../../server/platform/durations.ts';
+import { dayMs, daySeconds, hourMs, minuteMs } from '../../server/platform/durations.ts';
 import { decimalsOf } from '../../server/platform/currencies.ts';
 
 /** Formats values for people. Times are in the zone of the viewer; days of billing are in UTC. */
@@ -60,19 +60,16 @@ export const localTime = (iso: string): string => localFormat.format(new Date(is
 /** `2026-11-16 15:34:05 UTC` */
 export const utcTime = (iso: string): string => `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-const units = [
-  ['minute', 60_000],
-  ['hour', 3_600_000],
-] as const;
 const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto' });
-const recentMs = 24 * 3_600_000;
 
 /** A time within a day from now, in words: `5 minutes ago`, `in 3 hours`. Undefined for others. */
 export function ago(ms: number): string | undefined {
-  if (Math.abs(ms) >= recentMs) return undefined;
-  const [unit, size] = Math.abs(ms) >= 3_600_000 ? units[1] : units[0];
-  const count = Math.trunc(ms / size);
-  return count === 0 ? 'just now' : relative.format(count, unit);
+  const size = Math.abs(ms);
+  if (size >= dayMs) return undefined;
+  if (size < minuteMs) return 'just now';
+  return size < hourMs
+    ? relative.format(Math.trunc(ms / minuteMs), 'minute')
+    : relative.format(Math.trunc(ms / hourMs), 'hour');
 }
 
 export const dateTime = (iso: string): string => dateTimeFormat.format(new Date(iso));

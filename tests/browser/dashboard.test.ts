@@ -265,7 +265,7 @@ describe('a merchant', () => {
     await button(customers.addCard).click();
     await typeCard('4242424242424242');
     await button(customers.saveCard, dialog()).click();
-    await page.getByText('Visa •••• 4242').waitFor();
+    await page.getByText('Visa •••• 4242', { exact: true }).waitFor();
 
     await page.goto('/subscriptions/new');
     await choose(orders.customer, 'Charles');
