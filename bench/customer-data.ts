@@ -54,7 +54,7 @@ const createBareTable = `
   )`;
 
 /** Filling an index row by row takes several times longer than building it afterwards. */
-async function withoutIndexes({ sql }: Environment, table: string, work: () => Promise<unknown>): Promise<void> {
+export async function withoutIndexes({ sql }: Environment, table: string, work: () => Promise<unknown>): Promise<void> {
   const { rows } = await sql.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index i
      WHERE indrelid = $1::regclass AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid)`,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dayMs } from '../server/platform/durations.ts';
 import type { Environment } from './environment.ts';
+import { signUp } from './visitor.ts';
 import type { Bench, Report, Workload } from './workload.ts';
 
 /**
@@ -58,31 +59,7 @@ async function seed({ sql }: Environment, companyId: string, perDay: number): Pr
   await sql.query('VACUUM ANALYZE');
 }
 
-interface Visitor {
-  readonly companyId: string;
-  get(path: string): Promise<void>;
-}
-
-async function signUp(baseUrl: string): Promise<Visitor> {
-  const headers = { origin: baseUrl, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
-  const person = { first_name: 'Ada', last_name: 'Lovelace', phone_number: '+15551234567', company_name: 'Engines' };
-  const body = JSON.stringify({ ...person, email: 'ada@example.com', password: 'correct horse battery' });
-  const reply = await fetch(`${baseUrl}/dashboard/sign_up`, { method: 'POST', headers, body });
-  if (reply.status !== 201) throw new Error(`The sign-up was answered ${reply.status}: ${await reply.text()}`);
-  const { companies } = (await reply.json()) as { companies: { id: string; mode: string }[] };
-  const companyId = companies.find(({ mode }) => mode === 'sandbox')?.id ?? '';
-  const cookie = reply.headers.getSetCookie().map((one) => one.split(';')[0]);
-  return {
-    companyId,
-    async get(path) {
-      const answer = await fetch(baseUrl + path, { headers: { cookie: cookie.join('; '), 'svc-company': companyId } });
-      if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
-      await answer.arrayBuffer();
-    },
-  };
-}
-
-async function timesOf(work: () => Promise<void>): Promise<number[]> {
+async function timesOf(work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let round = 0; round <= repeats; round += 1) {
     const startMs = performance.now();

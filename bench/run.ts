@@ -8,6 +8,7 @@ import { workload as customers } from './customers.ts';
 import { type Environment, startEnvironment } from './environment.ts';
 import { workload as fairness } from './fairness.ts';
 import { workload as home } from './home.ts';
+import { workload as lists } from './lists.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
 import { workload as overload } from './overload.ts';
@@ -30,6 +31,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   renewals,
   webhooks,
   'request-log': requestLog,
+  lists,
   load,
   fairness,
   home,
@@ -42,7 +44,7 @@ const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
   --seconds N     of each measurement
   --rounds N      of each comparison (3; 10 with --against)
   --rows N        seeded customers, or orders (1000000)
-  --only PATTERN  of the cases of fairness, those whose name matches
+  --only PATTERN  of the cases of fairness and lists, those whose name matches
   --against WHAT  measures another commit, or another copy of this repository, in the same rounds
   --profile       leaves a CPU profile of the service in bench/results/profiles
 `;

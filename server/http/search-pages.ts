@@ -19,6 +19,8 @@ export interface Arm {
   readonly within?: Sql;
   /** Only these rows of the arm belong to the list. */
   readonly only?: Sql;
+  /** `only` reads another table as a whole, so that few long steps cost less than many short ones. */
+  readonly isCostly?: boolean;
   /** Only rows after this id. */
   readonly after?: string;
 }
@@ -63,8 +65,8 @@ export function amountRange<Name extends string>(column: Name, filters: AmountBo
 export const containing = (text: string): string => `%${text.trim().replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 /** How many rows one request reads, one count reads, and one request sorts. */
-const scanRows = 20_000;
-const countRows = 50_000;
+const scanRows = 10_000;
+const countRows = 15_000;
 const sortRows = 5_000;
 
 const allRangesBut = (search: Search, column: string): Sql[] =>
@@ -143,7 +145,8 @@ async function inSteps(scan: Scan, stretch: Stretch, step: Step): Promise<Scanne
   const ids: string[] = [];
   let { from, inclusive } = stretch;
   let read = 0;
-  let rows = Math.min(stretch.rows, 2 * stretch.wanted);
+  const isCostly = scan.search.arms.some((arm) => arm.isCostly);
+  let rows = Math.min(stretch.rows, Math.max(2 * stretch.wanted, isCostly ? scanRows / 8 : 0));
   for (;;) {
     const found = await step(
       scan,
@@ -156,7 +159,7 @@ async function inSteps(scan: Scan, stretch: Stretch, step: Step): Promise<Scanne
     if (read >= stretch.rows) return { ids, stoppedAt: found.stoppedAt };
     from = found.position;
     inclusive = false;
-    rows = Math.min(stretch.rows - read, rows * 8);
+    rows = Math.min(stretch.rows - read, rows * 16);
   }
 }
 
@@ -263,6 +266,7 @@ async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned | unde
   const { db, companyId, source, sort } = scan;
   const readsAll = scan.search.arms.some((arm) => !arm.by && !arm.table && !arm.after);
   if (!sort || (readsAll && !scan.search.ranges.id?.length)) return undefined;
+  if (readsAll && !(await hasFewRows(scan))) return undefined;
   const whole = { from: null, descending: true, wanted: sortRows + 1, rows: sortRows };
   const found = await alongId(scan, whole, sortRows);
   if (found.position !== null || found.ids.length > sortRows) return undefined;
@@ -276,6 +280,15 @@ async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned | unde
     ORDER BY ${raw(sort.column)} ${order}, id ${order} LIMIT ${stretch.wanted}`);
   const rows = await db.query<{ id: string }>(text, values);
   return { ids: rows.map(({ id }) => id), stoppedAt: null };
+}
+
+/** Whether the range of ids has so few rows that they can be sorted. */
+async function hasFewRows({ db, companyId, source, search }: Scan): Promise<boolean> {
+  const where = joinSql([sql`company_id = ${companyId}`, ...(search.ranges.id ?? [])], ' AND ');
+  const { text, values } = toStatement(sql`SELECT count(*)::integer AS count FROM (
+    SELECT id FROM ${raw(source.table)} WHERE ${where} ORDER BY id DESC LIMIT ${sortRows + 1}) AS newest`);
+  const [row] = await db.query<{ count: number }>(text, values);
+  return (row?.count ?? 0) <= sortRows;
 }
 
 async function readRows<Row extends { id: string }>(

@@ -8,14 +8,14 @@ import { findOwners } from '../customers/queries.ts';
 /** What a search text can mean in the lists of orders, transactions and subscriptions: each meaning becomes arms of the list. */
 
 /** Above this, a list is read in its own order instead of customer by customer. */
-const ownersMax = 200;
+const ownersMax = 500;
 const numbersMax = 1_000;
 const productsMax = 50;
 
 export async function armsOfOwners(db: Queryable, companyId: string, text: string): Promise<Arm[]> {
   const owners = await findOwners(db, companyId, text, ownersMax);
   if (!owners) return [];
-  if ('isOneOf' in owners) return [{ only: owners.isOneOf(raw('customer_id')) }];
+  if ('isOneOf' in owners) return [{ only: owners.isOneOf(raw('customer_id')), isCostly: true }];
   return owners.ids.length === 0 ? [] : [keyArm('customer_id', 'uuid', owners.ids)];
 }
 

@@ -160,11 +160,16 @@ describe('the filters of orders', () => {
       [2250, 1250],
     );
     assert.ok(next.body.cursors.previous);
-    const newest = await call('GET', `/v1/orders?sort=total&q=ada&created_at[gte]=2000-01-01`);
-    assert.deepEqual(
-      newest.body.data.map(({ total }: { total: number }) => total),
-      [1250, 2250, 4900],
-    );
+    for (const query of ['q=ada', 'q=ada&created_at[gte]=2000-01-01', 'q=lovelace&status=succeeded,refunded']) {
+      const { body } = await call('GET', `/v1/orders?sort=total&${query}`);
+      assert.deepEqual(
+        body.data.map(({ total }: { total: number }) => total),
+        [1250, 2250, 4900],
+        query,
+      );
+    }
+    const dated = await call('GET', '/v1/orders?sort=-total&created_at[gte]=2000-01-01&limit=1');
+    assert.equal(dated.body.data[0].total, 9800);
   });
 
   it('refuse values that do not exist', async () => {
@@ -214,7 +219,7 @@ describe('a count', () => {
 });
 
 describe('a filter that few of many orders match', () => {
-  const total = 30_000;
+  const total = 12_000;
   before(async () => {
     // Newer than the others, all with one card.
     await service.db.query(
@@ -253,8 +258,16 @@ describe('a filter that few of many orders match', () => {
     assert.deepEqual((await call('GET', '/dashboard/counts/orders?card_brand=jcb')).body, { count: 1, exact: true });
   });
 
+  it('are sorted by amount within a range of dates, however many there are', async () => {
+    const { body } = await call('GET', '/v1/orders?sort=-total&created_at[gte]=2000-01-01&card_brand=visa&limit=2');
+    assert.deepEqual(
+      body.data.map(({ total: amount }: { total: number }) => amount),
+      [total, total - 1],
+    );
+  });
+
   it('finds a rare amount, a customer and a status at once', async () => {
-    for (const query of ['total[gte]=29999', 'q=grace', 'q=299.99', 'status=failed']) {
+    for (const query of ['total[gte]=11999', 'q=grace', 'q=119.99', 'status=failed']) {
       const { body } = await call('GET', `/v1/orders?${query}`);
       assert.ok(body.data.length > 0, query);
       assert.equal(body.has_more, false, query);
