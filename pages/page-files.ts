@@ -42,6 +42,7 @@ const make = {
   'docs.css': () =>
     ['shared/tokens.css', 'shared/font.css', 'docs/docs.css'].map((name) => readSource(own(name))).join(''),
   'theme.js': () => classicScript([own('docs/theme.ts')]),
+  'card-brands.svg': () => `<svg xmlns="http://www.w3.org/2000/svg">${readSource('src/brands.svg')}</svg>`,
   'logo.svg': () => readSource(own('shared/logo.svg')),
   'proof.js': () => classicScript(['checkout/proof.ts', 'checkout/proof-worker.ts'].map(own)),
 } as const;

@@ -72,6 +72,7 @@ import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
 import { mountMailbox } from './pages/mailbox.ts';
+import { missingPage } from './pages/missing.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRoutes } from './http/count-routes.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
@@ -142,6 +143,7 @@ function processorDependencies(
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, shards, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
+  const brand = readBrand(config);
   const signingKey = keys['file-urls'];
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
@@ -197,6 +199,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     onRefused,
     tracing,
     baseUrl: dependencies.baseUrl,
+    missingPage: missingPage(brand),
     trustProxy: config.SVC_TRUST_PROXY,
     recorder,
     cardWatch,
@@ -207,7 +210,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
-  const brand = readBrand(config);
   mountBrand(app, brand);
   const documented = { routes, events: documentedEvents, baseUrl: dependencies.baseUrl };
   mountGuides(app, brand, mountReference(app, documented, brand));

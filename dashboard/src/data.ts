@@ -51,6 +51,16 @@ export function useFilters(): [Filters, (changes: Readonly<Record<string, string
   return [filters, change];
 }
 
+/** Opens a dialog of a page for a link such as `/team?open=add`, and removes that from the address. */
+export function useOpening(what: string, open: () => void): void {
+  const [{ open: wanted }, change] = useFilters();
+  useEffect(() => {
+    if (wanted !== what) return;
+    open();
+    change({ open: undefined });
+  }, [wanted]);
+}
+
 const typingMs = 300;
 
 /** A text after a short pause in typing. */

@@ -102,6 +102,14 @@ export function placesOf(company: Company): PlaceGroup[] {
     .filter(({ places: list }) => list.length > 0);
 }
 
+/** The icon of the page, or of the list that it belongs to. */
+export function placeIcon(pathname: string): IconName {
+  const fitting = allGroups
+    .flatMap((group) => group.places)
+    .filter(({ to }) => pathname === to || pathname.startsWith(`${to}/`));
+  return fitting.toSorted((one, other) => other.to.length - one.to.length)[0]?.icon ?? 'list';
+}
+
 /** The guide that explains a page and the pages below it. The most precise path comes first. */
 const guides: readonly (readonly [path: string, guide: string])[] = [
   ['/orders', 'orders'],

@@ -164,6 +164,21 @@ describe('unknown paths', () => {
     '/index.html',
     '/favicon.ico',
   ];
+  test('a browser gets a page instead, except at the paths of the API', async () => {
+    const read = (url: string, accept: string) => service.app.inject({ url, headers: { accept } });
+    for (const url of ['/nonsense', '/docs/nonsense', '/docs/api/nonsense', '/checkout/not-a-token', '/assets/x.js']) {
+      const page = await read(url, 'text/html,*/*');
+      assert.deepEqual([page.statusCode, page.headers['content-type']], [404, 'text/html; charset=utf-8'], url);
+      assert.match(page.body, /<h1>Page not found<\/h1>/);
+      assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; script-src 'self';/);
+      assert.equal((await read(url, '*/*')).json().error.code, 'resource_not_found');
+    }
+    for (const url of ['/v1/nonsense', '/dashboard/nonsense']) {
+      assert.equal((await read(url, 'text/html')).json().error.code, 'resource_not_found');
+    }
+    assert.doesNotMatch((await read('/checkout/not-a-token', 'text/html')).body, /API reference/);
+  });
+
   for (const path of paths) {
     test(`${path.slice(0, 40)} is 404 resource_not_found`, async () => {
       assertError(await service.call('GET', path), 404, 'resource_not_found');

@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly log: Logger;
   readonly tracing: Tracing;
   readonly baseUrl: string;
+  /** What browsers see at an address that does not exist. Programs get an error as JSON. */
+  readonly missingPage: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
   /** Called for each request that is rejected because of overload. */
   readonly onRefused: () => void;
   readonly trustProxy: readonly string[];
@@ -98,7 +100,7 @@ export async function buildServer(
   app.decorateRequest('beginning', null);
   app.decorateRequest('span', null);
   app.server.on('checkExpectation', refuseExpectation);
-  app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
+  app.setErrorHandler<Error>((error, request, reply) => sendRefusal(error, request, reply, options));
 
   // Callbacks instead of promises: these hooks run on every request, and each promise costs a turn of the queue.
   app.addHook('onRequest', (request, reply, done) => {
@@ -242,6 +244,22 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   }
   if (status >= 400 && status < 500) return new ApiError('invalid_request', error.message, { status: 400 });
   return new ApiError('internal_error', 'An error occurred in the service. Retry with the same idempotency key.');
+}
+
+const isMissing = (error: Error): boolean => error instanceof ApiError && error.code === 'resource_not_found';
+
+/** A person typed or followed an address. The paths of the API always answer as an API does. */
+const wantsPage = ({ method, url, headers }: FastifyRequest): boolean =>
+  method === 'GET' && headers.accept?.includes('text/html') === true && !/^\/(v1|dashboard)\//.test(url);
+
+function sendRefusal(
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { missingPage, log }: ServerOptions,
+): void {
+  if (isMissing(error) && wantsPage(request)) void missingPage(request, reply.code(404));
+  else sendError(error, request, reply, log);
 }
 
 function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {

@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
 import { ConfigurationError } from '../platform/configuration-error.ts';
 import { programFolder } from '../platform/program-folder.ts';
+import { asset, mountAsset } from './assets.ts';
 
-/** The name and the logo of the installation, and the font of its pages. */
+/** The name and the logo of the installation, and the font and the card marks of its pages. */
 
 export interface Brand {
   readonly name: string;
@@ -55,6 +56,11 @@ export function mountBrand(app: FastifyInstance, { logo }: Brand): void {
       // An SVG file can contain scripts. A browser that opens it on its own runs none.
       .header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
       .send(logo.body),
+  );
+  mountAsset(
+    app,
+    '/card-brands.svg',
+    asset(svgType, () => pageFile('card-brands.svg')),
   );
   let font: Buffer | undefined;
   app.get(`/fonts/${fontName}`, (_request, reply) => {

@@ -64,11 +64,18 @@ export function CompanySwitcher() {
   );
 }
 
-/** Switches between the two companies of a merchant. */
-export function ModeSwitch() {
+/** The other company of the merchant, and how to open it. */
+export function useCounterpart(): { readonly company: Company; readonly open: () => void } | undefined {
   const { session, company } = useSignedIn();
   const change = useSwitch();
   const counterpart = counterpartOf(session, company);
+  return counterpart && { company: counterpart, open: () => void change(counterpart) };
+}
+
+/** Switches between the two companies of a merchant. */
+export function ModeSwitch() {
+  const { company } = useSignedIn();
+  const counterpart = useCounterpart();
   const looks = {
     sandbox: 'bg-sandbox text-on-sandbox',
     live: 'bg-good-soft text-good',
@@ -87,7 +94,7 @@ export function ModeSwitch() {
           title={mode === 'sandbox' ? shell.sandboxHint : shell.liveHint}
           disabled={company.mode !== mode && !counterpart}
           onClick={() => {
-            if (company.mode !== mode && counterpart) void change(counterpart);
+            if (company.mode !== mode) counterpart?.open();
           }}
           className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink'}`}
         >

@@ -1,10 +1,13 @@
 import { Link, useLocation } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useContext, useEffect } from 'react';
 import { ApiError } from '../api.ts';
 import { productName } from '../brand.ts';
 import { guideOf } from '../navigation.ts';
+import { rememberPlace } from '../recent.ts';
+import { SignedInContext } from '../session.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
+import { Drawing } from './drawing.tsx';
 import { ErrorNote } from './form.tsx';
 import { Icon } from './icons.tsx';
 
@@ -21,9 +24,13 @@ interface PageProps {
 export function Page({ title, lead, badge, actions, back, children }: PageProps) {
   const { pathname } = useLocation();
   const guide = back ? undefined : guideOf(pathname);
+  const companyId = useContext(SignedInContext)?.company.id;
+  const list = back?.label;
   useEffect(() => {
     document.title = `${title} · ${productName}`;
-  }, [title]);
+    // Only objects have a number in their address.
+    if (companyId && list && /\d/.test(pathname)) rememberPlace(companyId, { to: pathname, title, subtitle: list });
+  }, [title, companyId, list, pathname]);
   return (
     <div className={`mx-auto px-4 py-6 sm:px-8 ${back ? 'max-w-6xl' : 'max-w-[100rem]'}`}>
       {back && (
@@ -157,6 +164,7 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }) 
 export function Empty({ title, children, actions }: { title: string; children?: ReactNode; actions?: ReactNode }) {
   return (
     <div className="mx-auto flex max-w-2xl flex-col items-center gap-3 px-5 py-12 text-center">
+      <Drawing />
       <h2 className="text-lg font-semibold">{title}</h2>
       {children && <div className="flex w-full flex-col gap-3 text-muted [&_pre]:text-left">{children}</div>}
       {actions && <div className="mt-1 flex flex-wrap justify-center gap-2">{actions}</div>}

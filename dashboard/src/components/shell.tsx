@@ -1,20 +1,25 @@
 import { Link, Outlet, useLocation, useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Action } from '../actions.ts';
 import { neededFor } from '../navigation.ts';
 import { companyOf, companyTag, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
-import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
+import { CompanySwitcher, ModeSwitch, useCounterpart } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
 import { Empty, Failure, Skeleton } from './page.tsx';
 import { DiscardChanges } from './discard-changes.tsx';
+import { useShortcuts } from './shortcuts.ts';
 import { SignInAgain } from './sign-in-again.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
+
+// Loaded when it is first opened. The palette is not: people type as soon as they have pressed its keys.
+const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }));
 
 /** The frame around every page after sign-in. */
 export function Shell() {
@@ -78,7 +83,10 @@ function ShellOf({ session }: { session: Session }) {
 function Frame() {
   const { company } = useSignedIn();
   const [drawer, setDrawer] = useState(false);
-  const [palette, setPalette] = useState(false);
+  const [opened, setOpened] = useState<'palette' | 'shortcuts'>();
+  const openPalette = useCallback(() => setOpened('palette'), []);
+  const openShortcuts = useCallback(() => setOpened('shortcuts'), []);
+  useShortcuts({ onPalette: openPalette, onHelp: openShortcuts });
   const { pathname } = useLocation();
   const needed = neededFor[pathname];
   const shown = useRef(pathname);
@@ -96,7 +104,7 @@ function Frame() {
     function onKey(event: KeyboardEvent): void {
       if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
-        setPalette((open) => !open);
+        setOpened((open) => (open ? undefined : 'palette'));
       } else if (event.key === 'Escape') setDrawer(false);
     }
     addEventListener('keydown', onKey);
@@ -128,7 +136,7 @@ function Frame() {
         <button
           type="button"
           aria-keyshortcuts="Control+K"
-          onClick={() => setPalette(true)}
+          onClick={openPalette}
           className="flex min-h-9 items-center gap-2 rounded-[8px] px-2 text-muted hover:bg-sunken sm:w-64 sm:border sm:border-line sm:px-3 sm:hover:border-line-strong sm:hover:bg-canvas"
         >
           <Icon name="search" />
@@ -172,9 +180,34 @@ function Frame() {
           )}
         </main>
       </div>
-      {palette && <CommandPalette onClose={() => setPalette(false)} />}
+      <Suspense>
+        {opened === 'palette' && <Palette onHelp={openShortcuts} onClose={() => setOpened(undefined)} />}
+        {opened === 'shortcuts' && <ShortcutList onClose={() => setOpened(undefined)} />}
+      </Suspense>
     </>
   );
+}
+
+/** The palette with the actions that the shell has at hand. */
+function Palette({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
+  const counterpart = useCounterpart();
+  const signOut = useSignOut();
+  const actions: readonly Action[] = [
+    ...(counterpart
+      ? [
+          {
+            title: shell.actions.switchTo(shell[counterpart.company.mode].toLowerCase()),
+            words: 'mode live sandbox test',
+            icon: 'transactions' as const,
+            run: counterpart.open,
+          },
+        ]
+      : []),
+    { title: shell.shortcuts.title, words: 'keys help', icon: 'keyboard', run: onHelp },
+    { title: shell.account, words: 'profile password', icon: 'settings', to: '/account' },
+    { title: shell.signOut, words: 'log out leave', icon: 'close', run: () => void signOut() },
+  ];
+  return <CommandPalette actions={actions} onClose={onClose} />;
 }
 
 /** The navigation is longer than many screens. */

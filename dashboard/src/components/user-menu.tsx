@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ApiError, call } from '../api.ts';
 import { personName } from '../format.ts';
+import { forgetPlaces } from '../recent.ts';
 import { useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import { chooseTheme, useTheme } from '../theme.ts';
@@ -19,6 +20,7 @@ export function useSignOut(): () => Promise<void> {
       if (error instanceof ApiError && error.undecided) return toast(error.message, true);
     }
     client.clear();
+    forgetPlaces();
     location.assign('/login');
   };
 }

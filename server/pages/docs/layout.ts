@@ -11,7 +11,7 @@ export const docsStyle = asset(styleType, () => pageFile('docs.css'));
 export const docsScript = asset(scriptType, () => pageFile('docs.js'));
 export const themeScript = asset(scriptType, () => pageFile('theme.js'));
 
-const contentSecurityPolicy =
+export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -36,8 +36,16 @@ export const isCurrent = (yes: boolean, what = 'page'): string => (yes ? ` aria-
 
 const sites = { guides: 'Guides', reference: 'API reference' } as const;
 
-export function docsPage(page: Page): string {
-  const { brandName, site, title, navigation, content, contents = '' } = page;
+interface Frame {
+  readonly brandName: string;
+  readonly title: string;
+  readonly bodyClass: string;
+  readonly links: string;
+  readonly body: string;
+}
+
+/** The document with its head and the top bar, which is the same as that of the dashboard. */
+export function docsFrame({ brandName, title, bodyClass, links, body }: Frame): string {
   const version = versionOf(docsStyle, docsScript, themeScript);
   const name = escaped(brandName);
   return `<!doctype html>
@@ -46,33 +54,45 @@ export function docsPage(page: Page): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escaped(title === sites[site] ? title : `${title} · ${sites[site]}`)} · ${name}</title>
+<title>${escaped(title)} · ${name}</title>
 <link rel="icon" href="/logo">
 <link rel="preload" href="/fonts/inter-latin-5.3.0.woff2" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/docs/docs.css?v=${version}">
 <script src="/docs/theme.js?v=${version}"></script>
 <script src="/docs/docs.js?v=${version}" defer></script>
 </head>
-<body class="${site}">
+<body class="${bodyClass}">
 <a class="skip" href="#content">Skip to content</a>
-<header class="bar">
-<a class="menu" href="#navigation">Menu</a>
-<a class="brand" href="/docs"><img src="/logo" alt="" width="28" height="28"><span>${name}</span></a>
+${links && `<header class="bar">\n${links}\n</header>`}
+${body}
+</body>
+</html>
+`;
+}
+
+export function docsPage(page: Page): string {
+  const { brandName, site, title, navigation, content, contents = '' } = page;
+  return docsFrame({
+    brandName,
+    title: title === sites[site] ? title : `${title} · ${sites[site]}`,
+    bodyClass: site,
+    links: `<a class="menu" href="#navigation">Menu</a>
+${brandLink(brandName)}
 <nav class="sites" aria-label="Sites"><a href="/">Dashboard</a><a href="/docs"${isCurrent(site === 'guides', 'true')}>Guides</a><a href="/docs/api/"${isCurrent(site === 'reference', 'true')}>API reference</a></nav>
 <button class="search" type="button" aria-keyshortcuts="Control+K" hidden><span>Search…</span><kbd>Ctrl K</kbd></button>
-<button class="theme" type="button" hidden>Dark</button>
-</header>
-<div class="columns">
+<button class="theme" type="button" hidden>Dark</button>`,
+    body: `<div class="columns">
 <nav id="navigation" class="rail" aria-label="${sites[site]}">${navigation}</nav>
 <main id="content" tabindex="-1">
 ${content}
 ${neighbours(page)}</main>
 ${contents}
-</div>
-</body>
-</html>
-`;
+</div>`,
+  });
 }
+
+export const brandLink = (brandName: string, address = '/docs'): string =>
+  `<a class="brand" href="${address}"><img src="/logo" alt="" width="28" height="28"><span>${escaped(brandName)}</span></a>`;
 
 function neighbours({ previous, next }: Page): string {
   if (!previous && !next) return '';
@@ -101,7 +121,7 @@ export async function sendDocs(request: FastifyRequest, reply: FastifyReply, pag
   const encoding = page.contentType.startsWith('image/') ? undefined : acceptedEncoding(request);
   reply
     .header('Content-Type', page.contentType)
-    .header('Content-Security-Policy', contentSecurityPolicy)
+    .header('Content-Security-Policy', docsPolicy)
     .header('Referrer-Policy', 'no-referrer')
     .header('Vary', 'Accept-Encoding')
     .header('Cache-Control', 'public, max-age=60');

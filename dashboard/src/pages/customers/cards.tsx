@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { AddCard, cardText } from '../../components/add-card.tsx';
+import { CardMark } from '../../components/card-mark.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, SelectField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { Icon } from '../../components/icons.tsx';
 import { Load, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useList } from '../../data.ts';
@@ -41,7 +41,7 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
             <ul className="flex flex-col divide-y divide-line">
               {data.map((method) => (
                 <li key={method.id} className="flex flex-wrap items-center gap-3 py-2.5 first:pt-0 last:pb-0">
-                  <Icon name="card" />
+                  <CardMark brand={method.card.brand} />
                   <span className="font-medium">{cardText(method)}</span>
                   <span className="text-sm text-muted">
                     {customers.expires(method.card.exp_month, method.card.exp_year)}

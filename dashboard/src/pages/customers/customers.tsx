@@ -7,7 +7,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { useFilters } from '../../data.ts';
+import { useFilters, useOpening } from '../../data.ts';
 import { datesFilter, type Filter } from '../../list-filters.ts';
 import { personName } from '../../format.ts';
 import { useCan } from '../../session.ts';
@@ -34,6 +34,7 @@ const filters: readonly Filter[] = [
 export function CustomersPage() {
   const [{ add }] = useFilters();
   const [adding, setAdding] = useState(add !== undefined);
+  useOpening('add', () => setAdding(true));
   const navigate = useNavigate();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const button = (

@@ -8,7 +8,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { Empty, Failure, Page } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
-import { useGet } from '../../data.ts';
+import { useGet, useOpening } from '../../data.ts';
 import { useCan, useReasonAgainst } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
@@ -24,6 +24,7 @@ export function ApiKeysPage() {
   const reason = useCan('api_keys:write') ? undefined : common.notAllowed;
   const reasonAgainst = useReasonAgainst();
   const close = () => setOpen(undefined);
+  useOpening('add', () => setOpen({ what: 'create' }));
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setOpen({ what: 'create' })}>
       {developers.newKey}

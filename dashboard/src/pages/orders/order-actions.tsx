@@ -10,6 +10,7 @@ import { MoneyField } from '../../components/fields.tsx';
 import { Form, useAction, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { money } from '../../format.ts';
+import { useOpening } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
@@ -186,6 +187,7 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
 /** Two steps: enter the amount, then confirm exactly that amount. */
 function useRefund(order: Order, left: number) {
   const [open, setOpen] = useState(false);
+  useOpening('refund', () => setOpen(refundable.includes(order.status)));
   const leftText = money(left, order.currency);
   // The form and its idempotency key outlive the dialogs. If the response is lost and the dialog is opened again, it is the same refund.
   const form = useForm({

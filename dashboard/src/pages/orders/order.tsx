@@ -1,4 +1,5 @@
 import { useParams } from '@tanstack/react-router';
+import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
@@ -85,7 +86,7 @@ function Details({ order }: { order: Order }) {
               facts={[
                 [common.id, <CopyId key="id" id={order.id} />],
                 [common.customer, <CustomerLink key="customer" id={order.customer_id} customer={customer} />],
-                [common.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+                [common.card, <CardName key="card" card={card} />],
                 order.failure_code !== null && [
                   orders.failure,
                   `${order.failure_reason ?? ''} (${order.failure_code})`,

@@ -1,3 +1,4 @@
+import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -16,7 +17,7 @@ import {
   productFilter,
   statusFilter,
 } from '../../list-filters.ts';
-import { cardText, money } from '../../format.ts';
+import { money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { lists } from '../../texts/lists.ts';
@@ -95,7 +96,7 @@ export function OrdersPage() {
             wide: true,
             wraps: true,
           },
-          { header: common.card, cell: ({ payment_method: card }) => cardText(card), wide: true },
+          { header: common.card, cell: ({ payment_method: card }) => <CardName card={card} />, wide: true },
           {
             header: orders.items,
             cell: ({ items }) => items.map(({ name }) => name).join(', '),

@@ -12,6 +12,7 @@ import { toast } from '../../components/toasts.tsx';
 import { currencyFilter, type Filter } from '../../list-filters.ts';
 import { lists } from '../../texts/lists.ts';
 import { money } from '../../format.ts';
+import { useOpening } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { bulk } from '../../texts/bulk.ts';
 import { common } from '../../texts/common.ts';
@@ -43,6 +44,7 @@ const filters: readonly Filter[] = [
 
 export function ProductsPage() {
   const [adding, setAdding] = useState(false);
+  useOpening('add', () => setAdding(true));
   const navigate = useNavigate();
   const reason = useCan('products:write') ? undefined : common.notAllowed;
   const button = (

@@ -1,6 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
@@ -13,7 +14,7 @@ import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet, useList } from '../../data.ts';
-import { cycleText, money, words } from '../../format.ts';
+import { cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -66,7 +67,7 @@ function Details({ subscription }: { subscription: Subscription }) {
                     {plan.name}
                   </TextLink>,
                 ],
-                [subscriptions.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+                [subscriptions.card, <CardName key="card" card={card} />],
                 [
                   subscriptions.cycles,
                   subscriptions.cyclesOf(subscription.completed_cycles, subscription.billing_cycles),

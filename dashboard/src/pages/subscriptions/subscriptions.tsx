@@ -1,3 +1,4 @@
+import { CardName } from '../../components/card-mark.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -15,7 +16,7 @@ import {
   planFilter,
   statusFilter,
 } from '../../list-filters.ts';
-import { cardText, cycleText, money } from '../../format.ts';
+import { cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -76,7 +77,12 @@ export function SubscriptionsPage() {
             cell: ({ plan, billing_cycle }) => `${money(plan.amount, plan.currency)} ${cycleText(billing_cycle)}`,
             wide: true,
           },
-          { header: common.card, cell: ({ payment_method: card }) => cardText(card), wide: true, extra: true },
+          {
+            header: common.card,
+            cell: ({ payment_method: card }) => <CardName card={card} />,
+            wide: true,
+            extra: true,
+          },
           {
             header: common.created,
             cell: ({ created_at }) => <DateTime at={created_at} />,

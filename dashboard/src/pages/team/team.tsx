@@ -11,6 +11,7 @@ import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { type Filter, statusFilter } from '../../list-filters.ts';
 import { personName } from '../../format.ts';
+import { useOpening } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
@@ -27,6 +28,7 @@ export function TeamPage() {
   const reason = useCan('team_members:write') ? undefined : common.notAllowed;
   const reasonAgainst = useReasonAgainstMember();
   const close = () => setOpen(undefined);
+  useOpening('add', () => setOpen({ what: 'invite' }));
   const tell = (text: string) => () => toast(text);
   const post = (verb: string) => (id: string, key: string) =>
     call('POST', `/dashboard/team_members/${id}/${verb}`, { body: {}, key });

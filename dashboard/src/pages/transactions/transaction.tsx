@@ -1,4 +1,5 @@
 import { useParams } from '@tanstack/react-router';
+import { CardName } from '../../components/card-mark.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
@@ -7,7 +8,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { useGet } from '../../data.ts';
-import { money, shortId, words } from '../../format.ts';
+import { money, shortId } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
@@ -40,7 +41,7 @@ function Details({ transaction }: { transaction: Transaction }) {
                 {shortId(transaction.order_id)}
               </TextLink>,
             ],
-            card && [common.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+            card && [common.card, <CardName key="card" card={card} />],
             transaction.failure_code !== null && [
               transactions.failure,
               `${transaction.failure_reason ?? ''} (${transaction.failure_code})`,

@@ -1,3 +1,4 @@
+import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -12,7 +13,6 @@ import {
   type Filter,
   statusFilter,
 } from '../../list-filters.ts';
-import { cardText } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common, shell } from '../../texts/common.ts';
 import { lists } from '../../texts/lists.ts';
@@ -72,7 +72,11 @@ export function TransactionsPage() {
             wide: true,
             wraps: true,
           },
-          { header: common.card, cell: ({ payment_method: card }) => (card ? cardText(card) : '—'), wide: true },
+          {
+            header: common.card,
+            cell: ({ payment_method: card }) => (card ? <CardName card={card} /> : '—'),
+            wide: true,
+          },
           {
             header: common.date,
             sort: 'created_at',

@@ -7,6 +7,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
+import { useOpening } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
@@ -16,6 +17,7 @@ import { FailureRate } from './health.tsx';
 
 export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
+  useOpening('add', () => setAdding(true));
   const [made, setMade] = useState<CreatedWebhookEndpoint>();
   const navigate = useNavigate();
   const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
