@@ -491,64 +491,6 @@ describe('a merchant', () => {
     await page.getByRole('heading', { name: 'Charles Babbage' }).waitFor();
   });
 
-  it('starts actions, finds orders by amount and card, and returns to recent objects from the keyboard', async () => {
-    const palette = (): Locator => page.getByRole('combobox', { name: shell.searchTitle });
-    const find = async (text: string, option: RegExp): Promise<void> => {
-      await page.keyboard.press('Control+k');
-      await palette().fill(text);
-      await page.getByRole('option', { name: option }).first().waitFor();
-    };
-    await page.goto('/home');
-    await mode('sandbox').waitFor();
-    await find('invite', /Invite team member/);
-    await page.keyboard.press('Enter');
-    await dialog().getByText(team.invite).first().waitFor();
-    assert.match(page.url(), /\/team\b(?!.*open=)/);
-    await page.keyboard.press('Escape');
-
-    for (const text of ['19.00', '4242']) {
-      await find(text, /Order · \$19\.00/);
-      await page.keyboard.press('Escape');
-    }
-    await find('19.00', /Order · \$19\.00/);
-    const number = await page.getByRole('option').first().locator('span').first().innerText();
-    await page.getByRole('option').first().click();
-    await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
-    await page.getByRole('heading', { level: 1, name: new RegExp(number) }).waitFor();
-    await find('refund', /Refund this order/);
-    await page.keyboard.press('Escape');
-    await find(number.slice(0, 4).toLowerCase(), new RegExp(number));
-    await page.keyboard.press('Escape');
-    await page.goto('/home');
-    await mode('sandbox').waitFor();
-    await find('', new RegExp(`${shell.recent}|${number}`));
-    await page.keyboard.press('Escape');
-
-    await find('theme dark', /Dark/);
-    await page.keyboard.press('Enter');
-    assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
-    await find('theme system', /System/);
-    await page.keyboard.press('Enter');
-
-    await page.keyboard.press('?');
-    await dialog().getByText(shell.shortcuts.down).waitFor();
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('g');
-    await page.keyboard.press('c');
-    await page.waitForURL(/\/customers/);
-    await page.keyboard.press('n');
-    await page.waitForURL(/\/orders\/new/);
-  });
-
-  it('sees our own page at an address that does not exist', async () => {
-    const answer = await page.goto('/nonsense');
-    assert.equal(answer?.status(), 404);
-    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
-    await inspect(page, '/nonsense');
-    await page.getByRole('link', { name: 'Dashboard' }).click();
-    await page.waitForURL(/\/home/);
-  });
-
   it('switches to the live company, whose pages show no sandbox and say when it was restored', async () => {
     await button(shell.live).first().click();
     await mode('live').waitFor();

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { shell } from '../../dashboard/src/texts/common.ts';
+import { team } from '../../dashboard/src/texts/team.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { signUp } from '../support/dashboard.ts';
+import { inspect } from '../support/inspect.ts';
+import { someCustomer, someProduct, startTestService, type TestService } from '../support/service.ts';
+
+/** The dashboard from the keyboard: the command palette and the shortcuts. */
+
+let service: TestService;
+let browser: Browser;
+let page: Page;
+let number = '';
+before(async () => {
+  [service, browser] = await Promise.all([startTestService(), launchBrowser()]);
+  const person = await signUp(service);
+  const post = async (path: string, body: object): Promise<Record<string, string>> => {
+    const reply = await person.in('POST', path, body, { idempotencyKey: randomUUID() });
+    assert.equal(reply.status, 201, reply.text);
+    return reply.body;
+  };
+  const { id: customer_id } = await post('/v1/customers', someCustomer());
+  const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+  await post('/capture', { customer_id, card });
+  const { id: product_id } = await post('/v1/products', {
+    ...someProduct(),
+    pricing: { amount: 1900, currency: 'usd' },
+  });
+  const order = await post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
+  number = order.order_number ?? '';
+  const [name = '', value = ''] = person.cookie.split('=');
+  const context = await browser.newContext({ baseURL: service.baseUrl, viewport: { width: 1280, height: 900 } });
+  context.setDefaultTimeout(20_000);
+  await context.addCookies([{ name, value, url: service.baseUrl }]);
+  page = await context.newPage();
+  await open('/home');
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+async function open(path: string): Promise<void> {
+  await page.goto(path);
+  await page.getByRole('button', { name: shell.sandbox, exact: true, pressed: true }).waitFor();
+}
+
+/** Types into the palette, and returns the first result once it is the expected one. */
+async function find(text: string, expected: RegExp): Promise<Locator> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(text);
+  const option = page.getByRole('option', { name: expected }).first();
+  await option.waitFor();
+  return option;
+}
+
+test('the palette starts an action in the dialog of its page', async () => {
+  await find('invite', /Invite team member/);
+  await inspect(page, 'palette');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByText(team.invite).first().waitFor();
+  assert.match(page.url(), /\/team\?(?!.*open=)/);
+  await page.keyboard.press('Escape');
+});
+
+test('the palette finds an order by amount, last four digits and the beginning of its number', async () => {
+  for (const text of ['19.00', '4242', number.slice(0, 5).toLowerCase()]) {
+    await find(text, new RegExp(`${number}.*Order · \\$19\\.00`));
+    await page.keyboard.press('Escape');
+  }
+});
+
+test('the palette finds a request by its ID, and documentation by its name', async () => {
+  await find('req_k3v5qz7m2n4p6r6s2t3u5w7x', /req_k3v5qz7m2n4p6r6s2t3u5w7x/);
+  await page.keyboard.press('Escape');
+  await find('docs', /Open guides/);
+  await page.keyboard.press('Escape');
+});
+
+test('on the page of an order the palette refunds it, and it is a recent object afterwards', async () => {
+  await (await find(number, new RegExp(number))).click();
+  await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
+  await (await find('refund', /Refund this order/)).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/Refund/)
+    .first()
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await open('/home');
+  const option = await find('', new RegExp(number));
+  assert.equal(await option.getAttribute('data-group'), shell.recent);
+  await page.keyboard.press('Escape');
+});
+
+test('the palette changes the theme and the mode', async () => {
+  const themes = { dark: 'dark', light: 'light' } as const;
+  for (const [text, theme] of Object.entries(themes)) {
+    await find(`theme ${text}`, new RegExp(text, 'i'));
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.documentElement.dataset.theme'), theme);
+  }
+  await find('switch', /Switch to live/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: shell.live, exact: true, pressed: true }).waitFor();
+});
+
+test('shortcuts open pages and their own list, and none of them disturbs typing', async () => {
+  await page.evaluate('sessionStorage.clear(); localStorage.clear()');
+  await open('/home');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').getByText(shell.shortcuts.down).waitFor();
+  await inspect(page, 'shortcuts');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('c');
+  await page.waitForURL(/\/customers/);
+  await page.getByRole('searchbox').first().fill('');
+  await page.keyboard.type('gon?');
+  assert.equal(await page.getByRole('searchbox').first().inputValue(), 'gon?');
+  await open('/home');
+  await page.keyboard.press('n');
+  await page.waitForURL(/\/orders\/new/);
+});
+
+test('a browser sees our own page at an address that does not exist', async () => {
+  const answer = await page.goto('/nonsense');
+  assert.equal(answer?.status(), 404);
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+  await inspect(page, '/nonsense');
+  await page.getByRole('link', { name: 'Dashboard' }).click();
+  await page.waitForURL(/\/home/);
+});
