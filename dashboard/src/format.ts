@@ -92,6 +92,9 @@ const brandNames: Readonly<Record<string, string>> = {
 
 export const brandName = (brand: string): string => brandNames[brand] ?? words(brand);
 
+export const cardText = (card: { readonly card_brand: string; readonly card_last_four: string }): string =>
+  `${brandName(card.card_brand)} •••• ${card.card_last_four}`;
+
 export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
