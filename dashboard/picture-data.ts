@@ -36,15 +36,12 @@ const firstNames =
   'Ada Grace Alan Emmy Edsger Barbara Mary Charles Sofia Niels Rosalind Karl Hedy Tim Lise Max Dorothy John Maria Leon';
 const lastNames = 'Lovelace Hopper Turing Noether Dijkstra Liskov Somerville Babbage Kowalska Bohr';
 
-const [good, poor, stolen, master, amex] = [
-  '4242424242424242',
-  '4000000000009995',
-  '4000000000009979',
-  '5555555555554444',
-  '378282246310005',
+const [visa, master, amex] = ['4242424242424242', '5555555555554444', '378282246310005'] as const;
+/** Most cards work. The others: insufficient funds, a decline without a reason, an expired card, and declines after the first charge. */
+const numbers = [
+  ...[visa, visa, master, visa, amex, visa, master, visa, visa, '4000000000009995', visa, visa, master],
+  ...['4000000000000002', amex, visa, '4000000000000069', master, visa, '4000009999000341'],
 ] as const;
-/** Most cards work. */
-const numbers = [good, good, master, good, amex, good, master, good, good, poor, good, good, master, stolen] as const;
 
 const customerCount = 200;
 const days = 365;
@@ -103,7 +100,7 @@ async function liveOneDay(call: Call, shop: Shop, day: number, random: (below: n
   });
   if (day % 4 === 0 && paid[0])
     await call('POST', `/v1/orders/${paid[0]}/refund`, day % 8 === 0 ? { amount: 500 } : {});
-  if (day % 45 === 10 && paid[1]) await call('POST', `/v1/sandbox/orders/${paid[1]}/chargeback`);
+  if ((day % 45 === 10 || day === days - 3) && paid[1]) await call('POST', `/v1/sandbox/orders/${paid[1]}/chargeback`);
   const subscriber = shop.customers[random(shop.customers.length)];
   const plan = shop.plans[random(shop.plans.length)];
   if (day % 5 === 0 && subscriber && plan) {
