@@ -331,14 +331,17 @@ describe('a merchant', () => {
       .getByText(amounts.ambiguous('1,900', '1900.00', '1.90'))
       .waitFor();
     await field(orders.refundAmount, dialog()).fill('5,00');
+    await field(orders.refundReason, dialog()).selectOption('Duplicate');
     await button(common.next, dialog()).click();
     await loseFirstAnswer('**/refund');
     await button(orders.refundButton('$5.00'), dialog()).click();
     await page.getByText(common.notTwice).waitFor();
     await button(common.cancel, dialog()).click();
+    await field(orders.refundReason, dialog()).selectOption('Fraudulent');
     await button(common.next, dialog()).click();
     await button(orders.refundButton('$5.00'), dialog()).click();
     await page.getByText(orders.refundDone).waitFor();
+    await page.getByText(orders.refundNote('$5.00', 'Fraudulent')).waitFor();
     await page.getByText('Partially refunded').first().waitFor();
     await page.getByText('−$5.00').waitFor();
   });

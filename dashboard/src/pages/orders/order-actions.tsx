@@ -6,7 +6,7 @@ import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
-import { MoneyField } from '../../components/fields.tsx';
+import { Field, MoneyField, Select } from '../../components/fields.tsx';
 import { Form, useAction, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { money } from '../../format.ts';
@@ -189,6 +189,12 @@ function useRefund(order: Order, left: number) {
   const [open, setOpen] = useState(false);
   useOpening('refund', () => setOpen(refundable.includes(order.status)));
   const leftText = money(left, order.currency);
+  // Not part of the form: another reason for the same refund must not make it another refund.
+  const [reason, setReason] = useState('');
+  const note = useAction<string, unknown>({
+    send: (text, key) => call('POST', `/dashboard/orders/${order.id}/notes`, { body: { text }, key }),
+    tells: true,
+  });
   // The form and its idempotency key outlive the dialogs. If the response is lost and the dialog is opened again, it is the same refund.
   const form = useForm({
     initial: { amount: '' },
@@ -204,9 +210,12 @@ function useRefund(order: Order, left: number) {
       const body = { amount: readAmount(draft.amount, order.currency).amount };
       return call<Order>('POST', `/v1/orders/${order.id}/refund`, { body, key });
     },
-    onDone: () => {
+    onDone: (_order, { amount }) => {
       toast(orders.refundDone);
       setOpen(false);
+      // The reason is for the team, so it is a note. The refund stands without it.
+      const text = money(readAmount(amount, order.currency).amount ?? 0, order.currency);
+      if (reason) void note.run(orders.refundNote(text, reason));
     },
   });
   const text = money(readAmount(form.draft.amount, order.currency).amount ?? 0, order.currency);
@@ -228,6 +237,19 @@ function useRefund(order: Order, left: number) {
                 hint={orders.refundHint(leftText)}
                 currency={order.currency}
               />
+              <Field label={orders.refundReason} hint={orders.refundReasonHint}>
+                {(attributes) => (
+                  <Select
+                    {...attributes}
+                    choices={[
+                      { value: '', label: common.none },
+                      ...orders.refundReasons.map((value) => ({ value, label: value })),
+                    ]}
+                    value={reason}
+                    onChange={({ target }) => setReason(target.value)}
+                  />
+                )}
+              </Field>
             </Form>
           </Dialog>
         )}
