@@ -23,14 +23,16 @@ interface ChartProps {
   readonly short: (value: number) => string;
   /** Values are counts, so the axis has only whole numbers. */
   readonly whole: boolean;
+  /** The height of the axis if there is nothing to show. */
+  readonly emptyTop: number;
 }
 
 const heightPx = 264;
 const edge = { top: 12, right: 12, bottom: 28, left: 60 };
 
 /** Round steps for the axis: at most five lines. */
-function ticksOf(highest: number, whole: boolean): number[] {
-  const top = highest > 0 ? highest : whole ? 1 : 100;
+function ticksOf(highest: number, whole: boolean, emptyTop: number): number[] {
+  const top = highest > 0 ? highest : emptyTop;
   const rough = top / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
@@ -69,6 +71,7 @@ export function Chart(props: ChartProps) {
     return Math.min(points.length - 1, Math.max(0, Math.round(part * (points.length - 1))));
   };
   const shown = at === undefined ? undefined : points[at];
+  const isEmpty = points.every(({ value, previous }) => !value && !(compares && previous));
   return (
     <figure className="m-0">
       <div
@@ -81,7 +84,12 @@ export function Chart(props: ChartProps) {
         aria-hidden="true"
       >
         {width > 0 && <Drawing {...props} width={width} at={at} />}
-        {shown && at !== undefined && (
+        {isEmpty && (
+          <p className="absolute inset-0 flex items-center justify-center pb-6 pl-12 text-muted">
+            <span className="bg-canvas px-2">{home.noData}</span>
+          </p>
+        )}
+        {shown && at !== undefined && !isEmpty && (
           <Tooltip point={shown} x={edge.left + xOf(at, points.length, inner)} width={width} {...props} />
         )}
       </div>
@@ -119,6 +127,7 @@ function Drawing({
   compares,
   short,
   whole,
+  emptyTop,
   width,
   at,
 }: ChartProps & { width: number; at: number | undefined }) {
@@ -126,7 +135,7 @@ function Drawing({
   const inner = { width: width - edge.left - edge.right, height: heightPx - edge.top - edge.bottom };
   const values = points.flatMap(({ value, previous }) => (compares ? [value, previous] : [value]));
   const known = values.filter((value) => value !== null);
-  const ticks = ticksOf(Math.max(0, ...known), whole);
+  const ticks = ticksOf(Math.max(0, ...known), whole, emptyTop);
   const lowest = Math.min(0, ...known);
   const top = ticks.at(-1) ?? 1;
   const yOf = (value: number): number => edge.top + inner.height * (1 - (value - lowest) / (top - lowest));

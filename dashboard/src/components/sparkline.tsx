@@ -30,7 +30,7 @@ export function Sparkline({
       viewBox="0 0 100 30"
       preserveAspectRatio="none"
       aria-hidden="true"
-      className="block h-8 w-full text-accent-ink"
+      className={`block h-8 w-full ${all.some((value) => value !== 0) ? 'text-accent-ink' : 'text-line'}`}
     >
       <polyline {...shared} points={line(finished)} strokeLinejoin="round" />
       {unfinished && <polyline {...shared} points={line(places.slice(-2))} strokeDasharray="3 3" />}

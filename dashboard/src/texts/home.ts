@@ -57,6 +57,7 @@ export const home = {
     new_customers: ['New customers', 'Customers created in this period, in all currencies.'],
     failed_payments: ['Failed payments', 'Payment attempts that were declined.'],
   },
+  noData: 'No data in this period yet.',
   declines: 'Declines by reason',
   noDeclines: 'No declines in this period.',
   attention: 'Needs attention',

@@ -78,6 +78,8 @@ function Figures({ statistics }: { statistics: Statistics }) {
   );
 }
 
+const emptyTops = { money: 10_000, count: 4, rate: 1 } as const;
+
 interface FigureChartProps {
   readonly statistics: Statistics;
   readonly name: FigureName;
@@ -119,6 +121,7 @@ function FigureChart({ statistics, name, compares }: FigureChartProps) {
         format={full}
         short={axis}
         whole={metric.kind === 'count'}
+        emptyTop={emptyTops[metric.kind]}
       />
     </>
   );
