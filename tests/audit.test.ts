@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Vault } from '../server/vault/vault.ts';
 import { localVault } from '../server/vault/vault.ts';
-import { companyOf, invitationOf, newPerson, type Person, signUp } from './support/dashboard.ts';
+import { colleague, companyOf, invitationOf, newPerson, type Person, signUp } from './support/dashboard.ts';
 import { assertRefused } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 import { svc } from './support/command.ts';
@@ -217,5 +217,23 @@ describe('the audit log', () => {
     const nothing = await svc(settings, 'keys', 'revoke', randomUUID(), '--company', company);
     assert.equal(nothing.code, 1);
     assert.equal((await entriesOf(company, 'revokeApiKey')).length, 1);
+  });
+});
+
+describe('an entry', () => {
+  it('names its object to members who can read it, and can be found by its action', async () => {
+    const { body: customer } = await owner.in(
+      'POST',
+      '/v1/customers',
+      someCustomer({ first_name: 'Rosa', last_name: 'Lux' }),
+    );
+    const permissions = owner.companies[0]?.permissions.filter((one) => !one.startsWith('customers:'));
+    await owner.in('POST', '/dashboard/roles', { name: 'Without customers', permissions });
+    const other = await colleague(service, owner, 'Without customers');
+    const path = `/dashboard/audit_log?object_id=${customer.id}&action=createCustomer,updateCustomer`;
+    const [seen, hidden] = [await owner.in('GET', path), await other.in('GET', path)];
+    assert.deepEqual(seen.body.data[0].object, { type: 'customer', name: 'Rosa Lux' });
+    assert.equal(hidden.body.data[0].object, null);
+    assert.deepEqual((await owner.in('GET', `${path.replace(/action=.*/, 'action=refundOrder')}`)).body.data, []);
   });
 });

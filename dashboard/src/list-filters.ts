@@ -32,7 +32,8 @@ export type Filter =
       readonly name: string;
       readonly label: string;
       readonly path: string;
-      readonly searchBy: string;
+      /** The search parameter of the API. Without it, the first hundred objects are offered. */
+      readonly searchBy?: string;
       readonly textOf: (object: Named) => string;
     }
   | { readonly kind: 'dates'; readonly label: string };
@@ -141,13 +142,15 @@ export const failureFilter: Filter = {
 
 const nameOf = ({ name = '' }: Named): string => name;
 
+export const personOf = ({ first_name = '', last_name = '' }: Named): string => `${first_name} ${last_name}`;
+
 export const customerFilter: Filter = {
   kind: 'object',
   name: 'customer_id',
   label: common.customer,
   path: '/v1/customers',
   searchBy: 'q',
-  textOf: ({ first_name = '', last_name = '' }) => `${first_name} ${last_name}`,
+  textOf: personOf,
 };
 
 export const productFilter: Filter = {

@@ -1,8 +1,8 @@
 import { type FormEvent, useId, useState } from 'react';
 import { amountText as decimalText, readAmount } from '../amounts.ts';
 import { useNowMs } from '../clock.ts';
-import { type Filters, useFilters, useGet } from '../data.ts';
-import { dateOnly, money } from '../format.ts';
+import { type Filters, useFilters, useGet, useList } from '../data.ts';
+import { dateOnly, money, shortId } from '../format.ts';
 import { daysOf, type Filter, filterCurrency, isPreset, isSet, namesOf, presets } from '../list-filters.ts';
 import { lists } from '../texts/lists.ts';
 import { common } from '../texts/common.ts';
@@ -111,8 +111,11 @@ function amountText(name: string, address: Filters): string {
 type ObjectFilter = Extract<Filter, { kind: 'object' }>;
 
 function ObjectName({ filter, id }: { filter: ObjectFilter; id: string }) {
-  const { data } = useGet<Parameters<ObjectFilter['textOf']>[0]>(`${filter.path}/${id}`);
-  return data ? filter.textOf(data) : '…';
+  const isListed = filter.searchBy === undefined;
+  const one = useGet<object>(`${filter.path}/${id}`, {}, { enabled: !isListed });
+  const some = useList<{ readonly id: string }>(filter.path, { limit: 100 }, { enabled: isListed });
+  const found = isListed ? some.data?.data.find((object) => object.id === id) : one.data;
+  return found ? filter.textOf(found) : shortId(id);
 }
 
 interface FormProps<F extends Filter> extends ChipProps<F> {
@@ -128,7 +131,7 @@ function FilterForm({ filter, address, change }: FormProps<Filter>) {
     <Picker<{ id: string } & Parameters<typeof filter.textOf>[0]>
       label={filter.label}
       path={filter.path}
-      searchBy={filter.searchBy}
+      {...(filter.searchBy ? { searchBy: filter.searchBy } : {})}
       textOf={filter.textOf}
       value={undefined}
       autoFocus

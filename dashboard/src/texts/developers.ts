@@ -74,6 +74,7 @@ export const developers = {
   method: 'Method',
   path: 'Path',
   status: 'Status',
+  object: 'Object',
   statusClasses: { '2xx': '2xx Success', '4xx': '4xx Client error', '5xx': '5xx Server error' },
   took: 'Duration',
   by: 'Actor',

@@ -1,9 +1,10 @@
-import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { anyOf, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { rowsOf } from '../../platform/rows.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { sql } from '../../platform/sql.ts';
 
 export interface AuditRow {
   id: string;
@@ -50,6 +51,7 @@ const source: ListSource = { table: 'audit_entries', objectType: 'audit_entry', 
 export interface AuditFilters extends QueryValues<typeof createdAtFilters> {
   readonly actor_id?: string;
   readonly object_id?: string;
+  readonly action?: readonly string[];
 }
 
 export async function listEntries(
@@ -58,8 +60,61 @@ export async function listEntries(
   filters: AuditFilters,
   page: PageRequest,
 ): Promise<Page<AuditRow>> {
-  const where: Sql[] = [...createdAtConditions(filters)];
-  if (filters.actor_id) where.push(sql`actor_id = ${filters.actor_id}`);
-  if (filters.object_id) where.push(sql`object_id = ${filters.object_id}`);
-  return fetchPage(db, companyId, source, page, where);
+  const { actor_id, object_id } = filters;
+  const byObject = object_id === undefined ? [] : [sql`object_id = ${object_id}`];
+  const arm = actor_id
+    ? keyArm('actor_id', 'uuid', [actor_id])
+    : object_id
+      ? keyArm('object_id', 'text', [object_id])
+      : everyRow;
+  return searchPage(db, companyId, source, page, {
+    arms: [arm],
+    ranges: { id: createdAtConditions(filters) },
+    checks: [...(actor_id ? byObject : []), ...anyOf('action', filters.action)],
+  });
+}
+
+/** How each kind of object is called, and which permission shows its name. */
+const names = {
+  order: { text: 'order_number', table: 'orders', permission: 'orders:read' },
+  customer: { text: "first_name || ' ' || last_name", table: 'customers', permission: 'customers:read' },
+  product: { text: 'name', table: 'products', permission: 'products:read' },
+  plan: { text: 'name', table: 'plans', permission: 'plans:read' },
+  coupon: { text: 'name', table: 'coupons', permission: 'coupons:read' },
+  subscription: { text: 'plan_name', table: 'subscriptions', permission: 'subscriptions:read' },
+  payment_link: { text: 'name', table: 'payment_links', permission: 'payment_links:read' },
+  webhook_endpoint: { text: 'url', table: 'webhook_endpoints', permission: 'webhook_endpoints:read' },
+  team_member: {
+    text: "coalesce(nullif(trim(concat_ws(' ', first_name, last_name)), ''), email)",
+    table: 'team_members',
+    permission: 'team_members:read',
+  },
+  role: { text: 'name', table: 'roles', permission: 'team_members:read' },
+  api_key: { text: 'name', table: 'api_keys', permission: 'api_keys:read' },
+  dispute: { text: 'processor_id', table: 'disputes', permission: 'orders:read' },
+} as const;
+
+export type NamedType = keyof typeof names;
+export const namedTypes = Object.keys(names) as NamedType[];
+
+export interface NamedObject {
+  readonly id: string;
+  readonly type: NamedType;
+  readonly name: string;
+}
+
+/** The names of these objects, of the kinds that the permissions allow to see. */
+export async function findNames(
+  db: Queryable,
+  companyId: string,
+  ids: readonly string[],
+  permissions: readonly string[],
+): Promise<NamedObject[]> {
+  const visible = Object.entries(names).filter(([, { permission }]) => permissions.includes(permission));
+  if (ids.length === 0 || visible.length === 0) return [];
+  const selects = visible.map(
+    ([type, { text, table }]) =>
+      `SELECT id, '${type}' AS type, ${text} AS name FROM ${table} WHERE company_id = $1 AND id = ANY($2::uuid[])`,
+  );
+  return db.query<NamedObject>(selects.join(' UNION ALL '), [companyId, ids]);
 }

@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { textParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { listParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { auditEntry } from './schemas.ts';
@@ -18,6 +18,11 @@ export function auditRoutes(): Route[] {
       filters: {
         actor_id: uuidParameter('Only entries by this key or member.'),
         object_id: textParameter(limits.textLength, 'Only entries about this object.'),
+        action: listParameter(
+          (text) =>
+            /^[a-zA-Z]{1,60}$/.test(text) ? undefined : 'must be the name of an operation, for example refundOrder',
+          'One or more operations, separated by commas.',
+        ),
         ...createdAtFilters,
       },
       success: {

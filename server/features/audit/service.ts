@@ -3,12 +3,19 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { createBackground } from '../../platform/background.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { createdAt, newId } from '../../platform/ids.ts';
+import { createdAt, isUuid, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
-import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
+import {
+  type AuditFilters,
+  type AuditRow,
+  findNames,
+  insertEntries,
+  listEntries,
+  type NamedObject,
+} from './queries.ts';
 import type { AuditEntry } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
@@ -67,11 +74,13 @@ export function openAuditLog(shards: Pick<Shards, 'each'>, log: Logger): AuditLo
   };
 }
 
-function toWire(row: AuditRow): AuditEntry {
+function toWire(row: AuditRow, named: ReadonlyMap<string, NamedObject>): AuditEntry {
+  const object = named.get(row.object_id ?? '');
   return {
     id: row.id,
     action: row.action,
     object_id: row.object_id,
+    object: object ? { type: object.type, name: object.name } : null,
     actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
     fields: row.fields,
     address: row.address,
@@ -81,10 +90,13 @@ function toWire(row: AuditRow): AuditEntry {
 }
 
 export async function getAuditEntries(
-  { db, company }: RequestContext,
+  { db, company, caller }: RequestContext,
   filters: AuditFilters,
   page: PageRequest,
 ): Promise<Page<AuditEntry>> {
   const found = await listEntries(db, company.id, filters, page);
-  return { ...found, items: found.items.map(toWire) };
+  const ids = found.items.flatMap(({ object_id }) => (object_id !== null && isUuid(object_id) ? [object_id] : []));
+  const named = await findNames(db, company.id, [...new Set(ids)], caller?.permissions ?? []);
+  const byId = new Map(named.map((object) => [object.id, object]));
+  return { ...found, items: found.items.map((row) => toWire(row, byId)) };
 }

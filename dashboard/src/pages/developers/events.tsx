@@ -2,6 +2,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { useLive } from '../../components/live.tsx';
+import { nameOf, ObjectLink } from '../../components/object-link.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { datesFilter, type Filter } from '../../list-filters.ts';
@@ -10,8 +11,13 @@ import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { Event } from '../../types.ts';
 
-/** Most events have an object with an ID. */
-export const objectOf = ({ data }: Event): string => (data.object as { readonly id?: string }).id ?? '';
+/** The object of an event, by the first word of its type. */
+function EventObject({ event: { type, data } }: { event: Event }) {
+  const object = data.object as object as Readonly<Record<string, unknown>>;
+  const id = typeof object.id === 'string' ? object.id : '';
+  const [kind = ''] = type.split('.');
+  return <ObjectLink type={kind} id={id} name={nameOf(object)} />;
+}
 
 const filters: readonly Filter[] = [
   {
@@ -41,7 +47,7 @@ export function EventsPage() {
             header: developers.eventType,
             cell: ({ type: name }) => <span className="font-mono text-[13px]">{name}</span>,
           },
-          { header: developers.objectId, cell: (event) => <CopyId id={objectOf(event)} />, wide: true },
+          { header: developers.object, cell: (event) => <EventObject event={event} />, wide: true, wraps: true },
           { header: common.id, cell: ({ id }) => <CopyId id={id} />, wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
         ]}

@@ -5,6 +5,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { useLive } from '../../components/live.tsx';
 import { JsonView } from '../../components/json-view.tsx';
+import { ObjectLink, objectOfPath } from '../../components/object-link.tsx';
 import { Empty, Facts, Load, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useFilters, useGet } from '../../data.ts';
@@ -96,6 +97,7 @@ function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () 
               facts={[
                 [developers.status, <StatusBadge key="status" status={entry.status} />],
                 [developers.requestId, <CopyId key="id" id={entry.request_id} whole />],
+                objectOfPath(entry.path) && [developers.object, <PathObject key="object" path={entry.path} />],
                 [developers.took, `${Math.round(entry.duration_ms)} ms`],
                 [developers.by, entry.actor?.name],
                 [developers.address, entry.address],
@@ -117,6 +119,11 @@ function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () 
       </Load>
     </Dialog>
   );
+}
+
+function PathObject({ path }: { path: string }) {
+  const object = objectOfPath(path);
+  return object && <ObjectLink {...object} />;
 }
 
 function hasContent(value: unknown): boolean {

@@ -3,9 +3,10 @@ import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { ObjectLink } from '../../components/object-link.tsx';
 import { Empty, Facts, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
-import { datesFilter, type Filter } from '../../list-filters.ts';
+import { datesFilter, type Filter, personOf } from '../../list-filters.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
@@ -15,11 +16,39 @@ import type { AuditEntry } from '../../types.ts';
 const actionText = (action: string): string =>
   words(action.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
+const watched = [
+  'refundOrder',
+  'createBulkRefund',
+  'voidOrder',
+  'createOrder',
+  'cancelSubscription',
+  'createApiKey',
+  'rotateApiKey',
+  'revokeApiKey',
+  'inviteTeamMember',
+  'updateTeamMember',
+  'deleteTeamMember',
+  'updateRole',
+  'updateWebhookEndpoint',
+  'updateCompany',
+  'createExport',
+];
+
 const filters: readonly Filter[] = [
   datesFilter,
-  { kind: 'text', name: 'object_id', label: team.object },
-  { kind: 'text', name: 'actor_id', label: team.actorFilter },
+  {
+    kind: 'choices',
+    name: 'action',
+    label: team.action,
+    choices: watched.map((value) => ({ value, label: actionText(value) })),
+  },
+  { kind: 'object', name: 'actor_id', label: team.member, path: '/v1/team_members', textOf: personOf },
+  { kind: 'text', name: 'object_id', label: team.objectId },
 ];
+
+function AuditObject({ entry: { object, object_id } }: { entry: AuditEntry }) {
+  return object_id ? <ObjectLink type={object?.type} id={object_id} name={object?.name} /> : '—';
+}
 
 export function AuditLogPage() {
   const [open, setOpen] = useState<AuditEntry>();
@@ -41,8 +70,9 @@ export function AuditLogPage() {
           },
           {
             header: team.object,
-            cell: (entry) => (entry.object_id ? <CopyId id={entry.object_id} /> : '—'),
+            cell: (entry) => <AuditObject entry={entry} />,
             wide: true,
+            wraps: true,
           },
           { header: team.address, cell: ({ address }) => address ?? '—', wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} real />, end: true },
@@ -55,7 +85,8 @@ export function AuditLogPage() {
             <Facts
               facts={[
                 [team.actor, open.actor?.name ?? open.actor?.kind],
-                open.object_id !== null && [team.object, <CopyId key="object" id={open.object_id} whole />],
+                open.object !== null && [team.object, <AuditObject key="object" entry={open} />],
+                open.object_id !== null && [common.id, <CopyId key="id" id={open.object_id} whole />],
                 open.fields.length > 0 && [
                   team.fields,
                   <code key="fields" className="font-mono text-[13px]">
