@@ -481,7 +481,7 @@ test('the reference page loads nothing from another host', async () => {
 });
 
 test('the reference page forbids the browser to load or send anything elsewhere', async () => {
-  for (const path of ['/docs/api/', '/docs/api/orders', '/docs/api/webhook-events']) {
+  for (const path of ['/docs', '/docs/orders', '/docs/api/', '/docs/api/orders', '/docs/api/webhook-events']) {
     const reply = await fetch(service.baseUrl + path);
     const policy = Object.fromEntries(
       (reply.headers.get('content-security-policy') ?? '').split(';').map((rule) => {
@@ -523,12 +523,19 @@ test('the reference shows every call of every version with samples, and its page
   }
 });
 
-test('a page of the reference needs less than 300 kB with everything that it loads', async () => {
+test('a page of the guides or the reference needs less than 300 kB with everything that it loads', async () => {
   const sizeOf = async (path: string): Promise<number> => {
     const reply = await service.app.inject({ url: path, headers: { 'accept-encoding': 'br' } });
     return reply.rawPayload.length;
   };
-  for (const path of ['/docs/api/', '/docs/api/orders', '/docs/api/subscriptions', '/docs/api/webhook-events']) {
+  for (const path of [
+    '/docs',
+    '/docs/orders',
+    '/docs/api/',
+    '/docs/api/orders',
+    '/docs/api/subscriptions',
+    '/docs/api/webhook-events',
+  ]) {
     const html = await (await fetch(service.baseUrl + path)).text();
     const parts = [...html.matchAll(/(?:src|href)="(\/(?:docs\/\w+\.(?:js|css)[^"]*|fonts\/[^"]+|logo))"/g)].map(
       ([, one = '']) => one,

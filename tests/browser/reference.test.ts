@@ -74,6 +74,8 @@ test('try it asks for a sign-in, then sends the request to the sandbox with a ke
   await place.getByRole('button', { name: docsTexts.tryIt }).click();
   await place.getByRole('button', { name: docsTexts.send }).click();
   await place.getByText(docsTexts.signIn).waitFor();
+  const signIn = await place.getByRole('link', { name: 'Sign in' }).getAttribute('href');
+  assert.equal(signIn, '/login?next=%2Fdocs%2Fapi%2Fcustomers');
 
   const person: Person = await signUp(service);
   const [name = '', value = ''] = person.cookie.split('=');

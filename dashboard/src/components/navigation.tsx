@@ -8,7 +8,7 @@ import { placeCounts } from './place-count.tsx';
 
 export function Navigation({ company }: { company: Company }) {
   return (
-    <nav aria-label={shell.navigation} className="flex grow flex-col gap-4 px-3 pt-2 pb-6">
+    <nav aria-label={shell.navigation} className="flex grow flex-col gap-3 px-3 pt-2 pb-4">
       {placesOf(company).map((group) =>
         group.folds ? (
           <FoldedGroup key={group.label} group={group} />
@@ -72,7 +72,7 @@ function Places({ group }: { group: PlaceGroup }) {
               <Link
                 to={to}
                 activeOptions={{ exact: to === '/developers' }}
-                className="flex min-h-8 items-center gap-2.5 rounded-[8px] px-2.5 py-1 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
+                className="flex min-h-7.5 items-center gap-2.5 rounded-[8px] px-2.5 py-0.5 max-lg:min-h-10 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
               >
                 <Icon name={icon} />
                 {label}

@@ -64,16 +64,7 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
 }
 
 /** A section of a page. It has no border: space and the title set it apart. */
-export function Panel({
-  title,
-  actions,
-  children,
-}: {
-  title?: string;
-  actions?: ReactNode;
-  children: ReactNode;
-  flush?: boolean;
-}) {
+export function Panel({ title, actions, children }: { title?: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <section className="mb-8 min-w-0">
       {title && (

@@ -123,7 +123,7 @@ function Sessions() {
     onDone: () => toast(account.ended),
   });
   return (
-    <Panel title={account.sessions} flush>
+    <Panel title={account.sessions}>
       {query.error ? (
         <Failure error={query.error} />
       ) : (

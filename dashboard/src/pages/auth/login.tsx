@@ -37,7 +37,9 @@ export function LoginPage() {
       if (!session) return;
       client.clear();
       keepSession(client, session);
-      void navigate({ href: ownPage(next) });
+      // The guides and the API reference are not pages of the dashboard.
+      if (next?.startsWith('/docs')) location.assign(next);
+      else void navigate({ href: ownPage(next) });
     },
   });
   return (

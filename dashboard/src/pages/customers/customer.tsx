@@ -129,7 +129,7 @@ function OrdersOf({ customerId }: { customerId: string }) {
       }
     >
       {orders.data?.data.length === 0 ? (
-        <p className="p-5 text-muted">{customers.noOrders}</p>
+        <p className="py-2 text-muted">{customers.noOrders}</p>
       ) : (
         <Table
           label={customers.orders}
@@ -166,7 +166,7 @@ function SubscriptionsOf({ customerId }: { customerId: string }) {
       }
     >
       {subscriptions.data?.data.length === 0 ? (
-        <p className="p-5 text-muted">{customers.noSubscriptions}</p>
+        <p className="py-2 text-muted">{customers.noSubscriptions}</p>
       ) : (
         <Table
           label={customers.subscriptions}

@@ -120,7 +120,7 @@ function SubmittedEvidence({ dispute }: { dispute: DisputeDetail }) {
         )}
       </Panel>
       {files.length > 0 && (
-        <Panel title={disputes.files} flush>
+        <Panel title={disputes.files}>
           <EvidenceFiles files={files} />
         </Panel>
       )}

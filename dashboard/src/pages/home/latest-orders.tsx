@@ -1,10 +1,11 @@
+import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
-import { cardText, personName } from '../../format.ts';
+import { personName } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
@@ -18,7 +19,6 @@ export function LatestOrders() {
   return (
     <Panel
       title={home.latestOrders}
-      flush
       actions={
         <LinkButton small to="/orders">
           {common.seeAll}
@@ -61,7 +61,7 @@ export function LatestOrders() {
           },
           {
             header: common.card,
-            cell: ({ payment_method: card }) => cardText(card),
+            cell: ({ payment_method: card }) => <CardName card={card} />,
             wide: true,
           },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },

@@ -16,7 +16,7 @@ export function useDisputesOf({ id }: Order): readonly Dispute[] | undefined {
 export function OrderDisputes({ disputes = [] }: { disputes: readonly Dispute[] | undefined }) {
   if (disputes.length === 0) return null;
   return (
-    <Panel title={texts.title} flush>
+    <Panel title={texts.title}>
       <Table
         label={texts.title}
         rows={disputes}

@@ -57,7 +57,7 @@ function Details({ order }: { order: Order }) {
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />
           <Items order={order} />
-          <Panel title={orders.transactions} flush>
+          <Panel title={orders.transactions}>
             <Table
               label={orders.transactions}
               rows={order.transactions}
@@ -132,7 +132,7 @@ function Details({ order }: { order: Order }) {
 
 function Items({ order, order: { currency } }: { order: Order }) {
   return (
-    <Panel title={orders.items} flush>
+    <Panel title={orders.items}>
       <Table
         label={orders.items}
         rows={order.items}

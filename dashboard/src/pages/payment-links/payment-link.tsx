@@ -140,7 +140,7 @@ function Sessions({ link }: { link: PaymentLink }) {
   const canRead = useCan('checkout_sessions:read');
   if (!canRead) return null;
   return (
-    <Panel title={paymentLinks.sessions} flush>
+    <Panel title={paymentLinks.sessions}>
       <ResourceTable<CheckoutSession>
         path="/v1/checkout_sessions"
         query={{ payment_link_id: link.id }}
@@ -165,7 +165,7 @@ function Sessions({ link }: { link: PaymentLink }) {
               ),
           },
         ]}
-        empty={<p className="p-5 text-muted">{paymentLinks.noSessions}</p>}
+        empty={<p className="py-2 text-muted">{paymentLinks.noSessions}</p>}
       />
     </Panel>
   );

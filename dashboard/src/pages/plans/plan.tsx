@@ -102,7 +102,7 @@ function Details({ plan }: { plan: Plan }) {
 
 function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: { plan: Plan }) {
   return (
-    <Panel title={plans.tiers} flush>
+    <Panel title={plans.tiers}>
       <Table
         label={plans.tiers}
         rows={pricing_tiers.map((tier, index) => ({ ...tier, index }))}
@@ -123,7 +123,7 @@ function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: {
 function Products({ plan: { products } }: { plan: Plan }) {
   if (products.length === 0) return null;
   return (
-    <Panel title={plans.products} flush>
+    <Panel title={plans.products}>
       <Table
         label={plans.products}
         rows={products.map((product, index) => ({ ...product, index }))}

@@ -31,11 +31,11 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
     placeholderData: keepPreviousData,
   });
   return (
-    <Panel title={plans.preview} flush>
+    <Panel title={plans.preview}>
       <p className="mb-2 text-muted">{plans.previewLead}</p>
       <div aria-live="polite">
         {query.error ? (
-          <p className="p-5 text-muted">{query.error.message}</p>
+          <p className="py-2 text-muted">{query.error.message}</p>
         ) : (
           <Table
             label={plans.preview}

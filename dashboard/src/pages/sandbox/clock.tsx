@@ -104,9 +104,9 @@ function SandboxClock() {
         )}
         {advance.error && <ErrorNote error={advance.error} />}
       </div>
-      <Panel title={sandbox.happened} flush>
+      <Panel title={sandbox.happened}>
         {!result || result.happened.length === 0 ? (
-          <p className="p-5 text-muted">{result ? sandbox.nothingHappened : sandbox.notYet}</p>
+          <p className="py-2 text-muted">{result ? sandbox.nothingHappened : sandbox.notYet}</p>
         ) : (
           <Table
             label={sandbox.happened}

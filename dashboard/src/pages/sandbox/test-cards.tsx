@@ -7,7 +7,7 @@ export function TestCardsPage() {
   return (
     <Page title={sandbox.cardsTitle} lead={sandbox.cardsLead}>
       {(['good', 'declined', 'special'] as const).map((group) => (
-        <Panel key={group} title={sandbox.groups[group]} flush>
+        <Panel key={group} title={sandbox.groups[group]}>
           <Table
             label={sandbox.groups[group]}
             rows={sandbox.cards[group]}

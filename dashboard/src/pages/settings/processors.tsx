@@ -84,7 +84,7 @@ function LiveProcessors() {
             )}
             <Ordered connected={connected} reason={reason} onOpen={setOpen} />
             {earlier.length > 0 && (
-              <Panel title={processors.earlier} flush>
+              <Panel title={processors.earlier}>
                 <p className="mb-2 text-muted">{processors.earlierLead}</p>
                 <ul className="divide-y divide-line">
                   {earlier.map((connection) => (

@@ -190,9 +190,9 @@ function Actions({ subscription: { id, status }, subscription, renewal }: Action
 function Upcoming({ subscription }: { subscription: Subscription }) {
   const bills = useGet<UpcomingBills>(`/v1/subscriptions/${subscription.id}/upcoming`, { count: 6 });
   return (
-    <Panel title={subscriptions.upcoming} flush>
+    <Panel title={subscriptions.upcoming}>
       {bills.data?.data.length === 0 || bills.error ? (
-        <p className="p-5 text-muted">{bills.error?.message ?? subscriptions.noUpcoming}</p>
+        <p className="py-2 text-muted">{bills.error?.message ?? subscriptions.noUpcoming}</p>
       ) : (
         <Table
           label={subscriptions.upcoming}
@@ -218,7 +218,7 @@ function Upcoming({ subscription }: { subscription: Subscription }) {
 function OrdersOf({ subscriptionId }: { subscriptionId: string }) {
   const list = useList<Order>('/v1/orders', { subscription_id: subscriptionId, limit: 20 });
   return (
-    <Panel title={subscriptions.orders} flush>
+    <Panel title={subscriptions.orders}>
       <Table
         label={subscriptions.orders}
         rows={list.data?.data}
