@@ -416,7 +416,7 @@ describe('the look', () => {
   });
 
   test('dark by choice, or as the system is', async () => {
-    const darkText = 'rgb(242, 244, 248)';
+    const darkText = 'rgb(233, 236, 242)';
     await during({ options: { theme: { mode: 'dark' } } }, async (one) => {
       assert.equal(await style(one, '#number', 'color'), darkText);
       assert.equal(await style(one, 'html', 'color-scheme'), 'dark');
