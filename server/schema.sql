@@ -53,16 +53,18 @@ CREATE TABLE bulk_refund_orders (
   amount bigint NOT NULL,
   currency text NOT NULL,
   state text NOT NULL DEFAULT 'waiting'::text,
+  refund_id uuid,
   reason text,
   attempts integer NOT NULL DEFAULT 0,
   check_at timestamp with time zone DEFAULT now(),
   CONSTRAINT bulk_refund_orders_amount_check CHECK ((amount > 0)),
   CONSTRAINT bulk_refund_orders_check CHECK (((state = 'waiting'::text) = (check_at IS NOT NULL))),
   CONSTRAINT bulk_refund_orders_check1 CHECK (((state = 'refused'::text) = (reason IS NOT NULL))),
+  CONSTRAINT bulk_refund_orders_check2 CHECK (((state = 'sent'::text) = (refund_id IS NOT NULL))),
   CONSTRAINT bulk_refund_orders_company_id_bulk_id_fkey FOREIGN KEY (company_id, bulk_id) REFERENCES bulk_refunds(company_id, id),
   CONSTRAINT bulk_refund_orders_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT bulk_refund_orders_pkey PRIMARY KEY (company_id, bulk_id, order_id),
-  CONSTRAINT bulk_refund_orders_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'refunded'::text, 'refused'::text])))
+  CONSTRAINT bulk_refund_orders_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'refused'::text])))
 );
 CREATE INDEX bulk_refund_orders_due ON public.bulk_refund_orders USING btree (check_at) WHERE (state = 'waiting'::text);
 CREATE UNIQUE INDEX bulk_refund_orders_waiting ON public.bulk_refund_orders USING btree (company_id, order_id) WHERE (state = 'waiting'::text);

@@ -29,7 +29,15 @@ export const withoutKey: PhasedRequest = {
  * For work that the service does on its own and may have to repeat, for example a payment of a checkout session. Refusals are stored
  * with the key, so that what was refused cannot succeed later.
  */
-export function keyForWork({ company, nowMs, requestId }: RequestContext, key: string, path: string): PhasedRequest {
+export function keyForWork(
+  {
+    company,
+    nowMs,
+    requestId,
+  }: Pick<RequestContext, 'nowMs' | 'requestId'> & { readonly company: { readonly id: string } },
+  key: string,
+  path: string,
+): PhasedRequest {
   return {
     key: {
       companyId: company.id,

@@ -15,7 +15,9 @@ CREATE TABLE bulk_refund_orders (
   -- As confirmed: the remaining balance at that time.
   amount bigint NOT NULL CHECK (amount > 0),
   currency text NOT NULL,
-  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'refunded', 'refused')),
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'refused')),
+  -- The transaction of a refund that was sent. It has the result.
+  refund_id uuid,
   reason text,
   attempts integer NOT NULL DEFAULT 0,
   check_at timestamptz DEFAULT now(),
@@ -23,7 +25,8 @@ CREATE TABLE bulk_refund_orders (
   FOREIGN KEY (company_id, bulk_id) REFERENCES bulk_refunds (company_id, id),
   FOREIGN KEY (company_id, order_id) REFERENCES orders (company_id, id),
   CHECK ((state = 'waiting') = (check_at IS NOT NULL)),
-  CHECK ((state = 'refused') = (reason IS NOT NULL))
+  CHECK ((state = 'refused') = (reason IS NOT NULL)),
+  CHECK ((state = 'sent') = (refund_id IS NOT NULL))
 );
 -- Two bulk refunds never wait for the same order.
 CREATE UNIQUE INDEX bulk_refund_orders_waiting ON bulk_refund_orders (company_id, order_id) WHERE state = 'waiting';

@@ -11,8 +11,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
-import type { Orders } from '../orders/service.ts';
-import { executeBulkRefunds } from './jobs.ts';
+import { executeBulkRefunds, type RefundingOrders } from './jobs.ts';
 import type { BulkRefund } from './schemas.ts';
 
 /** Refunds of many orders at once: what was confirmed is refunded, once, whatever happens in between. */
@@ -66,11 +65,26 @@ async function created(orders: readonly Wanted[], person = owner): Promise<strin
 }
 
 /** Runs the job as if all of its refunds were due. */
-async function execute(orders: Pick<Orders, 'refund'> = service.orders): Promise<void> {
+async function execute(orders: RefundingOrders = service.orders): Promise<void> {
   await service.db.query(`UPDATE bulk_refund_orders SET check_at = now() WHERE state = 'waiting'`);
   const { db, clock } = service;
   await executeBulkRefunds({ name: service.company.shard, db, clock, orders, log: createLog('silent') }, 100);
 }
+
+const dyingAfterRefund: RefundingOrders = {
+  keyedRefund: (...request) => service.orders.keyedRefund(...request),
+  stopRefund: (...request) => service.orders.stopRefund(...request),
+  refund: async (...request) => {
+    await service.orders.refund(...request);
+    throw new Error('the worker died');
+  },
+};
+
+const block = (member: Person): Promise<unknown> =>
+  service.db.query(`UPDATE team_members SET status = 'blocked' WHERE company_id = $1 AND email_key = lower($2)`, [
+    companyOf(owner, 'sandbox'),
+    member.email,
+  ]);
 
 const read = async (id: string): Promise<Record<string, any>> =>
   (await call('GET', `/dashboard/bulk_refunds/${id}`)).body;
@@ -143,13 +157,7 @@ describe('a bulk refund', () => {
   it('continues after the worker died between a refund and its result, and refunds once', async () => {
     const order = await paid(2);
     const id = await created([{ order_id: order, amount: 2000 }]);
-    const dies: Pick<Orders, 'refund'> = {
-      refund: async (...request) => {
-        await service.orders.refund(...request);
-        throw new Error('the worker died');
-      },
-    };
-    await execute(dies);
+    await execute(dyingAfterRefund);
     assert.equal((await read(id)).status, 'in_progress');
     await execute();
     assert.deepEqual([(await read(id)).orders[0].status, await refundsOf(order)], ['refunded', [2000]]);
@@ -194,14 +202,67 @@ describe('a bulk refund', () => {
     const admin = await colleague(service, owner, 'Admin');
     const order = await paid(1);
     const id = await created([{ order_id: order, amount: 1000 }], admin);
-    await service.db.query(
-      `UPDATE team_members SET status = 'blocked' WHERE company_id = $1 AND email_key = lower($2)`,
-      [companyOf(owner, 'sandbox'), admin.email],
-    );
+    await block(admin);
     await execute();
     const [result] = (await read(id)).orders;
     assert.equal(result.status, 'refused');
     assert.match(result.reason, /can no longer refund/);
     assert.deepEqual(await refundsOf(order), []);
+  });
+
+  it('has the result of a refund that was sent before the member lost the permission', async () => {
+    const admin = await colleague(service, owner, 'Admin');
+    const [unknown, died] = [await paid(1), await paid(2)];
+    const first = await created([{ order_id: unknown, amount: 1000 }], admin);
+    faulty.faults.refund = unknownOutcome;
+    await execute();
+    delete faulty.faults.refund;
+    const second = await created([{ order_id: died, amount: 2000 }], admin);
+    await execute(dyingAfterRefund);
+    await block(admin);
+    // The keys may have expired meanwhile.
+    await service.db.query(`DELETE FROM idempotency_keys WHERE key LIKE $1`, [`bulk:${second}:%`]);
+    await execute();
+    assert.equal((await read(first)).orders[0].status, 'waiting');
+    await checkAllOpen(service);
+    await execute();
+    for (const [id, order, amount] of [
+      [first, unknown, 1000],
+      [second, died, 2000],
+    ] as const) {
+      assert.deepEqual((await read(id)).totals, [{ currency: 'usd', amount, refunded: amount, refused: 0 }]);
+      assert.deepEqual(await refundsOf(order), [amount]);
+    }
+  });
+
+  it('never begins a refund that it has reported as stopped', async () => {
+    const admin = await colleague(service, owner, 'Admin');
+    const order = await paid(1);
+    const id = await created([{ order_id: order, amount: 1000 }], admin);
+    const slow: RefundingOrders = {
+      ...dyingAfterRefund,
+      refund: async (...request) => {
+        await block(admin);
+        await execute();
+        return service.orders.refund(...request);
+      },
+    };
+    await execute(slow);
+    assert.equal((await read(id)).orders[0].status, 'refused');
+    assert.deepEqual(await refundsOf(order), []);
+  });
+
+  it('shows a refund that the processor accepts and rejects later as refused, with the reason', async () => {
+    const customer_id = await post('/v1/customers', someCustomer());
+    const card = { number: '4000009999005126', exp_month: '12', exp_year: '2032', cvc: '999' };
+    await post('/capture', { customer_id, card });
+    const order = await post('/v1/orders', { customer_id, items: [{ product_id: productId, quantity: 1 }] });
+    const id = await created([{ order_id: order, amount: 1000 }]);
+    await execute();
+    await checkAllOpen(service);
+    const { orders, totals, status } = await read(id);
+    assert.deepEqual(totals, [{ currency: 'usd', amount: 1000, refunded: 0, refused: 1000 }]);
+    assert.deepEqual([status, orders[0].status, typeof orders[0].reason], ['completed', 'refused', 'string']);
+    assert.equal((await call('GET', `/v1/orders/${order}`)).body.status, 'refund_failed');
   });
 });

@@ -1,19 +1,21 @@
+import { ApiError } from '../../errors.ts';
 import { keyForWork, refusalOf } from '../../http/phases.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePool } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RequestContext } from '../../request-context.ts';
-import type { Order } from '../orders/schemas.ts';
 import type { Orders } from '../orders/service.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
-import { claimDueRefunds, type DueRefund, finishRefund } from './queries.ts';
+import { claimDueRefunds, type DueRefund, recordRefusal, recordSent } from './queries.ts';
+
+export type RefundingOrders = Pick<Orders, 'refund' | 'keyedRefund' | 'stopRefund'>;
 
 interface Home {
   readonly name: string;
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly orders: Pick<Orders, 'refund'>;
+  readonly orders: RefundingOrders;
 }
 
 const lostPermission = 'The team member who confirmed the refund can no longer refund orders.';
@@ -41,19 +43,22 @@ export async function executeBulkRefunds(home: Home, count: number): Promise<num
 
 async function execute(home: Home, refund: DueRefund, member: ActiveMember | undefined): Promise<void> {
   const { db, clock, orders } = home;
-  if (!member?.permissions.includes('orders:write')) return finishRefund(db, refund, lostPermission);
-  const { company } = member;
-  const nowMs = clock.nowMs() + company.clockOffsetMs;
-  const context: RequestContext = { requestId: refund.request_id, company, nowMs, db };
+  const { company_id, order_id, request_id: requestId, clock_offset_ms } = refund;
+  const nowMs = clock.nowMs() + clock_offset_ms;
   // Keys of the API cannot contain a colon.
-  const key = keyForWork(context, `bulk:${refund.bulk_id}:${refund.order_id}`, '/dashboard/bulk_refunds');
-  const answer = await orders.refund(context, refund.order_id, { amount: refund.amount }, key);
-  const refusal = refusalOf(answer)?.message ?? declinedReason(JSON.parse(answer.body) as Order, refund.amount);
-  await finishRefund(db, refund, refusal);
-}
-
-/** Why the processor declined the newest refund of this amount; null if it did not. */
-function declinedReason({ transactions }: Order, amount: number): string | null {
-  const newest = transactions.findLast((one) => one.type === 'refund' && one.amount === amount);
-  return newest?.status === 'failed' ? (newest.failure_reason ?? 'The processor declined the refund.') : null;
+  const name = `bulk:${refund.bulk_id}:${order_id}`;
+  const key = keyForWork({ company: { id: company_id }, nowMs, requestId }, name, '/dashboard/bulk_refunds');
+  const recorded = await orders.keyedRefund(company_id, order_id, name);
+  // What was sent is recorded as it went, whatever happened to the member or to the key since.
+  if (recorded) return recorded.isKnown ? recordSent(db, refund, recorded.id) : undefined;
+  if (!member?.permissions.includes('orders:write')) {
+    const refusal = new ApiError('invalid_state_transition', lostPermission);
+    if (await orders.stopRefund(order_id, key, refusal)) await recordRefusal(db, refund, refusal.message);
+    return;
+  }
+  const context: RequestContext = { requestId, company: member.company, nowMs, db };
+  const refusal = refusalOf(await orders.refund(context, order_id, { amount: refund.amount }, key));
+  if (refusal) return recordRefusal(db, refund, refusal.message);
+  const made = await orders.keyedRefund(company_id, order_id, name);
+  if (made?.isKnown) await recordSent(db, refund, made.id);
 }

@@ -52,10 +52,14 @@ export interface BulkOrder {
   readonly reason: string | null;
 }
 
+/** A refund that was sent has the result of its transaction: the processor may accept it first and reject it days later. */
 export async function findBulk(db: Queryable, companyId: string, id: string): Promise<BulkOrder[]> {
   return db.query<BulkOrder>(
-    `SELECT b.order_id, o.order_number, b.amount, b.currency, b.state, b.reason
+    `SELECT b.order_id, o.order_number, b.amount, b.currency,
+       CASE WHEN b.state <> 'sent' THEN b.state WHEN t.status = 'failed' THEN 'refused' ELSE 'refunded' END AS state,
+       coalesce(b.reason, t.failure_reason, CASE WHEN t.status = 'failed' THEN 'The processor declined the refund.' END) AS reason
      FROM bulk_refund_orders b JOIN orders o ON o.company_id = b.company_id AND o.id = b.order_id
+     LEFT JOIN transactions t ON t.company_id = b.company_id AND t.id = b.refund_id
      WHERE b.company_id = $1 AND b.bulk_id = $2 ORDER BY b.order_id DESC`,
     [companyId, id],
   );
@@ -68,6 +72,7 @@ export interface DueRefund {
   readonly amount: number;
   readonly member_id: string;
   readonly request_id: string;
+  readonly clock_offset_ms: number;
 }
 
 /** Claims refunds for a while. One whose process dies, or whose outcome is unknown, is due again, later each time. */
@@ -75,25 +80,34 @@ export async function claimDueRefunds(db: Queryable, count: number): Promise<Due
   return db.query<DueRefund>(
     `UPDATE bulk_refund_orders d
      SET attempts = attempts + 1, check_at = now() + least(15 * power(2, least(attempts, 6)), 600) * interval '1 s'
-     FROM bulk_refunds b
+     FROM bulk_refunds b JOIN companies c ON c.id = b.company_id
      WHERE b.company_id = d.company_id AND b.id = d.bulk_id AND (d.company_id, d.bulk_id, d.order_id) IN (
        SELECT company_id, bulk_id, order_id FROM bulk_refund_orders
        WHERE state = 'waiting' AND check_at <= now() AND ${isSettled('company_id')}
        ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-     RETURNING d.company_id, d.bulk_id, d.order_id, d.amount, b.member_id, b.request_id`,
+     RETURNING d.company_id, d.bulk_id, d.order_id, d.amount, b.member_id, b.request_id, c.clock_offset_ms`,
     [count],
   );
 }
 
-/** Records the result of one order. The first result stays. */
-export async function finishRefund(
+/** The refund of one order was accepted or declined. Its transaction has the result. The first record stays. */
+export const recordSent = (db: Queryable, refund: DueRefund, refundId: string): Promise<void> =>
+  finish(db, refund, 'sent', refundId, null);
+
+/** One order was not refunded. */
+export const recordRefusal = (db: Queryable, refund: DueRefund, reason: string): Promise<void> =>
+  finish(db, refund, 'refused', null, reason);
+
+async function finish(
   db: Queryable,
   { company_id, bulk_id, order_id }: DueRefund,
-  refusal: string | null,
+  state: 'sent' | 'refused',
+  refundId: string | null,
+  reason: string | null,
 ): Promise<void> {
   await db.query(
-    `UPDATE bulk_refund_orders SET check_at = NULL, reason = $4, state = CASE WHEN $4::text IS NULL THEN 'refunded' ELSE 'refused' END
+    `UPDATE bulk_refund_orders SET check_at = NULL, state = $4, refund_id = $5, reason = $6
      WHERE company_id = $1 AND bulk_id = $2 AND order_id = $3 AND state = 'waiting'`,
-    [company_id, bulk_id, order_id, refusal],
+    [company_id, bulk_id, order_id, state, refundId, reason],
   );
 }

@@ -43,7 +43,10 @@ export const bulkRefund = Type.Object(
           order_number: Type.String(),
           amount,
           currency,
-          status: choice(['waiting', 'refunded', 'refused']),
+          status: choice(['waiting', 'refunded', 'refused'], {
+            description:
+              '`refunded` as soon as the processor accepts the refund, like the order itself. If the processor rejects it later, `refused`.',
+          }),
           reason: nullable(Type.String()),
         },
         { title: 'BulkRefundOrder' },

@@ -1,3 +1,4 @@
+import type { ApiError } from '../../errors.ts';
 import type { Company } from '../../company.ts';
 import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
@@ -36,6 +37,7 @@ import { reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
 import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { findRecorded } from './reference-queries.ts';
+import { type KeyedRefund, findKeyedRefund, stopKeyedRefund } from './keyed-refunds.ts';
 import { refundOrder } from './refunds.ts';
 import { resend } from './resend.ts';
 import { resumeOrder } from './resume.ts';
@@ -69,6 +71,10 @@ export const batchConnections = 5 + 3;
 export interface Orders {
   create(context: RequestContext, input: ShownOrder, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
+  /** Returns the refund that is recorded under this key, even after the key itself has expired. */
+  keyedRefund(companyId: string, id: string, key: string): Promise<KeyedRefund | undefined>;
+  /** Stores the refusal under the key, so that no refund can begin with it. Returns false if one is recorded. */
+  stopRefund(id: string, key: PhasedRequest, refusal: ApiError): Promise<boolean>;
   retry(context: RequestContext, id: string, key: PhasedRequest, terms?: RetryTerms): Promise<PhasedAnswer>;
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
@@ -133,6 +139,8 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
   return {
     create: (context, input, key) => flow.run(() => createOrder(charging, context, input, key)),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
+    keyedRefund: (companyId, id, key) => findKeyedRefund(charging.db, companyId, id, key),
+    stopRefund: (id, key, refusal) => stopKeyedRefund(charging.db, id, key, refusal),
     retry: (context, id, key, terms) => retryOrder(charging, context, id, key, terms),
     void: (context, id, key) => voidOrder(charging, context, id, key),
     raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
