@@ -135,6 +135,15 @@ export const checks: readonly Check[] = [
               s."interval", s.interval_count, s.coupon, greatest(s.current_cycle, 1) + 1) ELSE 0 END`,
   },
   {
+    name: 'order_not_indexed',
+    means: 'order that a search for one of its products does not find',
+    sql: `SELECT DISTINCT o.company_id, o.id FROM order_index_cursors k
+          JOIN orders o ON o.company_id = k.company_id AND o.id <= k.after_id
+          CROSS JOIN LATERAL json_array_elements(o.items) AS item
+          WHERE NOT EXISTS (SELECT 1 FROM orders_by_object b
+            WHERE b.company_id = o.company_id AND b.object_id = (item ->> 'product_id')::uuid AND b.order_id = o.id)`,
+  },
+  {
     name: 'coupon_miscounted',
     means: 'coupon whose counters differ from its redemptions',
     sql: `SELECT c.company_id, c.id FROM coupons c LEFT JOIN coupon_redemptions r ON r.company_id = c.company_id AND r.coupon_id = c.id

@@ -129,6 +129,12 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
      SELECT id, now() - interval '1 day', 'UTC', '2026-01-01', now(), '{"usd": {"gross": 1}}', now() FROM companies LIMIT 1`,
   ],
   revenue_missummed: [`UPDATE subscription_movements SET monthly = monthly + 1`],
+  order_not_indexed: [
+    `INSERT INTO order_index_cursors (company_id, after_id, until_id)
+     SELECT company_id, id, id FROM orders ORDER BY id DESC LIMIT 1
+     ON CONFLICT (company_id) DO UPDATE SET after_id = excluded.after_id`,
+    `DELETE FROM orders_by_object`,
+  ],
   coupon_miscounted: [`UPDATE coupons SET used = used + 1`],
   coupon_reserved_for_nothing: [`UPDATE coupon_redemptions SET counted = false WHERE counted`],
   customer_without_default_card: [

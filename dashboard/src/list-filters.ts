@@ -1,10 +1,10 @@
 import { readAmount } from './amounts.ts';
 import type { Query } from './api.ts';
 import type { Filters } from './data.ts';
-import { brandName, isoDay, words } from './format.ts';
-import { dayMs } from '../../server/platform/durations.ts';
+import { brandName, words } from './format.ts';
 import { common } from './texts/common.ts';
 import { lists } from './texts/lists.ts';
+import { createdAtQuery, daysOf, type Now } from './list-days.ts';
 import type { Choice } from './components/fields.tsx';
 
 /** Filters of lists as data: how each is shown, and which parameters of the API it becomes. Their values are in the address. */
@@ -38,44 +38,6 @@ export type Filter =
     }
   | { readonly kind: 'dates'; readonly label: string };
 
-export const presets = ['today', 'last_7_days', 'last_30_days', 'this_month', 'last_month', 'this_year'] as const;
-export type Preset = (typeof presets)[number];
-export const isPreset = (text: string | undefined): text is Preset => presets.some((preset) => preset === text);
-
-export interface Days {
-  /** The first day, as 2026-02-11. */
-  readonly from?: string | undefined;
-  /** The last day. */
-  readonly to?: string | undefined;
-}
-
-/** The days of a preset, which move with the time. */
-function daysOfPreset(preset: Preset, nowMs: number): Days {
-  const now = new Date(nowMs);
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
-  const day = (ms: number): string => isoDay(new Date(ms));
-  const today = day(nowMs);
-  const days: Readonly<Record<Preset, Days>> = {
-    today: { from: today, to: today },
-    last_7_days: { from: day(nowMs - 6 * dayMs), to: today },
-    last_30_days: { from: day(nowMs - 29 * dayMs), to: today },
-    this_month: { from: day(Date.UTC(year, month, 1)), to: today },
-    last_month: { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) },
-    this_year: { from: day(Date.UTC(year, 0, 1)), to: today },
-  };
-  return days[preset];
-}
-
-export function daysOf({ date, from, to }: Filters, nowMs: number): Days {
-  return isPreset(date) ? daysOfPreset(date, nowMs) : { from, to };
-}
-
-/** The API expects times, and a day ends where the next begins. */
-function dayQuery({ from, to }: Days): Query {
-  const last = to ? Date.parse(to) : Number.NaN;
-  return { 'created_at[gte]': from, 'created_at[lt]': Number.isNaN(last) ? undefined : isoDay(new Date(last + dayMs)) };
-}
-
 /** The names in the address that belong to a filter. */
 export function namesOf(filter: Filter): string[] {
   if (filter.kind === 'dates') return ['date', 'from', 'to'];
@@ -89,9 +51,9 @@ export function filterCurrency({ currency }: Filters): string {
   return currency && !currency.includes(',') ? currency : 'usd';
 }
 
-export function queryOf(filters: readonly Filter[], address: Filters, nowMs: number): Query {
+export function queryOf(filters: readonly Filter[], address: Filters, now: Now): Query {
   const parts = filters.map((filter): Query => {
-    if (filter.kind === 'dates') return dayQuery(daysOf(address, nowMs));
+    if (filter.kind === 'dates') return createdAtQuery(daysOf(address, now), now.zone);
     if (filter.kind !== 'amount') return { [filter.name]: address[filter.name] };
     const bound = (text: string | undefined): number | undefined =>
       text ? readAmount(text, filterCurrency(address)).amount : undefined;

@@ -3,7 +3,9 @@ import { amountText as decimalText, readAmount } from '../amounts.ts';
 import { useNowMs } from '../clock.ts';
 import { type Filters, useFilters, useGet, useList } from '../data.ts';
 import { dateOnly, money, shortId } from '../format.ts';
-import { daysOf, type Filter, filterCurrency, isPreset, isSet, namesOf, presets } from '../list-filters.ts';
+import { daysOf, isPreset, type Now, presets } from '../list-days.ts';
+import { type Filter, filterCurrency, isSet, namesOf } from '../list-filters.ts';
+import { useSignedIn } from '../session.ts';
 import { lists } from '../texts/lists.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
@@ -76,9 +78,15 @@ function Chip({ filter, address, change }: ChipProps) {
   );
 }
 
+/** The time of the company, and its zone. */
+function useListNow(): Now {
+  const { company } = useSignedIn();
+  return { ms: useNowMs() ?? Date.now(), zone: company.time_zone };
+}
+
 function ValueText({ filter, address }: { filter: Filter; address: Filters }) {
-  const nowMs = useNowMs() ?? Date.now();
-  if (filter.kind === 'dates') return datesText(address, nowMs);
+  const now = useListNow();
+  if (filter.kind === 'dates') return datesText(address, now);
   if (filter.kind === 'amount') return amountText(filter.name, address);
   const value = address[filter.name] ?? '';
   if (filter.kind === 'text') return value;
@@ -88,9 +96,9 @@ function ValueText({ filter, address }: { filter: Filter; address: Filters }) {
   return more.length < 2 ? labels.join(', ') : lists.several(first, more.length);
 }
 
-function datesText(address: Filters, nowMs: number): string {
+function datesText(address: Filters, now: Now): string {
   if (isPreset(address.date)) return lists.presets[address.date];
-  const { from, to } = daysOf(address, nowMs);
+  const { from, to } = daysOf(address, now);
   const day = (text: string): string => (Number.isNaN(Date.parse(text)) ? text : dateOnly(text));
   if (from && to) return from === to ? day(from) : lists.range(day(from), day(to));
   return from ? lists.since(day(from)) : lists.until(day(to ?? ''));
@@ -235,8 +243,8 @@ function AmountForm({ filter, address, change }: FormProps<Extract<Filter, { kin
 }
 
 function DatesForm({ address, change }: Omit<FormProps<Filter>, 'filter'>) {
-  const nowMs = useNowMs() ?? Date.now();
-  const [days, setDays] = useState(daysOf(address, nowMs));
+  const now = useListNow();
+  const [days, setDays] = useState(daysOf(address, now));
   const id = useId();
   return (
     <form
@@ -276,7 +284,7 @@ function DatesForm({ address, change }: Omit<FormProps<Filter>, 'filter'>) {
             </div>
           ))}
         </div>
-        <p className="mt-1 text-xs text-muted">{lists.daysInUtc}</p>
+        <p className="mt-1 text-xs text-muted">{lists.daysIn(now.zone)}</p>
       </fieldset>
       <ApplyButton />
     </form>

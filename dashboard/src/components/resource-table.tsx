@@ -8,6 +8,7 @@ import { dateOnly } from '../format.ts';
 import { type Filter, isSet, queryOf } from '../list-filters.ts';
 import { useListKeys } from '../list-keys.ts';
 import { useListChoices } from '../list-views.ts';
+import { useSignedIn } from '../session.ts';
 import { common } from '../texts/common.ts';
 import { lists } from '../texts/lists.ts';
 import type { List } from '../types.ts';
@@ -54,6 +55,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   useListKeys(frame);
   const [address, change] = useFilters();
   const nowMs = useNowMs();
+  const { company } = useSignedIn();
   const [choices, choose] = useListChoices(path);
   const [selected, setSelected] = useState<ReadonlyMap<string, T>>(new Map());
   const { starting_after, ending_before } = address;
@@ -61,7 +63,11 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   const searchName = search?.name ?? 'q';
   const text = search && address[searchName];
   const dated = filters.some((filter) => filter.kind === 'dates' && address.date !== undefined);
-  const wanted = { ...query, ...queryOf(filters, address, nowMs ?? Date.now()), ...(search && { [searchName]: text }) };
+  const wanted = {
+    ...query,
+    ...queryOf(filters, address, { ms: nowMs ?? Date.now(), zone: company.time_zone }),
+    ...(search && { [searchName]: text }),
+  };
   const page = useList<T>(
     path,
     { ...wanted, sort, limit: pageSize, starting_after, ending_before },

@@ -50,7 +50,7 @@ export const lists = {
   range: (from: string, to: string) => `${from} – ${to}`,
   since: (from: string) => `Since ${from}`,
   until: (to: string) => `Until ${to}`,
-  daysInUtc: 'Days begin at 00:00 UTC.',
+  daysIn: (zone: string) => `Days in the time zone ${zone.replaceAll('_', ' ')}.`,
   least: 'At least',
   most: 'At most',
   amountRange: (least: string, most: string) => `${least} – ${most}`,

@@ -205,6 +205,8 @@ export async function findActiveMembers(db: Queryable, companyId: string): Promi
 
 export interface ActiveMember {
   readonly company: Company;
+  /** Of the company. */
+  readonly time_zone: string;
   readonly member_id: string;
   readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
   readonly permissions: readonly string[];
@@ -216,7 +218,7 @@ export async function findMembers(
   members: readonly { readonly companyId: string; readonly memberId: string }[],
 ): Promise<ActiveMember[]> {
   const rows = await db.query<Omit<ActiveMember, 'company'> & { company: CompanyRow }>(
-    `SELECT to_jsonb(c) AS company, m.id AS member_id, r.permissions,
+    `SELECT to_jsonb(c) AS company, c.time_zone, m.id AS member_id, r.permissions,
        json_build_object('id', r.id, 'name', r.name, 'default_page', r.default_page) AS role
      FROM unnest($1::uuid[], $2::uuid[]) AS s (company_id, member_id)
      JOIN team_members m ON m.company_id = s.company_id AND m.id = s.member_id AND m.status = 'active'

@@ -18,6 +18,7 @@ export interface MembershipDependencies {
 
 export interface ActiveMembership {
   readonly company: Company;
+  readonly timeZone: string;
   readonly memberId: string;
   readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
   readonly permissions: readonly string[];
@@ -49,8 +50,9 @@ async function on(
   memberships: readonly Membership[],
 ): Promise<ActiveMembership[]> {
   const rows = await activeMembers({ name: shard, db: shards.of({ shard }).db }, memberships);
-  return rows.map(({ company, member_id: memberId, role, permissions }) => ({
+  return rows.map(({ company, time_zone: timeZone, member_id: memberId, role, permissions }) => ({
     company,
+    timeZone,
     memberId,
     role,
     permissions,

@@ -64,6 +64,7 @@ export interface Session {
     readonly name: string;
     readonly mode: 'sandbox' | 'live';
     readonly api_version: string;
+    readonly time_zone: string;
     readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
     readonly permissions: readonly string[];
   }[];

@@ -49,12 +49,13 @@ export async function showSession(
       phone_number: user.phone_number,
       totp_enabled: user.totp_confirmed_at !== null,
     },
-    companies: memberships.map(({ company, role, permissions }) => ({
+    companies: memberships.map(({ company, timeZone, role, permissions }) => ({
       id: company.id,
       account_id: company.accountId,
       name: company.name,
       mode: company.mode,
       api_version: company.apiVersion,
+      time_zone: timeZone,
       role,
       permissions,
     })),
