@@ -39,8 +39,8 @@ const make = {
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
   'docs.js': () => classicScript(docsScripts.map(own)),
-  'docs.css': () =>
-    ['shared/tokens.css', 'shared/font.css', 'docs/docs.css'].map((name) => readSource(own(name))).join(''),
+  'tokens.css': () => readSource(own('shared/tokens.css')) + readSource(own('shared/font.css')),
+  'docs.css': () => pageFile('tokens.css') + readSource(own('docs/docs.css')),
   'theme.js': () => classicScript([own('docs/theme.ts')]),
   'card-brands.svg': () => `<svg xmlns="http://www.w3.org/2000/svg">${readSource('src/brands.svg')}</svg>`,
   'logo.svg': () => readSource(own('shared/logo.svg')),

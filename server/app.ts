@@ -64,7 +64,7 @@ import {
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookDashboardRoutes } from './features/webhooks/dashboard-routes.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
-import { mountBrand, readBrand } from './pages/brand.ts';
+import { type Brand, mountBrand, readBrand } from './pages/brand.ts';
 import { mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
 import { mountHostedPages } from './pages/hosted-pages.ts';
@@ -210,10 +210,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
-  mountBrand(app, brand);
-  const documented = { routes, events: documentedEvents, baseUrl: dependencies.baseUrl };
-  mountGuides(app, brand, mountReference(app, documented, brand));
-  await mountStaticPages(app, dependencies, links.files.origin);
+  await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
   await mountNotices(app, { shards, vault, log });
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
@@ -240,8 +237,10 @@ function mountAccounts(app: FastifyInstance, users: UserDependencies, http: Http
 async function mountStaticPages(
   app: FastifyInstance,
   { config, baseUrl, clock }: AppDependencies,
-  imageOrigin: string,
+  { brand, routes, imageOrigin }: { brand: Brand; routes: readonly Route[]; imageOrigin: string },
 ): Promise<void> {
+  mountBrand(app, brand);
+  mountGuides(app, brand, mountReference(app, { routes, events: documentedEvents, baseUrl }, brand));
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
   await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });

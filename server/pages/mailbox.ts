@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { pageFile } from '../../pages/page-files.ts';
 import { ApiError } from '../errors.ts';
 import { emailPolicy } from './customer-emails.ts';
 import { escaped } from '../platform/html.ts';
@@ -17,21 +18,24 @@ export interface ShownMail {
 }
 
 const style = `
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  :root { font: 0.9375rem/1.6 var(--font); color: var(--ink); background: var(--canvas); }
   body { max-width: 42rem; margin: 3rem auto; padding: 0 1rem; }
-  article { border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; padding: 0 1.25rem; margin: 1rem 0; }
+  h1 { font-size: var(--text-title); }
+  h2 { font-size: var(--text-section); }
+  a { color: var(--accent-ink); }
+  article { border: 1px solid var(--line); border-radius: 10px; padding: 0 1.25rem; margin: 1rem 0; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; }
-  small { opacity: .75; }
+  small { color: var(--muted); }
   iframe { width: 100%; height: 44rem; border: 0; border-radius: 8px; background: #fff; }
-  a:focus-visible { outline: 3px solid #7aa2ff; outline-offset: 2px; }`;
+  a:focus-visible { outline: 2px solid var(--accent-ink); outline-offset: 2px; }`;
 
 const policy =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src 'self'";
+  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src 'self'";
 
 function sendPage(reply: FastifyReply, title: string, content: string): FastifyReply {
   const page = `<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title>
-<style>${style}</style><main><h1>${escaped(title)}</h1>${content}</main></html>`;
+<link rel="icon" href="/logo"><style>${pageFile('tokens.css')}${style}</style><main><h1>${escaped(title)}</h1>${content}</main></html>`;
   return reply
     .header('Content-Type', 'text/html; charset=utf-8')
     .header('Content-Security-Policy', policy)
