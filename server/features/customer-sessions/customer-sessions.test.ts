@@ -9,12 +9,14 @@ import { getCustomerEmails } from '../customer-emails/service.ts';
 import { sendDueMails } from '../mails/jobs.ts';
 import { customerMailsToday, latestMails, mailsToday } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
+import { pauseSubscription, resumeSubscription } from '../subscriptions/service.ts';
 import {
   addCard,
   cards,
   created,
   moveTo,
   openScene,
+  operator,
   ordersOf,
   type Scene,
   typesOf,
@@ -378,6 +380,25 @@ describe('a customer', () => {
     assert.deepEqual([read.status, read.end_date, read.next_billing_at], ['active', inAYear, next_billing_at]);
     await moveTo(service, scene.key, monthLater(current_period_end));
     assert.equal((await ordersOf(service, scene)).length, 2);
+  });
+
+  it('is not charged again after the renewal has ended, although the merchant wants another cycle or a pause', async () => {
+    const scene = await openScene(service);
+    const { id, current_period_end } = await created(service, scene);
+    const token = await open(scene);
+    await done(token, `subscriptions/${id}/end_renewal`);
+    const weekly = { billing_cycle: { interval: 'day', interval_count: 7 } };
+    const reply = await service.call('PATCH', `/v1/subscriptions/${id}`, { key: scene.key, body: weekly });
+    assert.deepEqual(
+      [reply.status, reply.body.error.code, reply.body.error.param],
+      [400, 'subscription_not_modifiable', 'billing_cycle'],
+      reply.text,
+    );
+    await pauseSubscription(await operator(service, scene), id);
+    await resumeSubscription(await operator(service, scene), id);
+    await moveTo(service, scene.key, monthLater(current_period_end));
+    assert.equal((await readSubscription(service, id, { key: scene.key })).status, 'completed');
+    assert.equal((await ordersOf(service, scene)).length, 1);
   });
 
   it('cancels at once, also twice', async () => {

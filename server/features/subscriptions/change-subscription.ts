@@ -107,6 +107,7 @@ export async function changeSubscription(
     to = { ...to, ...shippingFor(customer, input), metadata: mergeMetadata(row.metadata, input.metadata) };
     const cycle = input.billing_cycle && mergeCadence(cycleOf(row), input.billing_cycle, cycleOf(row).anchor_day);
     const billing = cycle !== undefined && JSON.stringify(cycle) !== JSON.stringify(cycleOf(row));
+    if (billing && row.renewal_ended_at) throw renewalHasEnded();
     if (billing) to = withCadence(to, cycle, nowMs, await lastChargeMs(transaction, row));
 
     const types: EventType[] = [
@@ -119,6 +120,13 @@ export async function changeSubscription(
     await recordChanges(transaction, [change]);
     return toWire(change.row, livemode);
   });
+}
+
+/** The end of the paid period is when the subscription ends, so another cycle would move it. */
+function renewalHasEnded(): ApiError {
+  const message =
+    'The renewal of this subscription has ended, so its billing cycle cannot be changed. Keep the renewal first.';
+  return new ApiError('subscription_not_modifiable', message, { param: 'billing_cycle' });
 }
 
 function notModifiable({ status }: SubscriptionRow): ApiError {

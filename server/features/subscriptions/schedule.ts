@@ -50,9 +50,9 @@ function mayBegin(row: Course, { cycle, atMs }: PlannedBill): boolean {
   return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
-/** Returns the cycle that is billed next, if any. */
+/** Returns the cycle that is billed next, if any. After the renewal has ended there is none, whatever else changes. */
 export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
-  return plannedCharges(row, 1)[0];
+  return row.renewal_ended_at ? undefined : plannedCharges(row, 1)[0];
 }
 
 export function plannedCharges(row: Course, count: number): PlannedBill[] {

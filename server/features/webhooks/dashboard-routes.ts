@@ -6,7 +6,7 @@ import { hourMs, minuteMs } from '../../platform/durations.ts';
 import { createdAt, firstIdOf } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { logToWire } from './deliveries.ts';
-import { countFailed, findAttempts, resendFailed, sumRecentAttempts } from './health-queries.ts';
+import { countFailed, findAttempts, findLastAttempt, resendFailed, sumRecentAttempts } from './health-queries.ts';
 import { type DeliveryLog, deliveryLog } from './schemas.ts';
 import { getEndpoint } from './service.ts';
 
@@ -98,11 +98,13 @@ async function getHealth(context: RequestContext, id: string): Promise<Health> {
 }
 
 async function getAttempts(context: RequestContext, id: string, eventId: string): Promise<DeliveryLog[]> {
-  const { db, company, nowMs } = context;
+  const { db, company } = context;
   await getEndpoint(context, id);
+  const last = await findLastAttempt(db, company.id, id, eventId);
+  if (!last) return [];
   const first = firstIdOf(Date.parse(createdAt(eventId)));
-  // Attempts are numbered by the clock of the company, which may be ahead of the one that read this.
-  const rows = await findAttempts(db, company.id, id, eventId, first, firstIdOf(nowMs + minuteMs));
+  // The log is written after the time of the attempt.
+  const rows = await findAttempts(db, company.id, id, eventId, first, firstIdOf(last.getTime() + minuteMs));
   return rows.map(logToWire);
 }
 

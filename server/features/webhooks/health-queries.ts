@@ -48,24 +48,44 @@ export async function countFailed(
   return row ?? { failed: 0, first_id: null };
 }
 
-const attemptsMax = 20_000;
+const attemptsMax = 10_000;
 
-/** The attempts to deliver one event, latest first. They lie between the event and its last attempt. */
+export async function findLastAttempt(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  eventId: string,
+): Promise<Date | null> {
+  const [row] = await db.query<{ last_attempt_at: Date | null }>(
+    `SELECT last_attempt_at FROM webhook_deliveries WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3`,
+    [companyId, endpointId, eventId],
+  );
+  return row?.last_attempt_at ?? null;
+}
+
+/**
+ * The attempts to deliver one event, latest first. Attempts for other events lie between them, so the search begins at both ends: at
+ * the event and at its last attempt.
+ */
 export async function findAttempts(
   db: Queryable,
   companyId: string,
   endpointId: string,
   eventId: string,
   firstId: string,
-  lastId: string,
+  endId: string,
 ): Promise<LogRow[]> {
   return db.query<LogRow>(
-    `SELECT id, event_id, event_type, attempt, status, http_status, duration_ms, error, request_headers, response_body
+    `SELECT DISTINCT ON (id) id, event_id, event_type, attempt, status, http_status, duration_ms, error, request_headers,
+       response_body
      FROM (
-       SELECT * FROM webhook_delivery_logs WHERE company_id = $1 AND endpoint_id = $2 AND id >= $4 AND id < $5
-       ORDER BY id DESC LIMIT ${attemptsMax}
+       (SELECT * FROM webhook_delivery_logs WHERE company_id = $1 AND endpoint_id = $2 AND id >= $4 AND id < $5
+        ORDER BY id LIMIT ${attemptsMax})
+       UNION ALL
+       (SELECT * FROM webhook_delivery_logs WHERE company_id = $1 AND endpoint_id = $2 AND id >= $4 AND id < $5
+        ORDER BY id DESC LIMIT ${attemptsMax})
      ) l WHERE event_id = $3 ORDER BY id DESC LIMIT 100`,
-    [companyId, endpointId, eventId, firstId, lastId],
+    [companyId, endpointId, eventId, firstId, endId],
   );
 }
 
