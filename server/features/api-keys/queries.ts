@@ -210,6 +210,16 @@ export async function revokeNamed(
   );
 }
 
+/** Revokes the keys whose name begins so and that expire within an hour. */
+export async function revokePrefixed(db: Queryable, companyId: string, prefix: string): Promise<void> {
+  await db.query(
+    `UPDATE api_keys SET revoked_at = now()
+     WHERE company_id = $1 AND starts_with(name, $2) AND revoked_at IS NULL AND expires_at > now()
+       AND expires_at <= now() + interval '1 hour'`,
+    [companyId, prefix],
+  );
+}
+
 export async function markUsed(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
   await db.query(`UPDATE api_keys SET last_used_at = $3 WHERE company_id = $1 AND id = $2`, [companyId, id, at]);
 }

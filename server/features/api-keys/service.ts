@@ -25,6 +25,7 @@ import {
   listApiKeys,
   markRevoked,
   markUsed,
+  revokePrefixed,
 } from './queries.ts';
 import type { Company } from '../../company.ts';
 import { onAccessChange } from '../../shards/directory.ts';
@@ -116,6 +117,13 @@ export async function createApiKey(
 export async function revokeApiKey(db: Database, companyId: string, id: string, nowMs: number): Promise<boolean> {
   return markRevoked(db, companyId, id, new Date(nowMs));
 }
+
+/** The name of a key that the API reference uses for a member begins so. */
+export const trialPrefix = 'API reference · ';
+
+/** For a change of members or roles: such a key must not outlive the permissions that it was made from. */
+export const revokeTrialKeys = (db: Queryable, companyId: string): Promise<void> =>
+  revokePrefixed(db, companyId, trialPrefix);
 
 export async function apiKeysOf(db: Queryable, companyId: string): Promise<ApiKey[]> {
   return listApiKeys(db, companyId);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
+import { eventually } from '../../../tests/support/webhooks.ts';
 import { limits } from '../../limits.ts';
 
 let service: TestService;
@@ -46,6 +47,29 @@ test('every call of the API that asks members for the password needs a permissio
   const guarded = routes.filter((route) => route.stepUp);
   assert.ok(guarded.length > 0);
   for (const route of guarded) assert.ok(!permissions.includes(route.permission), route.operationId);
+});
+
+test('the key ends when its member is blocked or gets another role', async () => {
+  const roles = (await owner.in('GET', '/v1/roles')).body.data as { id: string; name: string }[];
+  const changes: Record<string, (id: string) => ReturnType<Person['in']>> = {
+    block: (id) => owner.in('POST', `/dashboard/team_members/${id}/block`),
+    role: (id) =>
+      owner.in('PATCH', `/dashboard/team_members/${id}`, { role_id: roles.find(({ name }) => name === 'Support')?.id }),
+    removal: (id) => owner.in('DELETE', `/dashboard/team_members/${id}`),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    const member = await colleague(service, owner, 'Viewer');
+    const { key } = (await create(member)).body;
+    assert.equal(await customersWith(key), 200);
+    const { data } = (await owner.in('GET', '/v1/team_members?limit=100')).body;
+    const { id } = data.find(({ email }: { email: string }) => email === member.email);
+    assert.equal((await change(id)).status, 200, what);
+    // Each process hears of it within moments.
+    await eventually(what, async () => {
+      const { body } = await service.call('GET', '/v1/customers', { key });
+      return body.error?.code === 'revoked_api_key';
+    });
+  }
 });
 
 test('there is no such key for a live company', async () => {

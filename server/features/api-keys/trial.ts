@@ -7,7 +7,7 @@ import type { RequestContext } from '../../request-context.ts';
 import type { KeyDependencies } from './management.ts';
 import { type ApiKey, revokeNamed } from './queries.ts';
 import type { TrialKey } from './schemas.ts';
-import { createApiKey, reserveApiKey, type ReservedKey } from './service.ts';
+import { createApiKey, reserveApiKey, type ReservedKey, trialPrefix } from './service.ts';
 
 /**
  * Keys with which the API reference sends requests for a signed-in member: only in the sandbox, with no more permissions
@@ -17,12 +17,11 @@ import { createApiKey, reserveApiKey, type ReservedKey } from './service.ts';
 /** A password is asked for before these are used, which a key that is made without one must not avoid. */
 const withheld: readonly Permission[] = ['team_members:write', 'webhook_endpoints:write'];
 
-const namePrefix = 'API reference · ';
-const nameFor = ({ caller }: RequestContext): string => `${namePrefix}${caller?.name ?? ''}`;
+const nameFor = ({ caller }: RequestContext): string => `${trialPrefix}${caller?.name ?? ''}`;
 
 /** The list of keys does not show those of earlier visits to the reference. */
 export const isOldTrial = ({ name, revokedAt, expiresAt }: ApiKey, nowMs: number): boolean =>
-  name.startsWith(namePrefix) && (revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= nowMs));
+  name.startsWith(trialPrefix) && (revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= nowMs));
 
 export function reserveTrialKey(
   { company }: RequestContext,

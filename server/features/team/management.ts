@@ -5,6 +5,7 @@ import { memberPermissions, permissionNotes, permissions as keyPermissions } fro
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { revokeTrialKeys } from '../api-keys/service.ts';
 import { revokeLinksFor } from '../mails/service.ts';
 import {
   deleteMember,
@@ -60,6 +61,7 @@ async function change(
     // A caller who may not grant a role may not remove it either, nor an invitation into it.
     await roleToGive(inner, member.role_id);
     await work(inner, member);
+    await revokeTrialKeys(db, company.id);
     const after = await lockMember(db, company.id, id);
     const stillOwned = (await lockOwners(db, company.id)).length > 0;
     if (owners.length > 0 && !stillOwned) {
@@ -167,6 +169,7 @@ export async function changeRole(context: RequestContext, id: string, input: Rol
     const inner = { ...context, db };
     const role = await customRole(inner, id);
     requireToGrant(context, input.permissions ?? []);
+    await revokeTrialKeys(db, context.company.id);
     return saveRole(inner, {
       ...role,
       name: input.name ?? role.name,
