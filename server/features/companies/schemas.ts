@@ -13,7 +13,6 @@ const days = Type.Array(Type.Integer({ minimum: 1, maximum: limits.dunningDaysMa
 const timeZone = Type.String({
   minLength: 1,
   maxLength: limits.timeZoneLength,
-  pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$',
   description: 'An IANA time zone, for example America/New_York. The days of figures are days of this zone.',
 });
 
