@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { bulk } from '../../dashboard/src/texts/bulk.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
@@ -219,6 +220,33 @@ describe('several orders', () => {
     assert.match(lines[1] ?? '', /"Piet Buyer","piet@shop.example"/);
     await button(bulk.downloadOf('Orders')).waitFor();
     await inspect(page, 'exports');
+  });
+});
+
+describe('a filter that no order of a long list matches', () => {
+  it('says how far it searched, and searches further', async () => {
+    const sql = new pg.Client({ connectionString: database.connectionString });
+    await sql.connect();
+    await sql.query(
+      `INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
+         currency, subtotal, discount_amount, total, refunded_amount, metadata, attempt_count, sale_id, sequence, updated_at)
+       SELECT company_id, made.id, 'X' || n, customer_id, payment_method_id, 'visa', '4242', 'succeeded', '[]', 'usd', n, 0, n, 0,
+         '{}', 0, made.id, 1, now()
+       FROM orders CROSS JOIN generate_series(1, 10500) n
+       CROSS JOIN LATERAL (SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 86400000 - n), 12, '0')
+         || '70008' || substr(md5(n::text), 1, 15))::uuid AS id) made
+       WHERE orders.id = $1`,
+      [made[0]?.id],
+    );
+    await sql.end();
+    await page.goto('/orders?card_brand=jcb');
+    await page.getByText(lists.nothingSoFar).waitFor();
+    await page.getByText(/Searched back to/).waitFor();
+    await inspect(page, 'a search that is not finished');
+    await button(lists.searchFurther).click();
+    await page.getByText(common.nothingFound).waitFor();
+    await page.goto('/orders');
+    await page.getByText(lists.showing('25', '10,000+')).waitFor();
   });
 });
 

@@ -147,6 +147,9 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
                 }}
               />
             )}
+        {data?.data.length === 0 && data.has_more && (
+          <p className="px-5 py-10 text-center text-muted">{lists.nothingSoFar}</p>
+        )}
         {nothing && !isEmpty && (
           <div className="flex flex-col items-center gap-3 px-5 py-10 text-center text-muted">
             <p>{common.nothingFound}</p>

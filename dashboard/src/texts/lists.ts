@@ -61,6 +61,7 @@ export const lists = {
   searchedUntil: (date: string) => `Searched back to ${date}.`,
   searchedPart: 'Searched part of the list.',
   searchFurther: 'Search further',
+  nothingSoFar: 'No results so far.',
   columns: 'Columns',
   density: 'Row height',
   comfortable: 'Comfortable',
