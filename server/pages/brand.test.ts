@@ -38,7 +38,7 @@ test('the logo of the installation is served as a picture that runs no script', 
 });
 
 test('the font is smaller than 60 kB and is cached for a year', async () => {
-  const html = await (await read('/')).text();
+  const html = await (await read('/docs')).text();
   const path = /href="(\/fonts\/[^"]+)"/.exec(html)?.[1] ?? '';
   const reply = await read(path);
   assert.equal(reply.status, 200, path);
