@@ -21,6 +21,8 @@ export interface Arm {
   readonly only?: Sql;
   /** `only` reads another table as a whole, so that few long steps cost less than many short ones. */
   readonly isCostly?: boolean;
+  /** Only some of the keys, because there are too many: what is found is not all. */
+  readonly isPart?: boolean;
   /** Only rows after this id. */
   readonly after?: string;
 }
@@ -328,5 +330,5 @@ async function countMatches(scan: Scan): Promise<Page<never>> {
     { ...scan, sort: undefined },
     { from: null, descending: true, wanted: countMax + 1, rows: countRows },
   );
-  return countedPage(found.ids.length, found.stoppedAt === null);
+  return countedPage(found.ids.length, found.stoppedAt === null && !scan.search.arms.some(({ isPart }) => isPart));
 }

@@ -1,8 +1,10 @@
+import { lackingOf } from '../../http/caller.ts';
 import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
+import type { RequestContext } from '../../request-context.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import { ownerQuery, searchQuery } from './search.ts';
@@ -223,18 +225,21 @@ export async function listCustomers(
   return fetchPage(db, companyId, source, page, where);
 }
 
+/** On whose behalf a list is searched. */
+export type Searcher = Pick<RequestContext, 'db' | 'company' | 'caller'>;
+
 /**
  * The customers whose name, email or company has these words: their ids if they are few, otherwise a condition for a column with
- * the id of a customer. Undefined if the text has no word.
+ * the id of a customer. Undefined if the text has no word, and for a caller who may not read customers: what a search finds would
+ * reveal their names and emails.
  */
 export async function findOwners(
-  db: Queryable,
-  companyId: string,
+  { db, company: { id: companyId }, caller }: Searcher,
   text: string,
   countMax: number,
 ): Promise<{ readonly ids: readonly string[] } | { readonly isOneOf: (column: Sql) => Sql } | undefined> {
   const wanted = ownerQuery(companyId, text);
-  if (wanted === undefined) return undefined;
+  if (wanted === undefined || lackingOf(caller, ['customers:read']).length > 0) return undefined;
   const rows = await db.query<{ id: string }>(
     `WITH matching AS MATERIALIZED (SELECT id FROM customers WHERE company_id = $1 AND search @@ $2::tsquery)
      SELECT id FROM matching LIMIT $3`,

@@ -4,8 +4,8 @@ import type { PageRequest } from '../../http/route.ts';
 import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { raw, sql } from '../../platform/sql.ts';
-import { armsOfAmount, findOrderIds, idArms } from '../orders/search-queries.ts';
-import { findOwners } from '../customers/queries.ts';
+import { armsOfAmount, findOrderIds, idArms, numbersMax } from '../orders/search-queries.ts';
+import { findOwners, type Searcher } from '../customers/queries.ts';
 import type { DisputeReason, DisputeState, EvidenceFile, EvidenceText } from '../../vault/processors/notices.ts';
 
 export interface DisputeRow {
@@ -60,17 +60,19 @@ export interface DisputeFilters extends QueryValues<typeof createdAtFilters> {
 }
 
 /** The number of an order, an amount, or a customer. Few orders are disputed, so the list is read for the others. */
-async function armsOf(db: Queryable, companyId: string, { q, order_id }: DisputeFilters): Promise<Arm[]> {
+async function armsOf(searcher: Searcher, { q, order_id }: DisputeFilters): Promise<Arm[]> {
+  const { db, company } = searcher;
+  const companyId = company.id;
   if (order_id) return [keyArm('order_id', 'uuid', [order_id])];
   if (q === undefined) return [everyRow];
   const text = q.trim();
-  const owners = await findOwners(db, companyId, text, 1_000);
+  const owners = await findOwners(searcher, text, 1_000);
   const customer = raw(
     '(SELECT o.customer_id FROM orders o WHERE o.company_id = disputes.company_id AND o.id = order_id)',
   );
   const amount = armsOfAmount('amount', text)[0]?.only;
   return [
-    ...idArms('order_id', await findOrderIds(db, companyId, text)),
+    ...idArms('order_id', await findOrderIds(db, companyId, text), numbersMax),
     ...(amount ? [{ only: amount }] : []),
     ...(owners
       ? [{ only: 'ids' in owners ? sql`${customer} = ANY(${owners.ids}::uuid[])` : owners.isOneOf(customer) }]
@@ -79,13 +81,13 @@ async function armsOf(db: Queryable, companyId: string, { q, order_id }: Dispute
 }
 
 export async function listDisputes(
-  db: Queryable,
-  companyId: string,
+  searcher: Searcher,
   filters: DisputeFilters,
   page: PageRequest,
 ): Promise<Page<DisputeRow>> {
-  return searchPage(db, companyId, source, page, {
-    arms: await armsOf(db, companyId, filters),
+  const { db, company } = searcher;
+  return searchPage(db, company.id, source, page, {
+    arms: await armsOf(searcher, filters),
     ranges: { id: createdAtConditions(filters) },
     checks: [...anyOf('state', filters.status), ...anyOf('reason', filters.reason)],
   });

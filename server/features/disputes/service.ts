@@ -61,11 +61,11 @@ function toWire(row: DisputeRow): Dispute {
 }
 
 export async function getDisputes(
-  { db, company }: RequestContext,
+  context: RequestContext,
   filters: DisputeFilters,
   page: PageRequest,
 ): Promise<Page<Dispute>> {
-  const found = await listDisputes(db, company.id, filters, page);
+  const found = await listDisputes(context, filters, page);
   return { ...found, items: found.items.map(toWire) };
 }
 

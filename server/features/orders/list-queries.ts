@@ -1,3 +1,4 @@
+import type { Searcher } from '../customers/queries.ts';
 import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
@@ -21,6 +22,7 @@ import {
   armsOfObjects,
   armsOfOwners,
   findOrderIds,
+  numbersMax,
   findProductIds,
   hasCoupon,
   hasPlan,
@@ -86,11 +88,13 @@ async function armsOfTotals(db: Queryable, companyId: string, range: readonly Sq
   return ids.length > rareAmounts ? [everyRow] : idArms('id', ids);
 }
 
-async function armsOfText(db: Queryable, companyId: string, text: string): Promise<Arm[]> {
+async function armsOfText(searcher: Searcher, text: string): Promise<Arm[]> {
+  const { db, company } = searcher;
+  const companyId = company.id;
   const products = await findProductIds(db, companyId, text);
   return [
-    ...idArms('id', await findOrderIds(db, companyId, text)),
-    ...(await armsOfOwners(db, companyId, text)),
+    ...idArms('id', await findOrderIds(db, companyId, text), numbersMax),
+    ...(await armsOfOwners(searcher, text)),
     ...(await armsOfLastFour(db, companyId, text)),
     ...armsOfAmount('total', text),
     ...(await armsOfObjects(db, companyId, products, hasProduct(products))),
@@ -98,7 +102,8 @@ async function armsOfText(db: Queryable, companyId: string, text: string): Promi
 }
 
 /** The filters that were sent, the most selective first: the first one finds the orders, the others are checked. */
-function servedFilters(companyId: string, filters: OrderFilters): Served[] {
+function servedFilters(searcher: Searcher, filters: OrderFilters): Served[] {
+  const companyId = searcher.company.id;
   const { q, customer_id, subscription_id, product_id, coupon_id, plan_id, status, failure_code } = filters;
   const ofObject = (id: string | undefined, isOfObject: (id: string) => Sql): Served[] =>
     id === undefined
@@ -108,7 +113,7 @@ function servedFilters(companyId: string, filters: OrderFilters): Served[] {
     id === undefined ? [] : [{ find: async () => [keyArm(column, 'uuid', [id])], checks: equalId(column, id) }];
   const statuses = status ?? (failure_code && ['failed']);
   return [
-    ...(q === undefined ? [] : [{ find: (db: Queryable) => armsOfText(db, companyId, q.trim()), checks: [] }]),
+    ...(q === undefined ? [] : [{ find: () => armsOfText(searcher, q.trim()), checks: [] }]),
     ...ofColumn('subscription_id', subscription_id),
     ...ofColumn('customer_id', customer_id),
     ...ofObject(coupon_id, hasCoupon),
@@ -119,12 +124,13 @@ function servedFilters(companyId: string, filters: OrderFilters): Served[] {
 }
 
 export async function listOrders(
-  db: Queryable,
-  companyId: string,
+  searcher: Searcher,
   filters: OrderFilters,
   page: PageRequest,
 ): Promise<Page<ListedOrder>> {
-  const [first, ...others] = servedFilters(companyId, filters);
+  const { db, company } = searcher;
+  const companyId = company.id;
+  const [first, ...others] = servedFilters(searcher, filters);
   const totals = amountRange('total', filters);
   const byTotal = !first && totals.length > 0 && page.sort.field === 'created_at';
   const arms = byTotal ? await armsOfTotals(db, companyId, totals) : ((await first?.find(db)) ?? [everyRow]);

@@ -3,17 +3,17 @@ import { currencies } from '../../platform/currencies.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { joinSql, raw, type Sql, sql } from '../../platform/sql.ts';
-import { findOwners } from '../customers/queries.ts';
+import { findOwners, type Searcher } from '../customers/queries.ts';
 
 /** What a search text can mean in the lists of orders, transactions and subscriptions: each meaning becomes arms of the list. */
 
 /** Above this, a list is read in its own order instead of customer by customer. */
 const ownersMax = 500;
-const numbersMax = 1_000;
+export const numbersMax = 1_000;
 const productsMax = 50;
 
-export async function armsOfOwners(db: Queryable, companyId: string, text: string): Promise<Arm[]> {
-  const owners = await findOwners(db, companyId, text, ownersMax);
+export async function armsOfOwners(searcher: Searcher, text: string): Promise<Arm[]> {
+  const owners = await findOwners(searcher, text, ownersMax);
   if (!owners) return [];
   if ('isOneOf' in owners) return [{ only: owners.isOneOf(raw('customer_id')), isCostly: true }];
   return owners.ids.length === 0 ? [] : [keyArm('customer_id', 'uuid', owners.ids)];
@@ -24,9 +24,8 @@ export async function armsOfLastFour(db: Queryable, companyId: string, text: str
   const [, lastFour] = /^[•*. ]*(\d{4})$/.exec(text) ?? [];
   if (lastFour === undefined) return [];
   const rows = await db.query<{ customer_id: string }>(
-    `SELECT DISTINCT customer_id FROM (
-       SELECT customer_id FROM payment_methods WHERE company_id = $1 AND last4 = $2 LIMIT $3) AS cards`,
-    [companyId, lastFour, 4 * ownersMax],
+    'SELECT DISTINCT customer_id FROM payment_methods WHERE company_id = $1 AND last4 = $2 LIMIT $3',
+    [companyId, lastFour, ownersMax + 1],
   );
   const only = sql`card_last4 = ${lastFour}`;
   if (rows.length > ownersMax) return [{ only }];
@@ -81,8 +80,9 @@ export async function findProductIds(db: Queryable, companyId: string, text: str
   return rows.map(({ id }) => id);
 }
 
-export const idArms = (column: string, ids: readonly string[]): Arm[] =>
-  ids.length === 0 ? [] : [keyArm(column, 'uuid', ids)];
+/** If there are `max` ids, others may have been left out. */
+export const idArms = (column: string, ids: readonly string[], max = Number.POSITIVE_INFINITY): Arm[] =>
+  ids.length === 0 ? [] : [{ ...keyArm(column, 'uuid', ids), ...(ids.length >= max && { isPart: true }) }];
 
 /** Orders that contain a product, use a coupon or bill a plan: from the index, and the newest orders, which are not in it yet. */
 export async function armsOfObjects(
@@ -97,7 +97,12 @@ export async function armsOfObjects(
     [companyId],
   );
   return [
-    { table: 'orders_by_object', idColumn: 'order_id', ...keyArm('object_id', 'uuid', ids) },
+    {
+      table: 'orders_by_object',
+      idColumn: 'order_id',
+      ...keyArm('object_id', 'uuid', ids),
+      ...(ids.length >= productsMax && { isPart: true }),
+    },
     { ...(cursor && { after: cursor.after_id }), only: isOfObject },
   ];
 }

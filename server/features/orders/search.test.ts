@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Shop } from '../../../tests/support/orders.ts';
-import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import {
   type Reply,
   someCustomer,
@@ -21,8 +21,8 @@ const made: Record<string, any>[] = [];
 const products: Record<string, string> = {};
 let couponId: string;
 
-const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Reply> =>
-  owner.in(method, path, body, { idempotencyKey: randomUUID() });
+const call = (method: 'GET' | 'POST', path: string, body?: unknown, person = owner): Promise<Reply> =>
+  person.in(method, path, body, { idempotencyKey: randomUUID() });
 
 async function post(path: string, body: unknown): Promise<string> {
   const reply = await call('POST', path, body);
@@ -206,7 +206,59 @@ describe('the search of transactions and subscriptions', () => {
   });
 });
 
+describe('a search without the permission customers:read', () => {
+  const paths = ['/v1/orders', '/v1/transactions', '/v1/subscriptions', '/dashboard/disputes'];
+
+  it('finds nothing by the name or the email of a customer, and everything else', async () => {
+    const permissions = owner.companies[0]?.permissions.filter((one) => !one.startsWith('customers:'));
+    assert.equal((await call('POST', '/dashboard/roles', { name: 'No customers', permissions })).status, 201);
+    const member = await colleague(service, owner, 'No customers');
+    await service.db.query(
+      `INSERT INTO disputes (company_id, id, order_id, transaction_id, processor_id, amount, currency, reason, state, state_at,
+         created_at, updated_at)
+       SELECT company_id, id, id, sale_id, 'dp_1', total, currency, 'general', 'needs_response', now(), now(), now()
+       FROM orders WHERE id = $1`,
+      [made[2]?.id],
+    );
+    for (const path of paths) {
+      for (const q of ['hopper', 'grace@navy.example']) {
+        const all = await call('GET', `${path}?q=${q}`);
+        const none = await call('GET', `${path}?q=${q}`, undefined, member);
+        assert.deepEqual([all.body.data.length > 0, none.body.data], [true, []], `${path} ${q}`);
+        const count = path.replace(/^.*\//, '/dashboard/counts/');
+        const counted = await call('GET', `${count}?q=${q}`, undefined, member);
+        assert.equal(counted.body.count, 0, count);
+      }
+    }
+    const byAmount = await call('GET', '/v1/orders?q=98.00', undefined, member);
+    assert.deepEqual([byAmount.status, byAmount.body.data.length], [200, 1]);
+  });
+});
+
 describe('a count', () => {
+  it('by the last four digits includes a customer behind one with thousands of cards', async () => {
+    await service.db.query(
+      `INSERT INTO payment_methods (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, deleted_at)
+       SELECT company_id, gen_random_uuid(), customer_id, gen_random_uuid(), brand, '0005', exp_month, exp_year, fingerprint, now()
+       FROM payment_methods, generate_series(1, 2001) WHERE company_id = $1 AND customer_id = $2`,
+      [companyId, made[0]?.customer_id],
+    );
+    const { body } = await call('GET', '/dashboard/counts/orders?q=0005');
+    assert.deepEqual(body, { count: 3, exact: true });
+  });
+
+  it('is not exact if only some of the products with this name were used', async () => {
+    const counted = async (): Promise<unknown> => (await call('GET', '/dashboard/counts/orders?q=stone')).body.exact;
+    assert.equal(await counted(), true);
+    await service.db.query(
+      `INSERT INTO products (company_id, id, name, amount, currency, requires_shipping, sku, availability, metadata, active, updated_at)
+       SELECT company_id, gen_random_uuid(), 'Stone ' || n, amount, currency, false, 'STONE' || n, availability, '{}', true, now()
+       FROM products, generate_series(1, 50) n WHERE company_id = $1 AND id = $2`,
+      [companyId, products.mug],
+    );
+    assert.equal(await counted(), false);
+  });
+
   it('is exact for any filter, and needs the permission of the list', async () => {
     const count = async (query: string): Promise<unknown> =>
       (await call('GET', `/dashboard/counts/orders?${query}`)).body;

@@ -186,7 +186,7 @@ async function getOrders(
   page: PageRequest,
   expand: ReadonlySet<string>,
 ): Promise<Page<Order>> {
-  const found = await listOrders(context.db, context.company.id, filters, page);
+  const found = await listOrders(context, filters, page);
   const orders = found.items.map((row) => listedToWire(context, row));
   return { ...found, items: await expanded(context, orders, expand) };
 }

@@ -1,3 +1,4 @@
+import type { Searcher } from '../customers/queries.ts';
 import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
@@ -335,7 +336,9 @@ export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters
 
 const plansMax = 50;
 
-async function armsOfText(db: Queryable, companyId: string, text: string): Promise<Arm[]> {
+async function armsOfText(searcher: Searcher, text: string): Promise<Arm[]> {
+  const { db, company } = searcher;
+  const companyId = company.id;
   const plans = await db.query<{ id: string }>(
     `SELECT id FROM (SELECT id, name, plan_code FROM plans WHERE company_id = $1 ORDER BY id DESC LIMIT 10000) AS newest
      WHERE name ILIKE $2 OR plan_code ILIKE $2 LIMIT $3`,
@@ -343,18 +346,19 @@ async function armsOfText(db: Queryable, companyId: string, text: string): Promi
   );
   return [
     ...idArms('id', isUuid(text) ? [text.toLowerCase()] : []),
-    ...(await armsOfOwners(db, companyId, text)),
+    ...(await armsOfOwners(searcher, text)),
     ...(await armsOfLastFour(db, companyId, text)),
     ...idArms(
       'plan_id',
       plans.map(({ id }) => id),
+      plansMax,
     ),
   ];
 }
 
-async function armsOf(db: Queryable, companyId: string, filters: SubscriptionFilters): Promise<Arm[]> {
+async function armsOf(searcher: Searcher, filters: SubscriptionFilters): Promise<Arm[]> {
   const { q, customer_id, plan_id, status } = filters;
-  if (q !== undefined) return armsOfText(db, companyId, q.trim());
+  if (q !== undefined) return armsOfText(searcher, q.trim());
   if (customer_id) return [keyArm('customer_id', 'uuid', [customer_id])];
   if (status) return [keyArm('status', 'text', status)];
   return plan_id ? [keyArm('plan_id', 'uuid', [plan_id])] : [everyRow];
@@ -362,13 +366,13 @@ async function armsOf(db: Queryable, companyId: string, filters: SubscriptionFil
 
 /** The subscription of a first charge that is under way is not listed unless it is asked for. */
 export async function listSubscriptions(
-  db: Queryable,
-  companyId: string,
+  searcher: Searcher,
   filters: SubscriptionFilters,
   page: PageRequest,
 ): Promise<Page<SubscriptionRow>> {
-  return searchPage(db, companyId, source, page, {
-    arms: await armsOf(db, companyId, filters),
+  const { db, company } = searcher;
+  return searchPage(db, company.id, source, page, {
+    arms: await armsOf(searcher, filters),
     ranges: { id: createdAtConditions(filters) },
     checks: [
       ...equalId('customer_id', filters.customer_id),

@@ -100,7 +100,7 @@ export async function getSubscriptions(
   page: PageRequest,
   expand: ReadonlySet<string>,
 ): Promise<Page<Subscription>> {
-  const found = await listSubscriptions(context.db, context.company.id, filters, page);
+  const found = await listSubscriptions(context, filters, page);
   const shown = found.items.map((row) => toWire(row, context.company.mode === 'live'));
   return { ...found, items: await expanded(context, shown, expand) };
 }

@@ -1,3 +1,4 @@
+import type { Searcher } from '../customers/queries.ts';
 import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
@@ -15,7 +16,14 @@ import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { sql } from '../../platform/sql.ts';
-import { armsOfAmount, armsOfLastFour, armsOfOwners, findOrderIds, idArms } from '../orders/search-queries.ts';
+import {
+  armsOfAmount,
+  armsOfLastFour,
+  armsOfOwners,
+  findOrderIds,
+  idArms,
+  numbersMax,
+} from '../orders/search-queries.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
@@ -75,15 +83,17 @@ export interface TransactionFilters extends QueryValues<typeof createdAtFilters>
 }
 
 /** The arms of the most selective filter. Rare statuses and types have an index, which those in progress are not in. */
-async function armsOf(db: Queryable, companyId: string, filters: TransactionFilters): Promise<Arm[]> {
+async function armsOf(searcher: Searcher, filters: TransactionFilters): Promise<Arm[]> {
+  const { db, company } = searcher;
+  const companyId = company.id;
   const { q, customer_id, order_id, status, type, failure_code } = filters;
   if (q !== undefined) {
     const text = q.trim();
     const ids = await findOrderIds(db, companyId, text);
     return [
       ...idArms('id', isUuid(text) ? ids : []),
-      ...idArms('order_id', ids),
-      ...(await armsOfOwners(db, companyId, text)),
+      ...idArms('order_id', ids, numbersMax),
+      ...(await armsOfOwners(searcher, text)),
       ...(await armsOfLastFour(db, companyId, text)),
       ...armsOfAmount('amount', text),
     ];
@@ -108,15 +118,15 @@ function recorded(column: keyof typeof rare, values: readonly string[]): Arm[] {
 }
 
 export async function listTransactions(
-  db: Queryable,
-  companyId: string,
+  searcher: Searcher,
   filters: TransactionFilters,
   page: PageRequest,
 ): Promise<Page<TransactionRow>> {
-  const arms = await armsOf(db, companyId, filters);
+  const { db, company } = searcher;
+  const arms = await armsOf(searcher, filters);
   const [arm] = arms;
   const isBy = (column: string): boolean => arms.length === 1 && arm?.by?.column === column && !arm.only;
-  return searchPage(db, companyId, source, page, {
+  return searchPage(db, company.id, source, page, {
     arms,
     ranges: { id: createdAtConditions(filters), amount: amountRange('amount', filters) },
     checks: [

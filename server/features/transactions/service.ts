@@ -78,6 +78,6 @@ export async function getTransactions(
   page: PageRequest,
   expand: ReadonlySet<string>,
 ): Promise<Page<Transaction>> {
-  const found = await listTransactions(context.db, context.company.id, filters, page);
+  const found = await listTransactions(context, filters, page);
   return { ...found, items: await expanded(context, ordersById, found.items.map(toWire), expand) };
 }
