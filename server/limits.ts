@@ -80,8 +80,9 @@ export const limits = {
   },
   /** Orders that one bulk refund can contain. */
   bulkRefundOrders: 500,
-  /** Exports that a company can have at once, and rows of one. They are deleted after a day. */
+  /** Exports that a company and one of its members can have at once, and rows of one. They are deleted after a day. */
   exports: 20,
+  exportsOfMember: 5,
   exportRows: 1_000_000,
   /** Active payment links of a company. */
   paymentLinks: 1_000,

@@ -485,6 +485,7 @@ CREATE TABLE exports (
   member_id uuid NOT NULL,
   list text NOT NULL,
   query jsonb NOT NULL,
+  permissions text[] NOT NULL,
   state text NOT NULL DEFAULT 'running'::text,
   reason text,
   rows integer NOT NULL DEFAULT 0,
@@ -498,6 +499,7 @@ CREATE TABLE exports (
   CONSTRAINT exports_state_check CHECK ((state = ANY (ARRAY['running'::text, 'ready'::text, 'failed'::text])))
 );
 CREATE INDEX exports_expiry ON public.exports USING btree (expires_at);
+CREATE INDEX exports_failed ON public.exports USING btree (company_id, id) WHERE ((state = 'failed'::text) AND (chunks > 0));
 CREATE INDEX exports_running ON public.exports USING btree (leased_until) WHERE (state = 'running'::text);
 
 CREATE TABLE figure_days (

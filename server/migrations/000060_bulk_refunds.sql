@@ -40,6 +40,8 @@ CREATE TABLE exports (
   list text NOT NULL,
   -- The filters and the order of the list, as in its address.
   query jsonb NOT NULL,
+  -- The permissions that its rows and columns need, to write it and to read it.
+  permissions text[] NOT NULL,
   state text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'ready', 'failed')),
   reason text,
   rows integer NOT NULL DEFAULT 0,
@@ -53,6 +55,8 @@ CREATE TABLE exports (
 );
 CREATE INDEX exports_running ON exports (leased_until) WHERE state = 'running';
 CREATE INDEX exports_expiry ON exports (expires_at);
+-- Failed exports whose pieces are still to be deleted.
+CREATE INDEX exports_failed ON exports (company_id, id) WHERE state = 'failed' AND chunks > 0;
 
 CREATE TABLE export_chunks (
   company_id uuid NOT NULL,

@@ -1,4 +1,5 @@
 import { integerParameter } from '../../http/query-parameters.ts';
+import { limits } from '../../limits.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { exportContent, exportCreate, exported, exportList } from './schemas.ts';
 import { createExport, getExport, getExports, type Lists, readExport } from './service.ts';
@@ -16,6 +17,7 @@ export function exportRoutes(lists: () => Lists): Route[] {
       path: '/dashboard/exports',
       operationId: 'createExport',
       summary: 'Export a list as CSV in the background',
+      description: `A member can have ${limits.exportsOfMember} exports at once: another one replaces the oldest.`,
       category: 'write',
       idempotency: 'optional',
       body: exportCreate,
@@ -46,7 +48,7 @@ export function exportRoutes(lists: () => Lists): Route[] {
       summary: 'Read the content of an export',
       parameters: { from: integerParameter(0, 1_000_000, 'The first piece.', 0) },
       success: { status: 200, schema: exportContent, shape: 'other' },
-      handle: ({ context, params, query }) => readExport(context, lists(), params.id ?? '', query.from ?? 0),
+      handle: ({ context, params, query }) => readExport(context, params.id ?? '', query.from ?? 0),
     }),
   ];
 }

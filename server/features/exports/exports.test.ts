@@ -13,6 +13,7 @@ import {
 import type { Route } from '../../http/route.ts';
 import { exportedLists } from '../../jobs/exported-lists.ts';
 import { forgetOldExports, writeExports } from './jobs.ts';
+import { deleteOldExports, deleteOldPieces } from './queries.ts';
 import type { Lists } from './service.ts';
 
 /** Exports in the background: every row once, for the member who asked for them. */
@@ -140,6 +141,113 @@ describe('an export', () => {
       [id],
     );
     assert.deepEqual(row, { state: 'failed', chunks: 0 });
+  });
+
+  it('can be read only with the permissions that its rows and columns needed', async () => {
+    const permissions = ['orders:read', 'customers:read'];
+    const role = await post('/dashboard/roles', { name: 'Clerk', permissions });
+    const clerk = await colleague(service, owner, 'Clerk');
+    const id = await post('/dashboard/exports', { list: 'orders', query: 'total[gte]=699' }, clerk);
+    await write();
+    const later = await post('/dashboard/exports', { list: 'orders', query: 'q=ada@shop.example' }, clerk);
+    const content = `/dashboard/exports/${id}/content`;
+    assert.match((await call('GET', content, undefined, clerk)).text, /=cmd/);
+    const reply = await call('PATCH', `/dashboard/roles/${role}`, { permissions: ['orders:read'] });
+    assert.equal(reply.status, 200, reply.text);
+    assertRefused(await call('GET', content, undefined, clerk), 403, 'insufficient_permissions');
+    await write();
+    assert.equal((await call('GET', `/dashboard/exports/${later}`, undefined, clerk)).body.status, 'failed');
+    const without = await post('/dashboard/exports', { list: 'orders', query: 'total[gte]=699' }, clerk);
+    await write();
+    const { text } = await call('GET', `/dashboard/exports/${without}/content`, undefined, clerk);
+    assert.doesNotMatch(text, /=cmd/);
+    const byName = await post('/dashboard/exports', { list: 'orders', query: 'q=ada@shop.example' }, clerk);
+    await write();
+    assert.partialDeepStrictEqual((await call('GET', `/dashboard/exports/${byName}`, undefined, clerk)).body, {
+      status: 'ready',
+      rows: 0,
+    });
+  });
+
+  it('keeps each value of a parameter that is repeated', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders', query: 'currency=usd&currency=eur' });
+    await write();
+    assert.equal((await read(id)).rows, count);
+    const twice = { list: 'orders', query: 'q=ada&q=eve' };
+    assertRefused(await call('POST', '/dashboard/exports', twice), 400, 'validation_error', 'q');
+  });
+
+  it('replaces the oldest of the same member, and requests at once cannot pass the limits', async () => {
+    const live = async (memberOf = ''): Promise<number> => {
+      const [row] = await service.db.query<{ count: number }>(
+        `SELECT count(*)::integer AS count FROM exports
+         WHERE company_id = $1 AND expires_at > now() AND ($2 = '' OR id::text = ANY(string_to_array($2, ',')))`,
+        [companyId, memberOf],
+      );
+      return row?.count ?? -1;
+    };
+    await service.db.query('UPDATE exports SET expires_at = now()');
+    const viewer = await colleague(service, owner, 'Viewer');
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, () => call('POST', '/dashboard/exports', { list: 'orders' }, viewer)),
+    );
+    assert.equal(await live(replies.map(({ body }) => body.id).join(',')), 5);
+    const newest = await post('/dashboard/exports', { list: 'orders' }, viewer);
+    const { body } = await call('GET', '/dashboard/exports', undefined, viewer);
+    assert.deepEqual([body.data.length, body.data[0].id], [5, newest]);
+    await service.db.query(
+      `INSERT INTO exports (company_id, id, member_id, list, query, permissions)
+       SELECT $1, gen_random_uuid(), gen_random_uuid(), 'orders', '{}', '{}' FROM generate_series(1, 13)`,
+      [companyId],
+    );
+    const more = await Promise.all(
+      Array.from({ length: 5 }, () => call('POST', '/dashboard/exports', { list: 'orders' })),
+    );
+    assert.deepEqual(more.map(({ status }) => status).toSorted(), [201, 201, 400, 400, 400]);
+    assert.equal(await live(), 20);
+    await service.db.query('UPDATE exports SET expires_at = now()');
+  });
+
+  it('is stored in parts of limited size', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders', query: 'total[gte]=690' });
+    const long = lists.map(
+      (route): Route => ({
+        ...route,
+        handle: async (request) => {
+          const page = (await route.handle?.(request)) as { items: object[] };
+          return { ...page, items: page.items.map((item) => ({ ...item, order_number: 'x'.repeat(100_000) })) };
+        },
+      }),
+    );
+    await write(long);
+    const parts = await service.db.query<{ bytes: number }>(
+      'SELECT octet_length(content) AS bytes FROM export_chunks WHERE export_id = $1',
+      [id],
+    );
+    assert.ok(parts.length > 1 && parts.every(({ bytes }) => bytes <= 256 * 1024));
+    assert.equal((await contentOf(id)).length, (await read(id)).rows + 1);
+  });
+
+  it('loses its pieces when it fails, and old exports are deleted in short steps', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders' });
+    await write();
+    const piecesOf = async (): Promise<number> =>
+      (await service.db.query('SELECT 1 FROM export_chunks WHERE export_id = $1', [id])).length;
+    await service.db.query(`UPDATE exports SET state = 'failed', reason = 'x' WHERE id = $1`, [id]);
+    const before = await piecesOf();
+    assert.ok(before > 2);
+    while ((await deleteOldPieces(service.db, 1)) === 1 && (await piecesOf()) === before)
+      await deleteOldExports(service.db, 100);
+    assert.equal(await piecesOf(), before - 1, 'one piece at a time');
+    await forgetOldExports(service.db, 100);
+    assert.equal(await piecesOf(), 0);
+    assert.equal((await read(id)).status, 'failed', 'the member still sees why');
+    const old = await post('/dashboard/exports', { list: 'orders' });
+    await write();
+    await service.db.query('UPDATE exports SET expires_at = now() WHERE id = $1', [old]);
+    await deleteOldExports(service.db, 100);
+    const kept = await service.db.query('SELECT 1 FROM exports WHERE id = $1', [old]);
+    assert.equal(kept.length, 1, 'an export is deleted after its pieces');
   });
 
   it('works for every list, and is deleted after a day', async () => {

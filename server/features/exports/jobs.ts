@@ -8,7 +8,15 @@ import { secondMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
 import { columnsOf } from './columns.ts';
-import { addPiece, claimExport, deleteOldExports, type ExportRow, failExport, returnExport } from './queries.ts';
+import {
+  addPieces,
+  claimExport,
+  deleteOldExports,
+  deleteOldPieces,
+  type ExportRow,
+  failExport,
+  returnExport,
+} from './queries.ts';
 import { type Lists, listOf, readExportQuery } from './service.ts';
 
 interface Home {
@@ -41,7 +49,7 @@ async function writeNext(home: Home, lists: Lists, row: ExportRow): Promise<Expo
   const { db } = home;
   const route = listOf(lists, row.list);
   const [member] = await activeMembers(home, [{ companyId: row.company_id, memberId: row.member_id }]);
-  if (!member || (route.permission && !member.permissions.includes(route.permission))) {
+  if (!member || !row.permissions.every((permission) => member.permissions.includes(permission))) {
     await failExport(db, row, 'You no longer have access to this list.');
     return undefined;
   }
@@ -51,21 +59,41 @@ async function writeNext(home: Home, lists: Lists, row: ExportRow): Promise<Expo
   }
   const page = await readPage(home, route, member, row);
   const columns = columnsOf(row.list);
-  const content = (row.chunks === 0 ? csvHeader(columns) : '') + csvLines(page.items as readonly never[], columns);
+  const lines = page.items.map((item) => csvLines([item as never], columns));
+  const contents = inParts(row.chunks === 0 ? [csvHeader(columns), ...lines] : lines);
   const isLast = !page.hasMore || page.next === null;
-  const piece = { content, rows: page.items.length, afterId: page.next, isLast };
-  if (!(await addPiece(db, row, piece)) || isLast) return undefined;
-  return { ...row, rows: row.rows + piece.rows, chunks: row.chunks + 1, after_id: page.next };
+  const piece = { contents, rows: page.items.length, afterId: page.next, isLast };
+  if (!(await addPieces(db, row, piece)) || isLast) return undefined;
+  return { ...row, rows: row.rows + piece.rows, chunks: row.chunks + contents.length, after_id: page.next };
+}
+
+const partBytes = 256 * 1024;
+
+/** Joins lines to parts of limited size; a longer line is a part of its own. */
+function inParts(lines: readonly string[]): string[] {
+  const parts = [''];
+  let bytes = 0;
+  for (const line of lines) {
+    const more = Buffer.byteLength(line);
+    if (bytes > 0 && bytes + more > partBytes) {
+      parts.push('');
+      bytes = 0;
+    }
+    parts[parts.length - 1] += line;
+    bytes += more;
+  }
+  return parts;
 }
 
 async function readPage(
   { db, clock }: Home,
   { handle, list, expand = {}, ...route }: Route,
-  { company, permissions }: ActiveMember,
-  { query, after_id }: ExportRow,
+  { company, member_id: id }: ActiveMember,
+  { query, permissions, after_id }: ExportRow,
 ): Promise<Page<unknown>> {
   const { values, sort } = readExportQuery({ ...route, ...(list && { list }) }, query);
-  const context: RequestContext = { requestId: '', company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
+  const caller = { kind: 'member', id, name: '', permissions, publishable: false, steppedUpUntilMs: 0 } as const;
+  const context: RequestContext = { requestId: '', company, nowMs: clock.nowMs() + company.clockOffsetMs, caller, db };
   const needed = expand.customer;
   const request = {
     context,
@@ -80,4 +108,13 @@ async function readPage(
   return (await handle?.(request as RouteRequest<unknown, unknown>)) as Page<unknown>;
 }
 
-export const forgetOldExports = (db: DatabasePool, count: number): Promise<number> => deleteOldExports(db, count);
+/** With parts of 256 KB, a statement deletes at most 25 MB. */
+const piecesAtOnce = 100;
+const roundsMax = 100;
+
+export async function forgetOldExports(db: DatabasePool, count: number): Promise<number> {
+  for (let round = 0; round < roundsMax; round += 1) {
+    if ((await deleteOldPieces(db, piecesAtOnce)) < piecesAtOnce) break;
+  }
+  return deleteOldExports(db, count);
+}

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { isSettled } from '../../shards/queries.ts';
 import type { ExportedList } from './columns.ts';
 
@@ -7,7 +7,8 @@ export interface ExportRow {
   readonly id: string;
   readonly member_id: string;
   readonly list: ExportedList;
-  readonly query: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | readonly string[]>>;
+  readonly permissions: readonly string[];
   readonly state: 'running' | 'ready' | 'failed';
   readonly reason: string | null;
   readonly rows: number;
@@ -16,21 +17,37 @@ export interface ExportRow {
   readonly expires_at: Date;
 }
 
-const columns = 'company_id, id, member_id, list, query, state, reason, rows, chunks, after_id, expires_at';
+const columns =
+  'company_id, id, member_id, list, query, permissions, state, reason, rows, chunks, after_id, expires_at';
 
-/** Returns undefined if the company has too many exports. */
+export type NewExport = Pick<ExportRow, 'company_id' | 'id' | 'member_id' | 'list' | 'query' | 'permissions'>;
+
+/**
+ * Returns undefined if the company has too many exports. If the member has too many, the oldest expire. The lock on the company
+ * makes requests at the same time count one after another.
+ */
 export async function insertExport(
-  db: Queryable,
-  row: Pick<ExportRow, 'company_id' | 'id' | 'member_id' | 'list' | 'query'>,
-  countMax: number,
+  db: Database,
+  row: NewExport,
+  max: { readonly ofCompany: number; readonly ofMember: number },
 ): Promise<ExportRow | undefined> {
-  const [made] = await db.query<ExportRow>(
-    `INSERT INTO exports (company_id, id, member_id, list, query)
-     SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM exports WHERE company_id = $1 AND expires_at > now()) < $6
-     RETURNING ${columns}`,
-    [row.company_id, row.id, row.member_id, row.list, JSON.stringify(row.query), countMax],
-  );
-  return made;
+  return db.transaction(async (transaction) => {
+    await transaction.query('SELECT 1 FROM companies WHERE id = $1 FOR NO KEY UPDATE', [row.company_id]);
+    await transaction.query(
+      `UPDATE exports SET expires_at = now() WHERE (company_id, id) IN (
+         SELECT company_id, id FROM exports WHERE company_id = $1 AND member_id = $2 AND expires_at > now()
+         ORDER BY id DESC OFFSET $3)`,
+      [row.company_id, row.member_id, max.ofMember - 1],
+    );
+    const [made] = await transaction.query<ExportRow>(
+      `INSERT INTO exports (company_id, id, member_id, list, query, permissions)
+       SELECT $1, $2, $3, $4, $5, $6
+       WHERE (SELECT count(*) FROM exports WHERE company_id = $1 AND expires_at > now()) < $7
+       RETURNING ${columns}`,
+      [row.company_id, row.id, row.member_id, row.list, JSON.stringify(row.query), row.permissions, max.ofCompany],
+    );
+    return made;
+  });
 }
 
 /** The exports of one member, newest first. */
@@ -69,25 +86,28 @@ export async function claimExport(db: Queryable, leaseSeconds: number): Promise<
 }
 
 export interface Piece {
-  readonly content: string;
+  /** One or more parts of limited size. */
+  readonly contents: readonly string[];
   readonly rows: number;
   readonly afterId: string | null;
   readonly isLast: boolean;
 }
 
-/** Adds the next piece. Returns false if another process added it first. */
-export async function addPiece(db: Queryable, { company_id, id, chunks }: ExportRow, piece: Piece): Promise<boolean> {
+/** Adds the next rows. Returns false if another process added them first, or if the export has expired. */
+export async function addPieces(db: Queryable, { company_id, id, chunks }: ExportRow, piece: Piece): Promise<boolean> {
   const rows = await db.query(
     `WITH moved AS (
-       UPDATE exports SET chunks = chunks + 1, rows = rows + $5, after_id = $6, state = CASE WHEN $7 THEN 'ready' ELSE state END,
+       UPDATE exports SET chunks = chunks + cardinality($4::text[]), rows = rows + $5, after_id = $6, state = CASE WHEN $7 THEN 'ready' ELSE state END,
          leased_until = CASE WHEN $7 THEN leased_until ELSE greatest(leased_until, now() + interval '30 s') END
-       WHERE company_id = $1 AND id = $2 AND chunks = $3 AND state = 'running' RETURNING 1)
-     INSERT INTO export_chunks (company_id, export_id, number, content) SELECT $1, $2, $3, $4 FROM moved RETURNING 1`,
-    [company_id, id, chunks, piece.content, piece.rows, piece.afterId, piece.isLast],
+       WHERE company_id = $1 AND id = $2 AND chunks = $3 AND state = 'running' AND expires_at > now() RETURNING 1)
+     INSERT INTO export_chunks (company_id, export_id, number, content) 
+     SELECT $1, $2, $3 + part.place - 1, part.content FROM moved, unnest($4::text[]) WITH ORDINALITY AS part (content, place) RETURNING 1`,
+    [company_id, id, chunks, piece.contents, piece.rows, piece.afterId, piece.isLast],
   );
-  return rows.length === 1;
+  return rows.length > 0;
 }
 
+/** Its pieces are deleted later. */
 export async function failExport(db: Queryable, { company_id, id }: ExportRow, reason: string): Promise<void> {
   await db.query(
     `UPDATE exports SET state = 'failed', reason = $3 WHERE company_id = $1 AND id = $2 AND state = 'running'`,
@@ -100,11 +120,37 @@ export async function returnExport(db: Queryable, { company_id, id }: ExportRow)
   await db.query(`UPDATE exports SET leased_until = now() WHERE company_id = $1 AND id = $2`, [company_id, id]);
 }
 
+const isOld = `e.expires_at <= now() AND ${isSettled('e.company_id')}`;
+
+/** Deletes pieces of exports that expired or failed: so few that one statement takes a short time. */
+export async function deleteOldPieces(db: Queryable, count: number): Promise<number> {
+  const rows = await db.query(
+    `DELETE FROM export_chunks WHERE (company_id, export_id, number) IN (
+       SELECT c.company_id, c.export_id, c.number FROM (
+         (SELECT e.company_id, e.id FROM exports e WHERE ${isOld} ORDER BY e.expires_at LIMIT $1)
+         UNION
+         (SELECT e.company_id, e.id FROM exports e
+          WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} LIMIT $1)) AS old
+       JOIN export_chunks c ON c.company_id = old.company_id AND c.export_id = old.id
+       LIMIT $1)
+     RETURNING 1`,
+    [count],
+  );
+  return rows.length;
+}
+
+const hasNoPieces =
+  'NOT EXISTS (SELECT 1 FROM export_chunks c WHERE c.company_id = e.company_id AND c.export_id = e.id)';
+
+/** Deletes expired exports whose pieces are deleted. */
 export async function deleteOldExports(db: Queryable, count: number): Promise<number> {
+  await db.query(
+    `UPDATE exports e SET chunks = 0 WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} AND ${hasNoPieces}`,
+  );
   const rows = await db.query(
     `DELETE FROM exports WHERE (company_id, id) IN (
-       SELECT company_id, id FROM exports WHERE expires_at <= now() AND ${isSettled('company_id')}
-       ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       SELECT e.company_id, e.id FROM exports e WHERE ${isOld} AND ${hasNoPieces}
+       ORDER BY e.expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING 1`,
     [count],
   );

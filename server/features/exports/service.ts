@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound, validationError } from '../../errors.ts';
-import { requirePermissions } from '../../http/caller.ts';
+import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import { listParameters, pageRequest } from '../../http/lists.ts';
 import { readQuery } from '../../http/query-parameters.ts';
 import type { PageRequest, Route } from '../../http/route.ts';
@@ -35,20 +35,34 @@ export function readExportQuery(
   return { values, sort: pageRequest(values).sort };
 }
 
+/** A name that occurs several times has several values, as in the address of a list. */
+function queryOf(text: string): ExportRow['query'] {
+  const parameters = new URLSearchParams(text);
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const values = parameters.getAll(name);
+      return [name, values.length === 1 ? (values[0] ?? '') : values];
+    }),
+  );
+}
+
 export async function createExport(context: RequestContext, lists: Lists, input: ExportCreate): Promise<Export> {
   const { db, company, caller } = context;
   const route = listOf(lists, input.list);
   if (route.permission) requirePermissions(caller, [route.permission], 'this list requires');
-  const query = Object.fromEntries(new URLSearchParams(input.query));
-  readExportQuery(route, query);
+  const query = queryOf(input.query ?? '');
+  const { values } = readExportQuery(route, query);
+  const customers = values.q === undefined ? route.expand?.customer : 'customers:read';
+  const used = [route.permission, customers].filter((one) => one !== null && one !== undefined);
   const row = {
     company_id: company.id,
     id: newId(context.nowMs),
     member_id: caller?.id ?? '',
     list: input.list,
     query,
+    permissions: used.filter((permission) => lackingOf(caller, [permission]).length === 0),
   };
-  const made = await insertExport(db, row, limits.exports);
+  const made = await insertExport(db, row, { ofCompany: limits.exports, ofMember: limits.exportsOfMember });
   if (!made)
     throw new ApiError(
       'invalid_request',
@@ -73,16 +87,14 @@ export const getExport = async (context: RequestContext, id: string): Promise<Ex
 
 const chunksAtOnce = 8;
 
-/** Only the member who created an export can read it, and only with the permission of the list. */
+/** Only the member who created an export can read it, and only with the permissions that its content needs. */
 export async function readExport(
   context: RequestContext,
-  lists: Lists,
   id: string,
   from: number,
 ): Promise<{ data: string[]; next: number | null }> {
   const row = await findOwn(context, id);
-  const { permission } = listOf(lists, row.list);
-  if (permission) requirePermissions(context.caller, [permission], 'this list requires');
+  requirePermissions(context.caller, row.permissions, 'this export requires');
   if (row.state !== 'ready') throw invalidField('id', 'must be an export that is ready');
   const chunks = await readChunks(context.db, context.company.id, id, from, chunksAtOnce);
   const next = from + chunks.length;
