@@ -662,9 +662,15 @@ describe('the overview', () => {
       'from=2020-01-01&to=2026-01-01',
       'range=1d',
       'from=2026-02-30',
+      'from=0001-01-01&to=0001-06-01',
+      'to=0000-06-01',
+      'to=0001-01-01',
+      'to=1969-12-31',
     ]) {
       assertRefused(await person.in('GET', `/dashboard/statistics?${query}`), 400, 'validation_error');
     }
+    const { status } = await person.in('GET', '/dashboard/statistics?from=1970-01-01&to=1970-12-31');
+    assert.equal(status, 200);
   });
 
   it('finds by name, number and id, and only in the own company', async () => {

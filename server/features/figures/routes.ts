@@ -17,6 +17,8 @@ const common = {
   errors: [],
 } as const;
 
+/** The previous period of an earlier date could begin before dates do. */
+const firstDate = '1970-01-01';
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && isCalendarDate(text);
 const isCalendarDate = (text: string): boolean => {
   const ms = Date.parse(`${text}T00:00:00Z`);
@@ -27,7 +29,9 @@ const dateParameter = (description: string): QueryParameter<string> => ({
   schema: Type.String({ format: 'date' }),
   description,
   parse: ([text = '', ...more]) =>
-    more.length === 0 && isDate(text) ? { value: text } : { problem: 'must be a date, for example 2026-02-11' },
+    more.length === 0 && isDate(text) && text >= firstDate
+      ? { value: text }
+      : { problem: `must be a date from ${firstDate} on, for example 2026-02-11` },
 });
 
 /** Used only by the dashboard. */
