@@ -26,9 +26,8 @@ const seedDays = `
   FROM generate_series(date_trunc('day', now()) - interval '730 days', date_trunc('day', now()) - interval '1 day', '1 day') day`;
 
 const seedState = `
-  INSERT INTO figure_states (company_id, zone, clock_offset_ms, days_until, due_at)
-  VALUES ($1, 'UTC', 0, date_trunc('day', now()), date_trunc('day', now()) + interval '1 day')
-  ON CONFLICT (company_id) DO UPDATE SET days_until = excluded.days_until, due_at = excluded.due_at`;
+  UPDATE figure_states SET zone = 'UTC', clock_offset_ms = 0, days_until = date_trunc('day', now()),
+    due_at = date_trunc('day', now()) + interval '1 day' WHERE company_id = $1`;
 
 const seedTransactions = `
   INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand,

@@ -200,6 +200,7 @@ CREATE TABLE companies (
   CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('id');
+CREATE TRIGGER companies_figures AFTER INSERT OR UPDATE OF time_zone, clock_offset_ms, clock_moved_until ON public.companies FOR EACH ROW EXECUTE FUNCTION make_figures_due();
 
 CREATE TABLE company_fences (
   company_id uuid NOT NULL,
@@ -515,6 +516,7 @@ CREATE TABLE figure_days (
   CONSTRAINT figure_days_pkey PRIMARY KEY (company_id, starts_at, zone)
 );
 CREATE INDEX figure_days_due ON public.figure_days USING btree (due_at) WHERE (figures IS NULL);
+CREATE INDEX figure_days_unsummed ON public.figure_days USING btree (company_id, due_at) WHERE (figures IS NULL);
 
 CREATE TABLE figure_marks (
   company_id uuid NOT NULL,
@@ -526,11 +528,13 @@ CREATE TABLE figure_marks (
 
 CREATE TABLE figure_states (
   company_id uuid NOT NULL,
-  zone text NOT NULL,
-  clock_offset_ms bigint NOT NULL,
-  days_until timestamp with time zone NOT NULL,
-  due_at timestamp with time zone NOT NULL,
-  CONSTRAINT figure_states_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  zone text NOT NULL DEFAULT ''::text,
+  zone_since timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone,
+  clock_offset_ms bigint NOT NULL DEFAULT '-1'::integer,
+  days_until timestamp with time zone NOT NULL DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone,
+  movements_after uuid,
+  due_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT figure_states_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
   CONSTRAINT figure_states_pkey PRIMARY KEY (company_id)
 );
 CREATE INDEX figure_states_due ON public.figure_states USING btree (due_at);

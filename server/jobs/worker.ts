@@ -164,7 +164,7 @@ const shardJobs: readonly Job<OnShard>[] = [
     everyMs: 60_000,
     run: async ({ emails, ...shard }) => (emails ? makeReminders(shard, emails) : 0),
   },
-  { name: 'daily figures', everyMs: 15_000, run: async ({ db }) => ((await sumEndedDays(db)) ? batch : 0) },
+  { name: 'daily figures', everyMs: 15_000, run: async ({ db, log }) => ((await sumEndedDays(db, log)) ? batch : 0) },
   { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
   {
     name: 'unfinished sign-ups',

@@ -4,14 +4,28 @@ ALTER TABLE companies ADD COLUMN time_zone text NOT NULL DEFAULT 'UTC';
 
 -- Up to which time the days of a company are in figure_days. Later days are summed when they are read.
 CREATE TABLE figure_states (
-  company_id uuid PRIMARY KEY REFERENCES companies (id),
-  zone text NOT NULL,
-  clock_offset_ms bigint NOT NULL,
-  days_until timestamptz NOT NULL,
-  -- By the clock of the server: when the next day has ended.
-  due_at timestamptz NOT NULL
+  company_id uuid PRIMARY KEY REFERENCES companies (id) ON DELETE CASCADE,
+  -- Empty until the first days are added.
+  zone text NOT NULL DEFAULT '',
+  zone_since timestamptz NOT NULL DEFAULT '-infinity',
+  -- The offset of the clock that the company has had for a while; -1 if it is not known.
+  clock_offset_ms bigint NOT NULL DEFAULT -1,
+  days_until timestamptz NOT NULL DEFAULT 'epoch',
+  -- Subscriptions after this id may be older than their first movement. Null: none is.
+  movements_after uuid,
+  -- By the clock of the server: when there is something to do.
+  due_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX figure_states_due ON figure_states (due_at);
+
+-- A new company, another time zone and a moved clock make a company due, so that the worker need not compare all of them.
+CREATE FUNCTION make_figures_due() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO figure_states (company_id) VALUES (NEW.id) ON CONFLICT (company_id) DO UPDATE SET due_at = now();
+  RETURN NULL;
+END $$;
+CREATE TRIGGER companies_figures AFTER INSERT OR UPDATE OF time_zone, clock_offset_ms, clock_moved_until ON companies
+  FOR EACH ROW EXECUTE FUNCTION make_figures_due();
 
 -- The sums of a day that has ended. A day before days_until that has no row had no activity.
 CREATE TABLE figure_days (
@@ -28,6 +42,7 @@ CREATE TABLE figure_days (
   CHECK (starts_at < ends_at)
 );
 CREATE INDEX figure_days_due ON figure_days (due_at) WHERE figures IS NULL;
+CREATE INDEX figure_days_unsummed ON figure_days (company_id, due_at) WHERE figures IS NULL;
 
 -- Times of changed rows in days that may have been summed: until the day is summed again, its sums do not count.
 CREATE TABLE figure_marks (
@@ -59,6 +74,13 @@ CREATE FUNCTION id_time(id uuid) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARA
 $$;
 CREATE FUNCTION first_id(at timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT rpad(lpad(to_hex(greatest(0, floor(extract(epoch FROM at) * 1000)::bigint)), 12, '0'), 32, '0')::uuid
+$$;
+
+-- The day of a time. A day begins when its date begins for the last time: where clocks go back to midnight, the hour that
+-- is repeated belongs to the day before.
+CREATE FUNCTION day_at(at timestamptz, zone text) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN day::timestamp AT TIME ZONE zone > at THEN day - 1 ELSE day END
+  FROM (SELECT (at AT TIME ZONE zone)::date AS day) d
 $$;
 
 -- What a subscription bills in a month, after the discount of the cycle.
@@ -114,6 +136,18 @@ LANGUAGE sql STABLE AS $$
   FROM (SELECT currency, jsonb_object_agg(name, value) AS of_currency FROM totals GROUP BY 1) by_currency
 $$;
 
+-- The first time from which a company has anything to sum, now or when an open operation ends.
+CREATE FUNCTION next_activity(of_company uuid, since timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT least(
+    (SELECT id_time(id) FROM transactions WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM disputes WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM customers WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM tombstones WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT at FROM subscription_movements WHERE company_id = of_company AND at >= since ORDER BY at LIMIT 1),
+    (SELECT min(id_time(id)) FROM open_transactions
+      WHERE company_id = of_company AND id >= first_id(since) AND type <> 'void'))
+$$;
+
 CREATE FUNCTION mark_figures(of_company uuid, changed timestamptz) RETURNS void LANGUAGE sql AS $$
   INSERT INTO figure_marks (company_id, at)
   SELECT of_company, changed FROM figure_states s WHERE s.company_id = of_company AND s.days_until > changed
@@ -129,24 +163,42 @@ CREATE TRIGGER transactions_figures AFTER UPDATE OF status ON transactions
 CREATE TRIGGER disputes_figures AFTER UPDATE OF state, amount ON disputes
   FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.amount <> NEW.amount) EXECUTE FUNCTION mark_changed_row();
 
+-- The movements of a subscription that is older than the table: one at its start, and one at its end or pause. What
+-- happened between is not known any more. The worker and a change of the subscription may add them at once: the first wins.
+CREATE FUNCTION add_first_movements(s subscriptions) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO subscription_movements (company_id, subscription_id, number, at, currency, monthly, subscribers, ended)
+  SELECT s.company_id, s.id, number, at, s.currency, subscribers * monthly_amount(s.amount, s."interval", s.interval_count,
+    s.coupon, greatest(s.current_cycle, 1) + 1), subscribers, ended
+  FROM (VALUES (1, id_time(s.id), 1, 0), (2, coalesce(s.canceled_at, s.completed_at, s.updated_at), -1,
+    (s.status <> 'paused')::integer)) moved (number, at, subscribers, ended)
+  WHERE (s.status IN ('active', 'past_due') OR (s.status <> 'pending' AND s.current_cycle > 0))
+    AND (number = 1 OR s.status IN ('canceled', 'completed', 'failed', 'paused')) AND NOT EXISTS (
+      SELECT 1 FROM subscription_movements m WHERE m.company_id = s.company_id AND m.subscription_id = s.id)
+  ON CONFLICT DO NOTHING
+$$;
+
 -- Writes the difference to what the movements of the subscription add up to.
 CREATE FUNCTION record_movement() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   counts boolean := NEW.status IN ('active', 'past_due');
   monthly_now bigint := CASE WHEN counts THEN monthly_amount(NEW.amount, NEW."interval", NEW.interval_count, NEW.coupon,
     greatest(NEW.current_cycle, 1) + 1) ELSE 0 END;
-  has_ended integer := 0;
+  has_ended boolean := NEW.status IN ('canceled', 'completed', 'failed');
   earlier record;
 BEGIN
-  IF TG_OP = 'UPDATE' AND NEW.status IN ('canceled', 'completed', 'failed') AND
-    OLD.status IN ('active', 'past_due', 'paused') THEN has_ended := 1; END IF;
-  SELECT coalesce(sum(m.monthly), 0) AS monthly, coalesce(sum(m.subscribers), 0) AS subscribers,
-    coalesce(max(m.number), 0) AS number INTO earlier
-  FROM subscription_movements m WHERE m.company_id = NEW.company_id AND m.subscription_id = NEW.id;
-  IF earlier.monthly = monthly_now AND earlier.subscribers = counts::integer AND has_ended = 0 THEN RETURN NULL; END IF;
+  FOR attempt IN 1..2 LOOP
+    SELECT coalesce(sum(m.monthly), 0) AS monthly, coalesce(sum(m.subscribers), 0) AS subscribers,
+      coalesce(max(m.number), 0) AS number INTO earlier
+    FROM subscription_movements m WHERE m.company_id = NEW.company_id AND m.subscription_id = NEW.id;
+    EXIT WHEN earlier.number > 0 OR TG_OP = 'INSERT';
+    EXIT WHEN OLD.status = 'pending';
+    PERFORM add_first_movements(OLD);
+  END LOOP;
+  IF earlier.monthly = monthly_now AND earlier.subscribers = counts::integer THEN RETURN NULL; END IF;
+  -- A paused subscription does not count, so its end takes nothing away.
   INSERT INTO subscription_movements (company_id, subscription_id, number, at, currency, monthly, subscribers, ended)
   VALUES (NEW.company_id, NEW.id, earlier.number + 1, NEW.updated_at, NEW.currency, monthly_now - earlier.monthly,
-    counts::integer - earlier.subscribers, has_ended);
+    counts::integer - earlier.subscribers, (has_ended AND earlier.subscribers = 1)::integer);
   PERFORM mark_figures(NEW.company_id, NEW.updated_at);
   RETURN NULL;
 END $$;

@@ -54,7 +54,7 @@ export async function deleteUnfinished(db: Queryable, companyIds: readonly strin
 }
 
 /** What a new company has. A company that has more is kept by its foreign keys. */
-const tablesOfNew = ['audit_entries', 'team_members', 'roles', 'figure_days', 'figure_states'] as const;
+const tablesOfNew = ['audit_entries', 'team_members', 'roles', 'figure_days'] as const;
 
 export async function deleteNewCompanies(db: Queryable, companyIds: readonly string[]): Promise<void> {
   for (const table of tablesOfNew) await db.query(`DELETE FROM ${table} WHERE company_id = ANY($1)`, [companyIds]);

@@ -20,12 +20,14 @@ import { seededRandom } from '../../../tests/support/seeded-random.ts';
 import { someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { dayMs } from '../../platform/durations.ts';
+import { createLog } from '../../platform/log.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { companyClock } from '../companies/service.ts';
 import { amountsOf } from '../subscriptions/schedule.ts';
 import type { SubscriptionRow } from '../subscriptions/subscription.ts';
 import { getAttention } from './attention.ts';
+import { findDaysToSum, processCompany } from './day-queries.ts';
 import { sumEndedDays } from './jobs.ts';
 import { bucketsOf, intervalsFor, periodOf } from './period.ts';
 import type { FigureName, Statistics } from './schemas.ts';
@@ -39,6 +41,7 @@ before(async () => {
 });
 after(() => stop());
 
+const log = createLog('silent');
 const currencies = ['usd', 'eur', 'jpy'] as const;
 
 async function context(): Promise<RequestContext> {
@@ -126,8 +129,17 @@ async function assertExact(zone: string, when: string): Promise<void> {
 }
 
 async function sumAll(): Promise<void> {
-  while (await sumEndedDays(service.db, 0));
+  while (await sumEndedDays(service.db, log, { graceSeconds: 0, zonePauseSeconds: 0 }));
 }
+
+const cancel = (id: string): Promise<{ status: number; text: string }> =>
+  service.call('DELETE', `/v1/subscriptions/${id}`);
+/** The API cannot pause subscriptions yet. */
+const pause = async (id: string): Promise<unknown> =>
+  service.db.query(
+    `UPDATE subscriptions SET status = 'paused', due_at = NULL, updated_at = $3 WHERE company_id = $1 AND id = $2 AND status = 'active'`,
+    [service.company.id, id, new Date((await context()).nowMs)],
+  );
 
 const isClosed = `company_id = $1 AND figures IS NOT NULL`;
 const problems = async (): Promise<string[]> => (await examine(service.db)).map(({ check }) => check);
@@ -181,8 +193,7 @@ describe('the figures of a company', () => {
     },
     change: async () => {
       const id = random.pick(subscriptions);
-      const change = random.pick(['cancel', 'pause', 'resume']);
-      await service.call('POST', `/v1/subscriptions/${id}/${change}`, { body: {} });
+      await (random.chance(0.5) ? cancel(id) : pause(id));
     },
     pass: async () => ok(advance(service, { by: { days: random.between(0, 8), hours: random.between(1, 23) } })),
   };
@@ -321,6 +332,222 @@ describe('a renewal', () => {
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
     await advance(service, { by: { months: 2 } });
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
+  });
+});
+
+describe('the subscriptions of earlier versions', () => {
+  const movementsOf = (id: string): Promise<object[]> =>
+    service.db.query(
+      `SELECT number, m.at = id_time(m.subscription_id) AS at_start, subscribers, ended FROM subscription_movements m
+       WHERE company_id = $1 AND subscription_id = $2 ORDER BY number`,
+      [service.company.id, id],
+    );
+  const started = { number: 1, at_start: true, subscribers: 1, ended: 0 };
+  const ended = { number: 2, at_start: false, subscribers: -1, ended: 1 };
+  const paused = { ...ended, ended: 0 };
+  const made: string[] = [];
+
+  before(async () => {
+    const customer_id = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body.id;
+    await capture(service, customer_id);
+    const plan_id = (await somePlan(service, { amount: 1000 })).id;
+    for (let count = 0; count < 4; count += 1) {
+      const { body, text } = await subscribe(service, { customer_id, plan_id });
+      assert.ok(body.id, text);
+      made.push(body.id);
+    }
+    await cancel(made[1] ?? '');
+    await pause(made[2] ?? '');
+    await service.db.query('DELETE FROM subscription_movements WHERE company_id = $1', [service.company.id]);
+    await service.db.query(
+      `UPDATE figure_states SET movements_after = '00000000-0000-0000-0000-000000000000', days_until = 'epoch', due_at = now()
+       WHERE company_id = $1`,
+      [service.company.id],
+    );
+    await service.db.query('DELETE FROM figure_days WHERE company_id = $1', [service.company.id]);
+  });
+
+  it('have their start, also if they change before the worker has added it', async () => {
+    const reply = await cancel(made[3] ?? '');
+    assert.equal(reply.status, 200, reply.text);
+    assert.deepEqual(await movementsOf(made[3] ?? ''), [started, ended]);
+    assert.deepEqual(await movementsOf(made[0] ?? ''), []);
+  });
+
+  it('can change while the worker adds their movements', async () => {
+    await service.db.transaction(async (transaction) => {
+      await transaction.query('SELECT add_first_movements(s) FROM subscriptions s WHERE company_id = $1 AND id = $2', [
+        service.company.id,
+        made[0],
+      ]);
+      await service.db.transaction(async (other) => {
+        await other.query(`SET LOCAL lock_timeout = '2s'`);
+        await other.query('UPDATE subscriptions SET updated_at = updated_at WHERE company_id = $1', [
+          service.company.id,
+        ]);
+      });
+    });
+  });
+
+  it('have a start and an end after the worker has added them, before days are summed', async () => {
+    assert.deepEqual(await problems(), []);
+    await sumAll();
+    assert.deepEqual(await movementsOf(made[0] ?? ''), [started]);
+    assert.deepEqual(await movementsOf(made[1] ?? ''), [started, ended]);
+    assert.deepEqual(await movementsOf(made[2] ?? ''), [started, paused]);
+    assert.deepEqual(await problems(), []);
+    await assertExact('Asia/Kathmandu', 'after the first movements');
+  });
+
+  it('count as churn once, and not when they end while they are paused', async () => {
+    const reply = await cancel(made[2] ?? '');
+    assert.equal(reply.status, 200, reply.text);
+    assert.deepEqual(await movementsOf(made[2] ?? ''), [started, paused]);
+    const today = { range: 'today', currency: 'usd' } as const;
+    assert.ok(Number((await getStatistics(await context(), today)).figures.churn?.value) <= 1);
+  });
+});
+
+describe('the worker', () => {
+  const now = { graceSeconds: 0, zonePauseSeconds: 0 };
+  /** A company with a deleted customer for each of these days, counted back from now. */
+  async function rival(daysAgo: readonly number[]): Promise<string> {
+    const id = randomUUID();
+    await service.db.query(
+      `INSERT INTO companies (id, account_id, name, mode, api_version) VALUES ($1, $1, 'Rival', 'sandbox', '2026-02-11')`,
+      [id],
+    );
+    await service.db.query(
+      `INSERT INTO tombstones (company_id, id, object_type, sort_values)
+       SELECT $1, first_id(now() - ago * interval '1 day'), 'customer', '{}' FROM unnest($2::integer[]) ago`,
+      [id, daysAgo],
+    );
+    return id;
+  }
+  const daysOf = (id: string, also = 'true'): Promise<number> =>
+    countOf(service, 'figure_days', `company_id = $1 AND ${also}`, [id]);
+  const addAll = async (id: string): Promise<void> => {
+    for (let step = 0; step < 4; step += 1) await processCompany(service.db, id, now);
+  };
+  const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 2);
+
+  it('adds only days with activity', async () => {
+    const id = await rival([3650, 1800, 2]);
+    await addAll(id);
+    assert.equal(await daysOf(id), 3);
+    await sumAll();
+    assert.equal(await daysOf(id, 'figures IS NOT NULL'), 3);
+  });
+
+  it('lets companies take turns', async () => {
+    const [busy, small] = [await rival(upTo(90)), await rival([2])];
+    await addAll(busy);
+    await addAll(small);
+    assert.equal(await daysOf(busy), 90);
+    const chosen = await findDaysToSum(service.db, 5);
+    assert.ok(chosen.some(({ company_id }) => company_id === small));
+    await sumAll();
+  });
+
+  it('adds a long history in parts, each after the one before is summed', async () => {
+    const id = await rival(upTo(250));
+    await processCompany(service.db, id, now);
+    await sumEndedDays(service.db, log, now);
+    assert.equal(await daysOf(id), 100);
+    await sumAll();
+    assert.equal(await daysOf(id, 'figures IS NOT NULL'), 250);
+  });
+
+  it('waits until a day and the requests of a moved clock have surely ended', async () => {
+    const id = await rival([2]);
+    await processCompany(service.db, id, { ...now, graceSeconds: 300 });
+    await processCompany(service.db, id, { ...now, graceSeconds: 300 });
+    assert.equal(await daysOf(id), 0);
+    await service.db.query('UPDATE figure_states SET due_at = now() WHERE company_id = $1', [id]);
+    await processCompany(service.db, id, { ...now, graceSeconds: 3 * 24 * 3600 });
+    assert.equal(await daysOf(id), 0, 'the grace time of the day is not over');
+    await service.db.query('UPDATE figure_states SET due_at = now() WHERE company_id = $1', [id]);
+    await processCompany(service.db, id, now);
+    assert.equal(await daysOf(id), 1);
+    await sumAll();
+  });
+
+  it('sums the days of another time zone after a pause, however often the zone changes', async () => {
+    const id = await rival(upTo(5));
+    await sumAll();
+    const set = async (zone: string): Promise<void> => {
+      await service.db.query('UPDATE companies SET time_zone = $2 WHERE id = $1', [id, zone]);
+      await processCompany(service.db, id, { ...now, zonePauseSeconds: 600 });
+    };
+    for (const zone of ['Asia/Tokyo', 'UTC', 'Asia/Tokyo']) {
+      await set(zone);
+      assert.equal(await daysOf(id, `zone = 'UTC' AND figures IS NOT NULL`), 5);
+    }
+    const waits = `company_id = $1 AND due_at > now() + interval '500 s'`;
+    assert.equal(await countOf(service, 'figure_states', waits, [id]), 1);
+    await service.db.query('UPDATE figure_states SET due_at = now() WHERE company_id = $1', [id]);
+    await sumAll();
+    assert.equal(await daysOf(id, `zone = 'Asia/Tokyo' AND figures IS NOT NULL`), await daysOf(id));
+  });
+
+  it('goes on with other companies when a company or a day fails, and tries it again later', async () => {
+    const [broken, failing, healthy] = [await rival([3]), await rival([3, 2]), await rival([2])];
+    await service.db.query(`UPDATE companies SET time_zone = 'Mars/Olympus' WHERE id = $1`, [broken]);
+    await service.db.query(
+      `CREATE FUNCTION fail_day() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`,
+    );
+    await service.db.query(
+      `CREATE TRIGGER fail_day BEFORE UPDATE OF figures ON figure_days FOR EACH ROW
+         WHEN (NEW.company_id = '${failing}') EXECUTE FUNCTION fail_day()`,
+    );
+    await sumAll();
+    assert.equal(await daysOf(healthy, 'figures IS NOT NULL'), 1);
+    assert.equal(await daysOf(failing, `figures IS NULL AND due_at > now() + interval '4 minutes'`), 2);
+    const later = `company_id = $1 AND due_at > now() + interval '4 minutes'`;
+    assert.equal(await countOf(service, 'figure_states', later, [broken]), 1);
+    await service.db.query('DROP FUNCTION fail_day CASCADE');
+    await service.db.query(`UPDATE companies SET time_zone = 'UTC' WHERE id = $1`, [broken]);
+    await service.db.query('UPDATE figure_days SET due_at = now() WHERE figures IS NULL');
+    await sumAll();
+    assert.equal((await daysOf(failing, 'figures IS NOT NULL')) + (await daysOf(broken, 'figures IS NOT NULL')), 3);
+  });
+
+  it('gives the hour that is repeated at midnight to the day before', async () => {
+    // In Havana, clocks go back from 1:00 to 0:00 on this day, which is 5:00 UTC.
+    const [row] = await service.db.query(
+      `SELECT day_at('2026-11-01 04:30Z', 'America/Havana')::text AS first, day_at('2026-11-01 05:30Z', 'America/Havana')::text AS again`,
+    );
+    assert.deepEqual(row, { first: '2026-10-31', again: '2026-11-01' });
+  });
+});
+
+describe('the statistics', () => {
+  it('are made for one request of a company at a time', async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let reading = 0;
+    const db = {
+      query: async () => {
+        reading += 1;
+        await released;
+        return [];
+      },
+    };
+    const base = await context();
+    const ask = (id: string): Promise<unknown> =>
+      getStatistics({ ...base, db: db as never, company: { ...base.company, id } }, {}).catch(
+        (error: { code: string }) => error.code,
+      );
+    const [busy, other] = [randomUUID(), randomUUID()];
+    const answers = Array.from({ length: 6 }, () => ask(busy));
+    await new Promise(setImmediate);
+    assert.equal(reading, 1);
+    const last = ask(other);
+    await new Promise(setImmediate);
+    assert.equal(reading, 2, 'another company does not wait');
+    release();
+    const codes = await Promise.all([...answers, last]);
+    assert.equal(codes.filter((code) => code === 'too_many_requests').length, 2);
   });
 });
 

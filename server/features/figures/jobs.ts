@@ -1,16 +1,52 @@
 import type { Database } from '../../platform/database.ts';
-import { addEndedDays, addMarkedDays, findDaysToSum, sumDay } from './queries.ts';
+import type { Logger } from '../../platform/log.ts';
+import {
+  addMarkedDays,
+  findDaysToSum,
+  findDueCompanies,
+  findUnlistedMarks,
+  postponeCompany,
+  postponeDay,
+  processCompany,
+  sumDay,
+  type Timing,
+} from './day-queries.ts';
 
-/** Longer than a transaction stays open, and than clocks differ. */
-const graceSeconds = 300;
+const usual: Timing = { graceSeconds: 300, zonePauseSeconds: 600 };
 const companyCount = 100;
 const dayCount = 50;
 
-/** Job: adds the days that have ended and sums those that are due. Returns whether there is more to do. */
-export async function sumEndedDays(db: Database, grace: number = graceSeconds): Promise<boolean> {
-  const companies = await addEndedDays(db, grace, companyCount);
-  await addMarkedDays(db);
-  const days = await findDaysToSum(db, dayCount);
-  for (const day of days) await sumDay(db, day);
-  return companies === companyCount || days.length >= dayCount;
+/**
+ * Job: adds the days that have ended and sums those that are due. A company or a day that fails waits, and the others go on. Returns
+ * whether there may be more to do.
+ */
+export async function sumEndedDays(db: Database, log: Logger, timing: Timing = usual): Promise<boolean> {
+  const attempt = async (companyId: string, work: () => Promise<unknown>, postpone?: () => Promise<void>) => {
+    try {
+      return await work();
+    } catch (error) {
+      log.error({ err: error, company_id: companyId }, 'the figures of a company failed; they will be retried');
+      await postpone?.();
+      return true;
+    }
+  };
+  const companies = await findDueCompanies(db, companyCount);
+  for (const id of companies) {
+    await attempt(
+      id,
+      () => processCompany(db, id, timing),
+      () => postponeCompany(db, id),
+    );
+  }
+  for (const id of await findUnlistedMarks(db)) await attempt(id, () => addMarkedDays(db, id));
+  let summed = 0;
+  for (const day of await findDaysToSum(db, dayCount)) {
+    const isSummed = await attempt(
+      day.company_id,
+      () => sumDay(db, day),
+      () => postponeDay(db, day),
+    );
+    if (isSummed) summed += 1;
+  }
+  return companies.length > 0 || summed > 0;
 }

@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { ReadPermission } from '../../http/permissions.ts';
-import { createSemaphore } from '../../platform/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../../platform/semaphore.ts';
 import type { RequestContext } from '../../request-context.ts';
 import {
   bucketsOf,
@@ -23,26 +23,24 @@ export interface StatisticsQuery extends Wanted {
 
 // Days that are not summed yet cost database time. They must not slow down payments.
 const inTurn = createSemaphore({ atOnce: 2, waitingMax: 32, busy });
-const underWay = new Map<string, number>();
-const underWayMax = 4;
+const ofCompany = new Map<string, { readonly inTurn: Semaphore; users: number }>();
 
 function busy(): ApiError {
   const message = 'The statistics are being calculated. Retry shortly.';
   return new ApiError('too_many_requests', message, { headers: { 'Retry-After': '2' } });
 }
 
-/** Limits the concurrent queries of one company, because all companies share the semaphore. */
+/** One at a time for each company, because all companies share the semaphore. */
 export async function getStatistics(context: RequestContext, query: StatisticsQuery): Promise<Statistics> {
   const { id } = context.company;
-  const count = underWay.get(id) ?? 0;
-  if (count >= underWayMax) throw busy();
-  underWay.set(id, count + 1);
+  const own = ofCompany.get(id) ?? { inTurn: createSemaphore({ atOnce: 1, waitingMax: 3, busy }), users: 0 };
+  ofCompany.set(id, own);
+  own.users += 1;
   try {
-    return await inTurn(() => makeStatistics(context, query));
+    return await own.inTurn(() => inTurn(() => makeStatistics(context, query)));
   } finally {
-    const left = (underWay.get(id) ?? 1) - 1;
-    if (left > 0) underWay.set(id, left);
-    else underWay.delete(id);
+    own.users -= 1;
+    if (own.users === 0) ofCompany.delete(id);
   }
 }
 
