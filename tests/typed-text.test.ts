@@ -65,7 +65,10 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   'POST /dashboard/invitations/:token/accept': ['password', 'totp_code'],
 };
 
-const texts = requestFields.filter(isText);
+/** Only the names of time zones are accepted. */
+const isZone = ({ field }: RequestField): boolean => field === 'time_zone';
+
+const texts = requestFields.filter((field) => isText(field) && !isZone(field));
 const isTyped = ({ operation, field }: RequestField): boolean => !filledByPrograms[operation]?.includes(field);
 const send = (request: RequestField, value: unknown): Promise<Reply> =>
   sendBody(service, owner, request, bodyWith(request.field, value));
