@@ -72,7 +72,7 @@ Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`conta
 }
 
 function costRows(): [string, string, string][] {
-  const { bodyBytes, bodyValues, streamedBytes, answerBytes, rows } = limits.requestCosts;
+  const { bodyBytes, bodyValues, streamedBytes, answerBytes, rows, scannedRows } = limits.requestCosts;
   const kibibytes = (bytes: number): string => `${bytes / 1024} KiB`;
   return [
     ['JSON body', kibibytes(bodyBytes.free), `1 for each ${kibibytes(bodyBytes.each)}`],
@@ -84,7 +84,8 @@ function costRows(): [string, string, string][] {
     ],
     ['Response', kibibytes(answerBytes.free), `1 for each ${kibibytes(answerBytes.each)}`],
     ['Rows of a list', String(rows.free), `1 for each ${rows.each}`],
-    ['Search with `q`', 'none', String(limits.searchCost)],
+    ['Rows that a list reads to filter them', scannedRows.free.toLocaleString('en'), `1 for each ${scannedRows.each}`],
+    ['Search with `q`, or a count in the dashboard', 'none', String(limits.searchCost)],
   ];
 }
 

@@ -174,6 +174,8 @@ export const limits = {
     streamedBytes: { free: 256 * 1024, each: 256 * 1024 },
     answerBytes: { free: 256 * 1024, each: 64 * 1024 },
     rows: { free: 25, each: 25 },
+    /** Rows that a list reads for a filter without an index. */
+    scannedRows: { free: 1_000, each: 250 },
   },
   searchCost: 9,
 

@@ -33,6 +33,7 @@ function countRoute({ path, operationId, tag, resource, permission, list, handle
     summary: `Count the objects of ${path}`,
     permission,
     category: 'read',
+    isSearch: true,
     idempotency: 'none',
     parameters: list?.filters ?? {},
     success: { status: 200, schema: counted, shape: 'other' },

@@ -148,6 +148,7 @@ function answersOf(route: Route, request: FastifyRequest, input: Input): Answers
     },
     async answerList(page) {
       request.work.rows = page.items.length;
+      request.work.scannedRows = page.scanned ?? 0;
       return { status: 200, body: await renderList(rendering, page), apiVersion };
     },
     refusal(error, version = apiVersion) {

@@ -27,6 +27,8 @@ export interface Page<Item> {
   readonly hasMore: boolean;
   readonly next: string | null;
   readonly previous: string | null;
+  /** How many rows were read to find the items, if a filter is checked row by row. */
+  readonly scanned?: number;
   /** The answer to a request that only counts. */
   readonly count?: { readonly count: number; readonly exact: boolean };
 }

@@ -47,7 +47,7 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
       request.admission = await admit(route, request, reply, dependencies);
     },
     handler: async (request, reply) => {
-      noteQuery(request);
+      noteQuery(request, route);
       await enter(dependencies.admission, request);
       const answer = await serve(route, request, reply, readInput, dependencies);
       return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);

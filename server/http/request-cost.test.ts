@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { signUp } from '../../tests/support/dashboard.ts';
 import {
   type CallOptions,
   type Reply,
@@ -99,6 +100,32 @@ describe('what makes more work costs more', () => {
   for (const [what, [request, cost]] of Object.entries(costly)) {
     test(`${what}: ${cost}`, async () => assert.equal(await costTo(request), cost));
   }
+
+  test('a filter that reads 2,900 rows', async () => {
+    const { id: company } = service.company;
+    await service.db.query(
+      `INSERT INTO products (company_id, id, name, amount, currency, requires_shipping, sku, availability, metadata, active, updated_at)
+       SELECT $1, gen_random_uuid(), 'Cup', 1, 'usd', false, 'CUP' || n, 'in_stock', '{}', true, now() FROM generate_series(1, 2900) n`,
+      [company],
+    );
+    const [{ count } = { count: 0 }] = await service.db.query<{ count: number }>(
+      'SELECT count(*)::integer AS count FROM products WHERE company_id = $1',
+      [company],
+    );
+    const cost = costOf({ ...newWork(), isSearch: true, scannedRows: count });
+    assert.equal(cost, 10 + 8);
+    assert.equal(await costTo(call('GET', '/v1/products?q=nothing')), cost);
+  });
+
+  test('a count of the dashboard, like a search', async () => {
+    const owner = await signUp(service);
+    const remaining = async (path: string): Promise<number> =>
+      Number((await owner.in('GET', path)).headers.get('ratelimit-remaining'));
+    const before = await remaining('/v1/sandbox/clock');
+    await owner.in('GET', '/dashboard/counts/orders');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(before - (await remaining('/v1/sandbox/clock')) - 1, 10);
+  });
 
   test('a large page, for the address that asks for it', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.77' };

@@ -60,6 +60,8 @@ export interface RouteBase {
   readonly bodyExample?: unknown;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;
+  /** Reads many rows whatever its parameters are, so it costs as much as a search. */
+  readonly isSearch?: boolean;
   /** The query parameters of a route that is not a list. */
   readonly parameters?: QueryParameters;
   /** The values of `expand`, each with the permission that it needs. */

@@ -98,7 +98,8 @@ export async function searchPage<Row extends { id: string }>(
   const behind =
     from && (await scanFor(scan, { from, inclusive: true, descending: !descending, wanted: 1, rows: 2_000 }));
   const rows = await readRows<Row>(scan, found.ids.slice(0, page.limit));
-  return toPage(rows, { hasMore: found.ids.length > page.limit, stoppedAt: found.stoppedAt, backwards, behind });
+  const around = { hasMore: found.ids.length > page.limit, stoppedAt: found.stoppedAt, backwards, behind };
+  return { ...toPage(rows, around), scanned: found.read + (behind?.read ?? 0) };
 }
 
 /** One key of one index and nothing to check: every row that is read belongs to the list. */
@@ -132,12 +133,17 @@ interface Scanned {
   readonly ids: readonly string[];
   /** The last row that was read, if there may be more matches after it. */
   readonly stoppedAt: string | null;
+  /** How many rows were read. */
+  readonly read: number;
 }
 
 async function scanFor(scan: Scan, stretch: Stretch): Promise<Scanned> {
-  if (scan.search.arms.length === 0) return { ids: [], stoppedAt: null };
-  if (scan.sort) return (await sortMatches(scan, stretch)) ?? inSteps(scan, stretch, alongSort);
-  return inSteps(scan, stretch, alongId);
+  if (scan.search.arms.length === 0) return { ids: [], stoppedAt: null, read: 0 };
+  if (!scan.sort) return inSteps(scan, stretch, alongId);
+  const sorted = await sortMatches(scan, stretch);
+  if (sorted.isComplete) return sorted;
+  const found = await inSteps(scan, stretch, alongSort);
+  return { ...found, read: found.read + sorted.read };
 }
 
 type Step = (scan: Scan, stretch: Stretch, rows: number) => Promise<Scanned & { readonly position: Sql | null }>;
@@ -152,13 +158,19 @@ async function inSteps(scan: Scan, stretch: Stretch, step: Step): Promise<Scanne
   for (;;) {
     const found = await step(
       scan,
-      { ...stretch, from, wanted: stretch.wanted - ids.length, ...(inclusive && { inclusive }) },
+      {
+        ...stretch,
+        from,
+        wanted: stretch.wanted - ids.length,
+        rows: stretch.rows - read,
+        ...(inclusive && { inclusive }),
+      },
       rows,
     );
     ids.push(...found.ids);
-    read += rows;
-    if (ids.length >= stretch.wanted || found.position === null) return { ids, stoppedAt: null };
-    if (read >= stretch.rows) return { ids, stoppedAt: found.stoppedAt };
+    read += found.read;
+    if (ids.length >= stretch.wanted || found.position === null) return { ids, stoppedAt: null, read };
+    if (read >= stretch.rows) return { ids, stoppedAt: found.stoppedAt, read };
     from = found.position;
     inclusive = false;
     rows = Math.min(stretch.rows - read, rows * 16);
@@ -172,11 +184,20 @@ function beyond(key: Sql, { from, inclusive, descending }: Stretch): Sql[] {
   return [sql`${key} ${raw((descending ? '<' : '>') + (inclusive ? '=' : ''))} ${from}`];
 }
 
-/** Reads the arms in the order of ids. Each is read so far that the rows down to `stopped` are complete. */
+/** One row of each key would say nothing about how far the others reach. */
+const perKeyMin = 2;
+
+/**
+ * Reads the arms in the order of ids. Each is read so far that the rows down to `stopped` are complete. Many keys share the rows
+ * that are left to read, so a step with fewer rows of each only stops sooner.
+ */
 const alongId: Step = async (scan, stretch, rows) => {
   const { db, search } = scan;
   const keys = search.arms.reduce((sum, arm) => sum + (arm.by?.keys.length ?? 1), 0);
-  const perKey = Math.max(Math.ceil(rows / Math.max(keys, 1)), stretch.wanted);
+  const perKey = Math.max(
+    Math.min(Math.max(Math.ceil(rows / keys), stretch.wanted), Math.floor(stretch.rows / keys)),
+    perKeyMin,
+  );
   const order = direction(stretch.descending);
   const { text, values } = toStatement(sql`
     WITH scanned AS MATERIALIZED (${joinSql(
@@ -185,13 +206,14 @@ const alongId: Step = async (scan, stretch, rows) => {
     )}), stopped AS (
       SELECT id FROM scanned WHERE place = ${perKey} ORDER BY id ${order} LIMIT 1
     )
-    SELECT (SELECT id FROM stopped) AS stopped, ARRAY(
+    SELECT (SELECT id FROM stopped) AS stopped, (SELECT count(*)::integer FROM scanned) AS read, ARRAY(
       SELECT DISTINCT id FROM scanned
       WHERE fits AND coalesce(id ${raw(stretch.descending ? '>=' : '<=')} (SELECT id FROM stopped), true)
       ORDER BY id ${order} LIMIT ${stretch.wanted}) AS ids`);
-  const [row] = await db.query<{ stopped: string | null; ids: string[] }>(text, values);
+  const [row] = await db.query<{ stopped: string | null; read: number; ids: string[] }>(text, values);
   const stopped = row?.stopped ?? null;
-  return { ids: row?.ids ?? [], stoppedAt: stopped, position: stopped === null ? null : sql`${stopped}::uuid` };
+  const read = row?.read ?? 0;
+  return { ids: row?.ids ?? [], read, stoppedAt: stopped, position: stopped === null ? null : sql`${stopped}::uuid` };
 };
 
 function armRows(scan: Scan, arm: Arm, stretch: Stretch, perKey: number): Sql {
@@ -242,12 +264,12 @@ const alongSort: Step = async (scan, stretch, rows) => {
       SELECT row_number() OVER () AS place, hit.* FROM (
         SELECT ${raw(column)} AS value, id, coalesce(${all(checked)}, false) AS fits FROM ${raw(source.table)}
         WHERE ${joinSql(where, ' AND ')} ORDER BY ${raw(column)} ${order}, id ${order} LIMIT ${rows}) AS hit)
-    SELECT last.id, last.value::text, ARRAY(SELECT id FROM scanned WHERE fits ORDER BY place LIMIT ${stretch.wanted}) AS ids
+    SELECT last.id, last.value::text, (SELECT count(*)::integer FROM scanned) AS read, ARRAY(SELECT id FROM scanned WHERE fits ORDER BY place LIMIT ${stretch.wanted}) AS ids
     FROM (SELECT 1) AS one LEFT JOIN scanned AS last ON last.place = ${rows}`);
-  const [row] = await db.query<{ id: string | null; value: string; ids: string[] }>(text, values);
+  const [row] = await db.query<{ id: string | null; value: string; read: number; ids: string[] }>(text, values);
   const id = row?.id ?? null;
   const position = id === null ? null : sql`(${row?.value}::${raw(sort?.type ?? 'uuid')}, ${id}::uuid)`;
-  return { ids: row?.ids ?? [], stoppedAt: id, position };
+  return { ids: row?.ids ?? [], read: row?.read ?? 0, stoppedAt: id, position };
 };
 
 function inAnyArm({ companyId, source, search }: Scan): Sql {
@@ -264,14 +286,15 @@ function inAnyArm({ companyId, source, search }: Scan): Sql {
 }
 
 /** Sorts all matches of the arms, if they have few rows. Otherwise reading along the index finds matches sooner. */
-async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned | undefined> {
+async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned & { readonly isComplete: boolean }> {
+  const nothing = { ids: [], stoppedAt: null, read: 0, isComplete: false };
   const { db, companyId, source, sort } = scan;
   const readsAll = scan.search.arms.some((arm) => !arm.by && !arm.table && !arm.after);
-  if (!sort || (readsAll && !scan.search.ranges.id?.length)) return undefined;
-  if (readsAll && !(await hasFewRows(scan))) return undefined;
+  if (!sort || (readsAll && !scan.search.ranges.id?.length)) return nothing;
+  if (readsAll && !(await hasFewRows(scan))) return { ...nothing, read: sortRows };
   const whole = { from: null, descending: true, wanted: sortRows + 1, rows: sortRows };
   const found = await alongId(scan, whole, sortRows);
-  if (found.position !== null || found.ids.length > sortRows) return undefined;
+  if (found.position !== null || found.ids.length > sortRows) return { ...nothing, read: found.read };
   const where = [
     sql`company_id = ${companyId}`,
     sql`id = ANY(${found.ids}::uuid[])`,
@@ -281,7 +304,7 @@ async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned | unde
   const { text, values } = toStatement(sql`SELECT id FROM ${raw(source.table)} WHERE ${joinSql(where, ' AND ')}
     ORDER BY ${raw(sort.column)} ${order}, id ${order} LIMIT ${stretch.wanted}`);
   const rows = await db.query<{ id: string }>(text, values);
-  return { ids: rows.map(({ id }) => id), stoppedAt: null };
+  return { ids: rows.map(({ id }) => id), stoppedAt: null, read: found.read, isComplete: true };
 }
 
 /** Whether the range of ids has so few rows that they can be sorted. */
@@ -330,5 +353,6 @@ async function countMatches(scan: Scan): Promise<Page<never>> {
     { ...scan, sort: undefined },
     { from: null, descending: true, wanted: countMax + 1, rows: countRows },
   );
-  return countedPage(found.ids.length, found.stoppedAt === null && !scan.search.arms.some(({ isPart }) => isPart));
+  const isComplete = found.stoppedAt === null && !scan.search.arms.some(({ isPart }) => isPart);
+  return { ...countedPage(found.ids.length, isComplete), scanned: found.read };
 }

@@ -48,6 +48,7 @@ export const newWork = (): Work => ({
   streamedBytes: 0,
   answerBytes: 0,
   rows: 0,
+  scannedRows: 0,
   isSearch: false,
   taken: [],
   flow: '',
@@ -67,9 +68,9 @@ export function costOf(work: Measured): number {
 }
 
 /** Estimates the cost of a read before it runs. */
-export function noteQuery({ work, query }: FastifyRequest): void {
+export function noteQuery({ work, query }: FastifyRequest, route: { readonly isSearch?: boolean }): void {
   const { q, limit } = query as { q?: unknown; limit?: unknown };
-  work.isSearch = q !== undefined;
+  work.isSearch = q !== undefined || route.isSearch === true;
   if (limit !== undefined) work.rows = Math.min(Number(limit) || 0, limits.pageSizeMax);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Shop } from '../../../tests/support/orders.ts';
+import { contextOf, type Shop } from '../../../tests/support/orders.ts';
 import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import {
   type Reply,
@@ -10,7 +10,10 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { indexOrderObjects } from './jobs.ts';
+import { listOrders } from './list-queries.ts';
 
 /** Search and filters of the lists of orders, transactions and subscriptions. */
 
@@ -324,5 +327,62 @@ describe('a filter that few of many orders match', () => {
       assert.ok(body.data.length > 0, query);
       assert.equal(body.has_more, false, query);
     }
+  });
+});
+
+describe('a name that hundreds of customers with many orders have', () => {
+  const customers = 300;
+  before(async () => {
+    await service.db.query(
+      `WITH smiths AS (
+         INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, tags, metadata, search, updated_at)
+         SELECT $1, gen_random_uuid(), n || '@smith.example', n || '@smith.example', 'S', 'Smith', '+14155550100', '{}', '{}',
+           (SELECT search FROM customers WHERE company_id = $1 AND id = $2), now()
+         FROM generate_series(1, $4) n RETURNING id)
+       INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
+         currency, subtotal, discount_amount, total, refunded_amount, metadata, attempt_count, sale_id, sequence, updated_at)
+       SELECT company_id, made.id, 'S' || smiths.id || n, smiths.id, payment_method_id, 'visa', '4242', 'succeeded', '[]', 'usd', n, 0,
+         n, 0, '{}', 0, made.id, 1, now()
+       FROM smiths CROSS JOIN generate_series(1, 100) n JOIN orders ON company_id = $1 AND orders.id = $3
+       CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id, smiths.id AS smith, n AS place) made`,
+      [companyId, made[2]?.customer_id, made[2]?.id, customers],
+    );
+    await service.db.query('ANALYZE orders');
+  });
+
+  const search = (more: Partial<PageRequest>): Promise<Page<{ id: string }>> => {
+    const context = { ...contextOf(service), company: { ...service.company, id: companyId } };
+    const sort = { field: 'created_at', descending: true };
+    return listOrders(context, { q: 'hopper' }, { limit: 100, sort, cursor: null, ...more });
+  };
+
+  it('is counted and sorted without reading more rows than a request may read', async () => {
+    const counted = await search({ counting: true });
+    assert.ok((counted.scanned ?? Number.NaN) <= 15_000, `${counted.scanned} rows to count`);
+    assert.equal(counted.count?.exact, false);
+    const sorted = await search({ sort: { field: 'total', descending: false } });
+    assert.ok((sorted.scanned ?? Number.NaN) <= 15_000, `${sorted.scanned} rows to sort`);
+    assert.equal(sorted.items.length, 100);
+  });
+
+  it('is listed in full, in order, with few rows of each customer at a time', async () => {
+    const ids: string[] = [];
+    let cursor: PageRequest['cursor'] = null;
+    while (ids.length < 300) {
+      const page: Page<{ id: string }> = await search({ cursor });
+      assert.ok((page.scanned ?? Number.NaN) <= 12_000, `${page.scanned} rows`);
+      ids.push(...page.items.map(({ id }) => id));
+      assert.ok(page.next);
+      cursor = { id: page.next, parameter: 'starting_after' };
+    }
+    const expected = await service.db.query<{ id: string }>(
+      `SELECT o.id FROM orders o JOIN customers c ON c.company_id = o.company_id AND c.id = o.customer_id
+       WHERE o.company_id = $1 AND (c.last_name = 'Smith' OR c.id = $2) ORDER BY o.id DESC LIMIT $3`,
+      [companyId, made[2]?.customer_id, ids.length],
+    );
+    assert.deepEqual(
+      ids,
+      expected.map(({ id }) => id),
+    );
   });
 });
