@@ -66,7 +66,7 @@ CREATE TABLE bulk_refund_orders (
   CONSTRAINT bulk_refund_orders_pkey PRIMARY KEY (company_id, bulk_id, order_id),
   CONSTRAINT bulk_refund_orders_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'refused'::text])))
 );
-CREATE INDEX bulk_refund_orders_due ON public.bulk_refund_orders USING btree (check_at) WHERE (state = 'waiting'::text);
+CREATE INDEX bulk_refund_orders_due ON public.bulk_refund_orders USING btree (company_id, check_at) WHERE (state = 'waiting'::text);
 CREATE UNIQUE INDEX bulk_refund_orders_waiting ON public.bulk_refund_orders USING btree (company_id, order_id) WHERE (state = 'waiting'::text);
 
 CREATE TABLE bulk_refunds (

@@ -129,7 +129,7 @@ const shardJobs: readonly Job<OnShard>[] = [
   {
     name: 'bulk refunds',
     everyMs: 2_000,
-    run: async (shard) => ((await executeBulkRefunds(shard, refundBatch)) === refundBatch ? batch : 0),
+    run: async (shard) => ((await executeBulkRefunds(shard, refundBatch)) > 0 ? batch : 0),
   },
   {
     name: 'exports',

@@ -30,7 +30,7 @@ CREATE TABLE bulk_refund_orders (
 );
 -- Two bulk refunds never wait for the same order.
 CREATE UNIQUE INDEX bulk_refund_orders_waiting ON bulk_refund_orders (company_id, order_id) WHERE state = 'waiting';
-CREATE INDEX bulk_refund_orders_due ON bulk_refund_orders (check_at) WHERE state = 'waiting';
+CREATE INDEX bulk_refund_orders_due ON bulk_refund_orders (company_id, check_at) WHERE state = 'waiting';
 
 -- Lists as CSV, which the worker writes in pieces. They are deleted after a day.
 CREATE TABLE exports (

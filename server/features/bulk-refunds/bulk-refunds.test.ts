@@ -12,6 +12,7 @@ import {
 import { type Reply, someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
 import { executeBulkRefunds, type RefundingOrders } from './jobs.ts';
+import { claimDueRefunds } from './queries.ts';
 import type { BulkRefund } from './schemas.ts';
 
 /** Refunds of many orders at once: what was confirmed is refunded, once, whatever happens in between. */
@@ -264,5 +265,71 @@ describe('a bulk refund', () => {
     assert.deepEqual(totals, [{ currency: 'usd', amount: 1000, refunded: 0, refused: 1000 }]);
     assert.deepEqual([status, orders[0].status, typeof orders[0].reason], ['completed', 'refused', 'string']);
     assert.equal((await call('GET', `/v1/orders/${order}`)).body.status, 'refund_failed');
+  });
+
+  it('is executed a few orders of a company at a time, side by side, and no order waits for another', async () => {
+    const orders = [await paid(1), await paid(1), await paid(1), await paid(1), await paid(1)];
+    const id = await created(orders.map((order_id) => ({ order_id, amount: 1000 })));
+    let begun = 0;
+    const all = Promise.withResolvers<void>();
+    const slow: RefundingOrders = {
+      ...dyingAfterRefund,
+      refund: async (...request) => {
+        begun += 1;
+        if (begun === 4) all.resolve();
+        await all.promise;
+        const [lease] = await service.db.query<{ seconds: number }>(
+          `SELECT min(extract(epoch FROM check_at - now()))::integer AS seconds FROM bulk_refund_orders
+           WHERE bulk_id = $1 AND check_at > now()`,
+          [id],
+        );
+        assert.ok((lease?.seconds ?? 0) > 240, 'another worker does not begin it meanwhile');
+        return service.orders.refund(...request);
+      },
+    };
+    await execute(slow);
+    const waiting = async (): Promise<number> =>
+      (await read(id)).orders.filter(({ status }: { status: string }) => status === 'waiting').length;
+    assert.deepEqual([begun, await waiting()], [4, 1]);
+    await execute();
+    assert.equal(await waiting(), 0);
+  });
+
+  it('of one company does not hold up that of another', async () => {
+    const orders = [await paid(1), await paid(1), await paid(1), await paid(1), await paid(1), await paid(1)];
+    await created(orders.map((order_id) => ({ order_id, amount: 1000 })));
+    const other = await signUp(service);
+    const [mine, theirs] = [companyOf(owner, 'sandbox'), companyOf(other, 'sandbox')];
+    const { db } = service;
+    await db.query(
+      `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, tags, metadata, search, updated_at)
+       SELECT $2, id, email, email_key, first_name, last_name, phone, tags, metadata, search, now()
+       FROM customers WHERE company_id = $1 AND id = $3`,
+      [mine, theirs, customerId],
+    );
+    await db.query(
+      `INSERT INTO payment_methods (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint)
+       SELECT $2, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint
+       FROM payment_methods WHERE company_id = $1 AND customer_id = $3`,
+      [mine, theirs, customerId],
+    );
+    await db.query(
+      `INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
+         currency, subtotal, discount_amount, total, refunded_amount, metadata, attempt_count, sale_id, sequence, updated_at)
+       SELECT $2, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items, currency, subtotal,
+         discount_amount, total, 0, '{}', 0, sale_id, 1, now() FROM orders WHERE company_id = $1 AND id = $3`,
+      [mine, theirs, orders[0]],
+    );
+    await db.query(`INSERT INTO bulk_refunds (company_id, id, member_id, request_id) VALUES ($1, $1, $1, 'req')`, [
+      theirs,
+    ]);
+    await db.query(
+      `INSERT INTO bulk_refund_orders (company_id, bulk_id, order_id, amount, currency) VALUES ($1, $1, $2, 1000, 'usd')`,
+      [theirs, orders[0]],
+    );
+    const claimed = await claimDueRefunds(db, 10);
+    const of = (company: string): number => claimed.filter(({ company_id }) => company_id === company).length;
+    assert.deepEqual([of(mine), of(theirs)], [4, 1]);
+    await db.query(`DELETE FROM bulk_refund_orders WHERE state = 'waiting'`);
   });
 });

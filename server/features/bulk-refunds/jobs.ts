@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Orders } from '../orders/service.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
-import { claimDueRefunds, type DueRefund, recordRefusal, recordSent } from './queries.ts';
+import { claimDueRefunds, type DueRefund, recordRefusal, recordSent, returnRefund } from './queries.ts';
 
 export type RefundingOrders = Pick<Orders, 'refund' | 'keyedRefund' | 'stopRefund'>;
 
@@ -21,14 +21,14 @@ interface Home {
 const lostPermission = 'The team member who confirmed the refund can no longer refund orders.';
 
 /**
- * Job: executes bulk refunds, one order at a time, by the same path as a single refund. Its idempotency key is derived from the bulk
+ * Job: executes bulk refunds, a few orders of each company at a time, by the same path as a single refund. Its idempotency key is derived from the bulk
  * refund and the order, so a refund whose process died, or whose outcome is unknown, continues and is never sent twice.
  */
 export async function executeBulkRefunds(home: Home, count: number): Promise<number> {
   const due = await claimDueRefunds(home.db, count);
   const asked = due.map(({ company_id, member_id }) => ({ companyId: company_id, memberId: member_id }));
   const members = due.length === 0 ? [] : await activeMembers(home, asked);
-  for (const refund of due) {
+  const executeOne = async (refund: DueRefund): Promise<void> => {
     const member = members.find(
       ({ company, member_id }) => company.id === refund.company_id && member_id === refund.member_id,
     );
@@ -37,7 +37,9 @@ export async function executeBulkRefunds(home: Home, count: number): Promise<num
     } catch (error) {
       home.log.info({ err: error, order_id: refund.order_id }, 'the outcome of a bulk refund is not known yet');
     }
-  }
+    await returnRefund(home.db, refund);
+  };
+  await Promise.all(due.map(executeOne));
   return due.length;
 }
 

@@ -75,18 +75,37 @@ export interface DueRefund {
   readonly clock_offset_ms: number;
 }
 
-/** Claims refunds for a while. One whose process dies, or whose outcome is unknown, is due again, later each time. */
+/** The refunds of one company that are claimed at once, so that it does not hold up the others. */
+const perCompany = 4;
+
+/** Claims refunds for longer than they take, a few of each company. One whose process dies is due again afterwards. */
 export async function claimDueRefunds(db: Queryable, count: number): Promise<DueRefund[]> {
   return db.query<DueRefund>(
-    `UPDATE bulk_refund_orders d
-     SET attempts = attempts + 1, check_at = now() + least(15 * power(2, least(attempts, 6)), 600) * interval '1 s'
+    `WITH RECURSIVE waiting (company_id) AS (
+       (SELECT company_id FROM bulk_refund_orders WHERE state = 'waiting' ORDER BY company_id LIMIT 1)
+       UNION ALL
+       SELECT (SELECT b.company_id FROM bulk_refund_orders b WHERE b.state = 'waiting' AND b.company_id > waiting.company_id
+               ORDER BY b.company_id LIMIT 1)
+       FROM waiting WHERE waiting.company_id IS NOT NULL)
+     UPDATE bulk_refund_orders d SET attempts = attempts + 1, check_at = now() + interval '5 min'
      FROM bulk_refunds b JOIN companies c ON c.id = b.company_id
      WHERE b.company_id = d.company_id AND b.id = d.bulk_id AND (d.company_id, d.bulk_id, d.order_id) IN (
-       SELECT company_id, bulk_id, order_id FROM bulk_refund_orders
-       WHERE state = 'waiting' AND check_at <= now() AND ${isSettled('company_id')}
-       ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       SELECT due.company_id, due.bulk_id, due.order_id FROM waiting CROSS JOIN LATERAL (
+         SELECT o.company_id, o.bulk_id, o.order_id FROM bulk_refund_orders o
+         WHERE o.company_id = waiting.company_id AND o.state = 'waiting' AND o.check_at <= now() AND ${isSettled('o.company_id')}
+         ORDER BY o.check_at LIMIT ${perCompany} FOR UPDATE SKIP LOCKED) AS due
+       ORDER BY random() LIMIT $1)
      RETURNING d.company_id, d.bulk_id, d.order_id, d.amount, b.member_id, b.request_id, c.clock_offset_ms`,
     [count],
+  );
+}
+
+/** A refund without a result yet is due again, later each time. */
+export async function returnRefund(db: Queryable, { company_id, bulk_id, order_id }: DueRefund): Promise<void> {
+  await db.query(
+    `UPDATE bulk_refund_orders SET check_at = now() + least(15 * power(2, least(attempts, 6)), 600) * interval '1 s'
+     WHERE company_id = $1 AND bulk_id = $2 AND order_id = $3 AND state = 'waiting'`,
+    [company_id, bulk_id, order_id],
   );
 }
 
