@@ -19,8 +19,6 @@ export interface Arm {
   readonly within?: Sql;
   /** Only these rows of the arm belong to the list. */
   readonly only?: Sql;
-  /** `only` reads another table as a whole, so that few long steps cost less than many short ones. */
-  readonly isCostly?: boolean;
   /** Only some of the keys, because there are too many: what is found is not all. */
   readonly isPart?: boolean;
   /** Only rows after this id. */
@@ -153,8 +151,7 @@ async function inSteps(scan: Scan, stretch: Stretch, step: Step): Promise<Scanne
   const ids: string[] = [];
   let { from, inclusive } = stretch;
   let read = 0;
-  const isCostly = scan.search.arms.some((arm) => arm.isCostly);
-  let rows = Math.min(stretch.rows, Math.max(2 * stretch.wanted, isCostly ? scanRows / 8 : 0));
+  let rows = Math.min(stretch.rows, 2 * stretch.wanted);
   for (;;) {
     const found = await step(
       scan,

@@ -225,6 +225,9 @@ export async function listCustomers(
   return fetchPage(db, companyId, source, page, where);
 }
 
+/** Up to so many ids are compared; for more, each row looks up its own customer. */
+const knownMax = 3_000;
+
 /** On whose behalf a list is searched. */
 export type Searcher = Pick<RequestContext, 'db' | 'company' | 'caller'>;
 
@@ -243,11 +246,14 @@ export async function findOwners(
   const rows = await db.query<{ id: string }>(
     `WITH matching AS MATERIALIZED (SELECT id FROM customers WHERE company_id = $1 AND search @@ $2::tsquery)
      SELECT id FROM matching LIMIT $3`,
-    [companyId, wanted, countMax + 1],
+    [companyId, wanted, knownMax + 1],
   );
-  if (rows.length <= countMax) return { ids: rows.map(({ id }) => id) };
+  const ids = rows.map(({ id }) => id);
+  if (ids.length <= countMax) return { ids };
+  if (ids.length <= knownMax) return { isOneOf: (column) => sql`${column} = ANY(${ids}::uuid[])` };
+  // A scalar subquery, which the planner cannot turn into a read of all matches.
   return {
     isOneOf: (column) =>
-      sql`${column} IN (SELECT id FROM customers WHERE company_id = ${companyId} AND search @@ ${wanted}::tsquery)`,
+      sql`(SELECT c.search @@ ${wanted}::tsquery FROM customers c WHERE c.company_id = ${companyId} AND c.id = ${column})`,
   };
 }

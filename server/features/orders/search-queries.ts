@@ -15,7 +15,7 @@ const productsMax = 50;
 export async function armsOfOwners(searcher: Searcher, text: string): Promise<Arm[]> {
   const owners = await findOwners(searcher, text, ownersMax);
   if (!owners) return [];
-  if ('isOneOf' in owners) return [{ only: owners.isOneOf(raw('customer_id')), isCostly: true }];
+  if ('isOneOf' in owners) return [{ only: owners.isOneOf(raw('customer_id')) }];
   return owners.ids.length === 0 ? [] : [keyArm('customer_id', 'uuid', owners.ids)];
 }
 
