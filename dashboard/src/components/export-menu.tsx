@@ -117,7 +117,7 @@ function textOf({ status, rows, reason }: Export): string {
 }
 
 /** The selected rows are already here, so they need no export in the background. */
-export function ExportSelected<T>({ list, rows }: { list: ExportedList; rows: readonly T[] }) {
+export function ExportSelected({ list, rows }: { list: ExportedList; rows: readonly unknown[] }) {
   return (
     <Button
       small

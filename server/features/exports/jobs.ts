@@ -1,5 +1,5 @@
 import type { Page } from '../../http/lists.ts';
-import type { Route, RouteRequest } from '../../http/route.ts';
+import type { Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { csvHeader, csvLines } from '../../platform/csv.ts';
@@ -105,7 +105,7 @@ async function readPage(
     prepared: undefined,
     page: { limit: rowsAtOnce, sort, cursor: after_id === null ? null : { id: after_id, parameter: 'starting_after' } },
   };
-  return (await handle?.(request as RouteRequest<unknown, unknown>)) as Page<unknown>;
+  return (await handle?.(request)) as Page<unknown>;
 }
 
 /** With parts of 256 KB, a statement deletes at most 25 MB. */
