@@ -198,6 +198,9 @@ Each key stores its list of permissions. When a new version adds a permission, e
 \`expand\` requires permission to read the expanded object. For example, \`GET /v1/orders?expand=customer\` requires \`customers:read\` in
 addition to \`orders:read\`, and otherwise returns 403 \`insufficient_permissions\`. The API reference names the permission of each expansion.
 
+A search with \`q\` finds orders, transactions, subscriptions and disputes by the name or the email of their customer only with \`customers:read\`.
+Without it, the other meanings of the text still apply.
+
 Some permissions give access to more than their name suggests:
 
 ${table(
