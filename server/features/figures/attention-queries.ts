@@ -12,6 +12,9 @@ export interface FoundAttention {
 /** A larger count says no more, and would read more rows. */
 const countMax = 1_000;
 
+/** The type of the columns: with another one, the index of them is of no use. */
+const monthOf = (at: string): string => `(extract(year FROM ${at})::smallint, extract(month FROM ${at})::smallint)`;
+
 /** `$1` is the company, `$2` its time, `$3` the connections that do not answer. */
 const sources: Readonly<Record<FoundAttention['kind'], string>> = {
   disputes_due: `SELECT id::text, evidence_due_at AS since FROM disputes
@@ -31,9 +34,7 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
   cards_expiring: `SELECT s.id::text, NULL::timestamptz AS since
     FROM payment_methods p JOIN subscriptions s ON s.company_id = p.company_id AND s.payment_method_id = p.id
     WHERE p.company_id = $1 AND p.deleted_at IS NULL AND s.status IN ('active', 'past_due')
-      AND (p.exp_year, p.exp_month) IN (
-        (extract(year FROM $2::timestamptz), extract(month FROM $2::timestamptz)),
-        (extract(year FROM $2::timestamptz + interval '1 month'), extract(month FROM $2::timestamptz + interval '1 month')))`,
+      AND (p.exp_year, p.exp_month) IN (${monthOf('$2::timestamptz')}, ${monthOf(`$2::timestamptz + interval '1 month'`)})`,
 };
 
 export async function findAttention(

@@ -16,6 +16,7 @@ import {
   unknownOutcome,
   voidOrder,
 } from '../../../tests/support/orders.ts';
+import { planOf } from '../../../tests/support/plans.ts';
 import { seededRandom } from '../../../tests/support/seeded-random.ts';
 import { someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
@@ -26,8 +27,9 @@ import type { RequestContext } from '../../request-context.ts';
 import { companyClock } from '../companies/service.ts';
 import { amountsOf } from '../subscriptions/schedule.ts';
 import type { SubscriptionRow } from '../subscriptions/subscription.ts';
+import { findAttention } from './attention-queries.ts';
 import { getAttention } from './attention.ts';
-import { findDaysToSum, processCompany } from './day-queries.ts';
+import { findDaysToSum, findDueCompanies, processCompany } from './day-queries.ts';
 import { sumEndedDays } from './jobs.ts';
 import { bucketsOf, intervalsFor, periodOf } from './period.ts';
 import type { FigureName, Statistics } from './schemas.ts';
@@ -518,6 +520,33 @@ describe('the worker', () => {
       `SELECT day_at('2026-11-01 04:30Z', 'America/Havana')::text AS first, day_at('2026-11-01 05:30Z', 'America/Havana')::text AS again`,
     );
     assert.deepEqual(row, { first: '2026-10-31', again: '2026-11-01' });
+  });
+});
+
+describe('the statements', () => {
+  it('find the cards that expire by the index of their months', async () => {
+    const { company } = service;
+    const card = `jsonb_build_object('id', gen_random_uuid(), 'exp_year', 2026 + n % 10, 'exp_month', 1 + n % 12)`;
+    const plan = await planOf(
+      service.db,
+      (db) => findAttention(db, company.id, { kinds: ['cards_expiring'], now: new Date(), broken: [] }),
+      [
+        `INSERT INTO payment_methods SELECT (jsonb_populate_record(p, ${card})).*
+         FROM payment_methods p, generate_series(1, 3000) n
+         WHERE p.id = (SELECT id FROM payment_methods WHERE company_id = '${company.id}' LIMIT 1)`,
+        `INSERT INTO subscriptions SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'payment_method_id', p.id))).*
+         FROM subscriptions s, payment_methods p WHERE p.company_id = '${company.id}'
+           AND s.id = (SELECT id FROM subscriptions WHERE company_id = '${company.id}' AND status = 'active' LIMIT 1)`,
+        'ANALYZE payment_methods, subscriptions',
+      ],
+    );
+    assert.match(plan, /payment_methods_expiry[^]*Index Cond: .*exp_year = .*exp_month = /, plan);
+  });
+
+  it('read only the companies that are due', async () => {
+    const plan = await planOf(service.db, (db) => findDueCompanies(db, 100));
+    assert.match(plan, /Index Scan using figure_states_due[^]*Index Cond: \(due_at <= now\(\)\)/, plan);
+    assert.doesNotMatch(plan, / companies/, plan);
   });
 });
 
