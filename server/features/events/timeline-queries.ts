@@ -45,11 +45,18 @@ export interface ActorRow {
   readonly actor_name: string;
 }
 
-export async function findActors(db: Queryable, companyId: string, objectIds: readonly string[]): Promise<ActorRow[]> {
+/** Who made these requests to the objects, or to a bulk refund that refunded them. */
+export async function findActors(
+  db: Queryable,
+  companyId: string,
+  objectIds: readonly string[],
+  requestIds: readonly string[],
+): Promise<ActorRow[]> {
   return db.query<ActorRow>(
     `SELECT a.request_id, a.actor_kind, coalesce(m.first_name || ' ' || m.last_name, a.actor_name) AS actor_name
      FROM audit_entries a LEFT JOIN team_members m ON m.company_id = a.company_id AND m.id = a.actor_id
-     WHERE a.company_id = $1 AND a.object_id = ANY($2::text[]) ORDER BY a.id DESC LIMIT 500`,
-    [companyId, objectIds],
+     WHERE a.company_id = $1 AND a.request_id = ANY($3::text[]) AND a.object_id = ANY($2::text[] || ARRAY(
+       SELECT id::text FROM bulk_refunds WHERE company_id = $1 AND request_id = ANY($3::text[])))`,
+    [companyId, objectIds, requestIds],
   );
 }

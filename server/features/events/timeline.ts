@@ -25,6 +25,12 @@ interface Shown {
   readonly total?: number;
   readonly amount?: number;
   readonly refunded_amount?: number;
+  readonly transactions?: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly status: string;
+    readonly amount: number;
+  }[];
   readonly currency?: string;
   readonly failure_code?: string | null;
   readonly last_failure_message?: string | null;
@@ -41,21 +47,20 @@ const typeOf = (event: EventFacts): string => event.type.split('.')[0] ?? '';
 export async function getTimeline({ db, company, caller }: RequestContext, objectId: string): Promise<Timeline> {
   const { kind, ids } = await findTimelineObjects(db, company.id, objectId);
   const showsActors = lackingOf(caller, ['audit_log:read']).length === 0;
-  const [events, actors] = await Promise.all([
-    findEventsOf(db, company.id, ids, without[kind], length),
-    showsActors ? findActors(db, company.id, ids) : Promise.resolve([]),
-  ]);
+  const events = await findEventsOf(db, company.id, ids, without[kind], length);
+  const requests = events.flatMap(({ request_id }) => (request_id === null ? [] : [request_id]));
+  const actors = showsActors && requests.length > 0 ? await findActors(db, company.id, ids, requests) : [];
   const byRequest = new Map(actors.map((actor) => [actor.request_id, actor]));
-  const refunded = new Map<string, number>();
+  const seen: Seen = new Map();
   return {
     data: events.toReversed().map((event) => {
-      const entry = entryOf(event, refunded, event.request_id === null ? undefined : byRequest.get(event.request_id));
+      const entry = entryOf(event, seen, event.request_id === null ? undefined : byRequest.get(event.request_id));
       return { ...entry, is_own: entry.object.id === objectId };
     }),
   };
 }
 
-function entryOf(event: EventFacts, refunded: Map<string, number>, actor: ActorRow | undefined): Omit<Entry, 'is_own'> {
+function entryOf(event: EventFacts, seen: Seen, actor: ActorRow | undefined): Omit<Entry, 'is_own'> {
   const object = event.object as Shown;
   const card = object.payment_method
     ? { brand: object.payment_method.card_brand, last4: object.payment_method.card_last_four }
@@ -64,7 +69,7 @@ function entryOf(event: EventFacts, refunded: Map<string, number>, actor: ActorR
     at: createdAt(event.id),
     type: event.type,
     object: { type: typeOf(event), id: object.id, title: object.order_number ?? object.plan?.name ?? null },
-    amount: amountOf(event, object, refunded),
+    amount: amountOf(event, object, seen),
     currency: object.currency ?? object.plan?.currency ?? null,
     card: card ?? null,
     failure: object.failure_code ?? object.last_failure_message ?? null,
@@ -75,13 +80,22 @@ function entryOf(event: EventFacts, refunded: Map<string, number>, actor: ActorR
   };
 }
 
-/** A refund event has the order after the refund, so the refund is what was added since the event before. */
-function amountOf({ type }: EventFacts, object: Shown, refunded: Map<string, number>): number | null {
-  const before = refunded.get(object.id) ?? 0;
-  const now = object.refunded_amount ?? 0;
-  refunded.set(object.id, now);
-  if (type === 'order.refunded' || type === 'order.partially_refunded') return now > before ? now - before : now;
-  if (type === 'order.refund_failed') return before > now ? before - now : null;
-  if (type.startsWith('order.chargeback')) return (object.total ?? 0) - now;
+/** The refunds of the earlier events, with their status. */
+type Seen = Map<string, string>;
+
+/** The status that the refund of an event has since the event. */
+const refundStatus: Readonly<Record<string, string>> = {
+  'order.refunded': 'succeeded',
+  'order.partially_refunded': 'succeeded',
+  'order.refund_failed': 'failed',
+};
+
+/** An event has the order with all of its refunds. Its own is the one that had another status in the events before. */
+function amountOf({ type }: EventFacts, object: Shown, seen: Seen): number | null {
+  const refunds = (object.transactions ?? []).filter((one) => one.type === 'refund');
+  const changed = refunds.findLast(({ id, status }) => status === refundStatus[type] && seen.get(id) !== status);
+  for (const { id, status } of refunds) seen.set(id, status);
+  if (type in refundStatus) return changed?.amount ?? null;
+  if (type.startsWith('order.chargeback')) return (object.total ?? 0) - (object.refunded_amount ?? 0);
   return object.total ?? object.plan?.amount ?? null;
 }
