@@ -201,6 +201,7 @@ CREATE TABLE companies (
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('id');
 CREATE TRIGGER companies_figures AFTER INSERT OR UPDATE OF time_zone, clock_offset_ms, clock_moved_until ON public.companies FOR EACH ROW EXECUTE FUNCTION make_figures_due();
+CREATE TRIGGER companies_order_cursor AFTER INSERT ON public.companies FOR EACH ROW EXECUTE FUNCTION add_order_cursor();
 
 CREATE TABLE company_fences (
   company_id uuid NOT NULL,
@@ -710,9 +711,10 @@ CREATE TABLE order_index_cursors (
   after_id uuid NOT NULL,
   until_id uuid NOT NULL,
   until_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT order_index_cursors_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT order_index_cursors_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
   CONSTRAINT order_index_cursors_pkey PRIMARY KEY (company_id)
 );
+CREATE INDEX order_index_cursors_due ON public.order_index_cursors USING btree (until_at);
 
 CREATE TABLE orders (
   company_id uuid NOT NULL,

@@ -103,7 +103,7 @@ const shardJobs: readonly Job<OnShard>[] = [
   {
     name: 'index of orders',
     everyMs: 10_000,
-    run: async ({ db, clock }) => ((await indexOrderObjects(db, clock)) ? batch : 0),
+    run: async ({ db, clock, log }) => ((await indexOrderObjects(db, clock, log)) ? batch : 0),
   },
   { name: 'unanswered disputes', everyMs: 5_000, run: ({ orders }) => orders.loseDueDisputes(batch) },
   {

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 /** A company with orders that are not in `orders_by_object` yet. */
@@ -11,37 +12,54 @@ export interface DueIndex {
   readonly settled: boolean;
 }
 
+/** The cursor of a company before its first step. */
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/**
- * Adds the companies that have no cursor yet. The first one is before all orders, so that those of earlier versions are indexed too.
- */
-export async function addCursors(db: Queryable): Promise<void> {
-  await db.query(
-    `INSERT INTO order_index_cursors (company_id, after_id, until_id)
-     SELECT c.id, $1, $1 FROM companies c
-     WHERE ${isSettled('c.id')} AND NOT EXISTS (SELECT 1 FROM order_index_cursors k WHERE k.company_id = c.id)
-       AND EXISTS (SELECT 1 FROM orders o WHERE o.company_id = c.id)
-     ON CONFLICT DO NOTHING`,
-    [firstId],
-  );
-}
+const isDue = `k.until_at <= now() - $1 * interval '1 s'`;
 
 /**
- * Locks one company whose next orders are due. While a sandbox clock is moved, orders appear with earlier times, so the company
- * waits.
+ * The companies with orders that are due, the longest first. Companies without new orders are looked at again after the same time.
+ * While a sandbox clock is moved, orders appear with earlier times, so the company waits.
  */
-export async function lockDueIndex(db: Queryable, settledSeconds: number): Promise<DueIndex | undefined> {
+export async function findDueIndexes(
+  db: Queryable,
+  settledSeconds: number,
+  count: number,
+): Promise<{ readonly companyIds: string[]; readonly read: number }> {
+  const rows = await db.query<{ company_id: string; has_orders: boolean }>(
+    `WITH due AS MATERIALIZED (
+       SELECT k.company_id, k.after_id FROM order_index_cursors k JOIN companies c ON c.id = k.company_id
+       WHERE ${isDue} AND ${isSettled('k.company_id')} AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
+       ORDER BY k.until_at LIMIT $2 FOR UPDATE OF k SKIP LOCKED
+     ), found AS MATERIALIZED (
+       SELECT company_id, ${anyRow('orders o WHERE o.company_id = due.company_id AND o.id > due.after_id')} AS has_orders FROM due
+     ), quiet AS (
+       UPDATE order_index_cursors k SET until_at = now() FROM found f WHERE k.company_id = f.company_id AND NOT f.has_orders
+     ) SELECT company_id, has_orders FROM found`,
+    [settledSeconds, count],
+  );
+  return { companyIds: rows.filter((row) => row.has_orders).map((row) => row.company_id), read: rows.length };
+}
+
+/** Undefined if another process has done the step, or is doing it. */
+export async function lockDueIndex(
+  db: Queryable,
+  companyId: string,
+  settledSeconds: number,
+): Promise<DueIndex | undefined> {
   const [row] = await db.query<DueIndex>(
     `SELECT k.company_id, c.clock_offset_ms, k.after_id, k.until_id, k.until_id <> $2 AS settled
      FROM order_index_cursors k JOIN companies c ON c.id = k.company_id
-     WHERE (k.until_at <= now() - $1 * interval '1 s' OR k.until_id = $2) AND ${isSettled('k.company_id')}
-       AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
-       AND EXISTS (SELECT 1 FROM orders o WHERE o.company_id = k.company_id AND o.id > k.after_id)
-     ORDER BY k.until_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED`,
-    [settledSeconds, firstId],
+     WHERE k.company_id = $3 AND ${isDue} AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
+     FOR UPDATE OF k SKIP LOCKED`,
+    [settledSeconds, firstId, companyId],
   );
   return row;
+}
+
+/** A company whose orders could not be indexed is tried again after the usual time. */
+export async function postponeIndex(db: Queryable, companyId: string): Promise<void> {
+  await db.query('UPDATE order_index_cursors SET until_at = now() WHERE company_id = $1', [companyId]);
 }
 
 /** Writes the objects of the next orders. Returns the last one, and how many there were. */
