@@ -131,19 +131,24 @@ export interface DayKey {
   readonly ends_at: Date;
 }
 
+interface DayToSum extends DayKey {
+  /** False if the day was summed before, and has changed since. */
+  readonly is_first: boolean;
+}
+
 const dayKey = 'd.company_id, d.zone, d.starts_at, d.ends_at';
 /** From how many days a run chooses. */
 const choice = 5_000;
 
 /** The days to sum: those that were added, and those with a mark. Companies take turns. */
-export async function findDaysToSum(db: Queryable, count: number): Promise<DayKey[]> {
-  return db.query<DayKey>(
-    `SELECT ${dayKey} FROM (
+export async function findDaysToSum(db: Queryable, count: number): Promise<DayToSum[]> {
+  return db.query<DayToSum>(
+    `SELECT ${dayKey}, d.is_first FROM (
        SELECT d.*, row_number() OVER (PARTITION BY d.company_id ORDER BY d.due_at, d.starts_at) AS turn FROM (
-         (SELECT ${dayKey}, d.due_at FROM figure_days d
+         (SELECT ${dayKey}, d.due_at, true AS is_first FROM figure_days d
           WHERE d.figures IS NULL AND d.due_at <= now() AND ${isSettled('d.company_id')} ORDER BY d.due_at LIMIT ${choice})
          UNION
-         (SELECT DISTINCT ${dayKey}, d.due_at FROM figure_marks m JOIN figure_days d ON ${hasMark}
+         (SELECT DISTINCT ${dayKey}, d.due_at, false FROM figure_marks m JOIN figure_days d ON ${hasMark}
           WHERE d.figures IS NOT NULL AND d.due_at <= now() AND ${isSettled('d.company_id')} LIMIT ${choice})
        ) d
      ) d ORDER BY d.turn, d.due_at LIMIT $1`,

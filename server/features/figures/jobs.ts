@@ -39,14 +39,16 @@ export async function sumEndedDays(db: Database, log: Logger, timing: Timing = u
     );
   }
   for (const id of await findUnlistedMarks(db)) await attempt(id, () => addMarkedDays(db, id));
-  let summed = 0;
-  for (const day of await findDaysToSum(db, dayCount)) {
+  let added = 0;
+  const days = await findDaysToSum(db, dayCount);
+  for (const day of days) {
     const isSummed = await attempt(
       day.company_id,
       () => sumDay(db, day),
       () => postponeDay(db, day),
     );
-    if (isSummed) summed += 1;
+    if (isSummed && day.is_first) added += 1;
   }
-  return companies.length > 0 || summed > 0;
+  // A day that changes all the time is not summed all the time.
+  return companies.length > 0 || added > 0 || days.length === dayCount;
 }
