@@ -406,11 +406,12 @@ describe('a name that hundreds of customers with many orders have', () => {
       sql`EXPLAIN (ANALYZE, FORMAT JSON) SELECT ${owners.isOneOf(raw('o.customer_id'))} FROM (
         SELECT customer_id FROM orders WHERE company_id = ${companyId} ORDER BY id DESC LIMIT 50) AS o`,
     );
-    const [plan] = await service.db.query<Record<string, unknown>>(text, values);
+    const [plan] = await service.db.query<{ 'QUERY PLAN': [{ Plan: Record<string, any> }] }>(text, values);
+    assert.ok(plan);
     const read = (node: Record<string, any>): number =>
       (node['Relation Name'] === 'customers' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
       (node.Plans ?? []).reduce((sum: number, inner: Record<string, any>) => sum + read(inner), 0);
-    const [{ Plan: top }] = plan?.['QUERY PLAN'] as [{ Plan: Record<string, any> }];
+    const [{ Plan: top }] = plan['QUERY PLAN'];
     assert.ok(read(top) <= 50, `${read(top)} customers were read`);
     const page = await search({});
     assert.ok(page.items.length > 0);
