@@ -1138,7 +1138,7 @@ CREATE TABLE subscription_movements (
   monthly bigint NOT NULL,
   subscribers smallint NOT NULL,
   ended smallint NOT NULL,
-  CONSTRAINT subscription_movements_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id),
+  CONSTRAINT subscription_movements_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id) ON DELETE CASCADE,
   CONSTRAINT subscription_movements_ended_check CHECK ((ended = ANY (ARRAY[0, 1]))),
   CONSTRAINT subscription_movements_number_check CHECK ((number > 0)),
   CONSTRAINT subscription_movements_pkey PRIMARY KEY (company_id, subscription_id, number),

@@ -60,6 +60,7 @@ beforeEach(() => {
   for (const name of ['index.html', 'package.json', 'vite.config.ts', 'src/main.ts', 'public/icon.svg'])
     write(`dashboard/${name}`, name);
   write('sdk/node/src/generated/operations.ts', 'version');
+  for (const name of ['tokens.css', 'font.css']) write(`pages/shared/${name}`, name);
   const dashboardPackages = { 'node_modules/vite': { version: '1.0.0', integrity: 'sha512-vite', dev: true } };
   write('dashboard/package-lock.json', { packages: dashboardPackages });
   write('dashboard/node_modules/.package-lock.json', { packages: dashboardPackages });

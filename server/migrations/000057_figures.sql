@@ -64,7 +64,7 @@ CREATE TABLE subscription_movements (
   -- 1 if the subscription was canceled, was completed or failed.
   ended smallint NOT NULL CHECK (ended IN (0, 1)),
   PRIMARY KEY (company_id, subscription_id, number),
-  FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions (company_id, id)
+  FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions (company_id, id) ON DELETE CASCADE
 );
 CREATE INDEX subscription_movements_at ON subscription_movements (company_id, at);
 
@@ -83,11 +83,12 @@ CREATE FUNCTION day_at(at timestamptz, zone text) RETURNS date LANGUAGE sql IMMU
   FROM (SELECT (at AT TIME ZONE zone)::date AS day) d
 $$;
 
--- What a subscription bills in a month, after the discount of the cycle.
+-- What a subscription bills in a month, after the discount of the cycle. A coupon that cannot be read discounts nothing: figures must
+-- not stop a renewal.
 CREATE FUNCTION monthly_amount(amount bigint, unit text, unit_count integer, coupon json, cycle integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT round((amount - coalesce(CASE
-      WHEN coupon IS NULL OR NOT (coupon->>'duration' = 'forever' OR cycle <= CASE coupon->>'duration'
+      WHEN coupon IS NULL OR json_typeof(coupon->'percentage') NOT IN ('number', 'null') OR NOT (coupon->>'duration' = 'forever' OR cycle <= CASE coupon->>'duration'
         WHEN 'repeating' THEN (coupon->>'duration_in_cycles')::integer ELSE 1 END) THEN 0
       WHEN coupon->>'percentage' IS NULL THEN least((coupon->>'amount')::bigint, amount)
       ELSE least(floor(amount * round((coupon->>'percentage')::numeric * 100) / 10000),
