@@ -56,7 +56,8 @@ before(async () => {
   companyId = companyOf(owner, 'sandbox');
   const named = { mug: ['Stone mug', 1250, 'usd'], tea: ['Green tea', 4900, 'usd'], fan: ['Paper fan', 4900, 'jpy'] };
   for (const [key, [name, amount, currency]] of Object.entries(named)) {
-    products[key] = await post('/v1/products', { ...someProduct(), name, pricing: { amount, currency } });
+    // A random SKU could match the texts that are searched.
+    products[key] = await post('/v1/products', { ...someProduct(), sku: key, name, pricing: { amount, currency } });
   }
   couponId = await post('/v1/coupons', { name: 'TENOFF', kind: 'promo', percentage: 10, duration: 'once' });
   const ada = await buyer('Ada', 'Lovelace', 'ada@analytical.example', '4242424242424242');
