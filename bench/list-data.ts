@@ -82,7 +82,8 @@ const seedIndex = `
 
 const seedCursor = `
   INSERT INTO order_index_cursors (company_id, after_id, until_id)
-  SELECT company_id, id, id FROM orders WHERE company_id = $1 ORDER BY id DESC LIMIT 1 OFFSET 2000`;
+  SELECT company_id, id, id FROM orders WHERE company_id = $1 ORDER BY id DESC LIMIT 1 OFFSET 2000
+  ON CONFLICT (company_id) DO UPDATE SET after_id = excluded.after_id, until_id = excluded.until_id`;
 
 export const couponId = '019c4c1e-6f00-7a3b-9d1c-00000000c0de';
 
