@@ -14,7 +14,7 @@ import { type Ids, seedYear } from './picture-data.ts';
  * Without a folder, it takes only the pictures for the docs, into docs/pictures.
  */
 
-/** The pictures of the docs: each page in the light, and some also in the dark and on a phone. */
+/** The pictures of the docs: each page in the light, in the dark and on a phone. */
 const pagesInDocs = [
   'home',
   'orders',
@@ -27,11 +27,7 @@ const pagesInDocs = [
   'team',
   'settings',
 ];
-const shown = [
-  ...pagesInDocs,
-  ...['home', 'orders', 'order'].flatMap((name) => [`${name}-dark`, `${name}-phone`]),
-  'webhook-phone-dark',
-];
+const shown = [...pagesInDocs.flatMap((name) => [name, `${name}-dark`, `${name}-phone`]), 'webhook-phone-dark'];
 const docs = fileURLToPath(new URL('../docs/pictures/', import.meta.url));
 const wanted = process.argv[2];
 
