@@ -73,7 +73,7 @@ function casesOf(values: Values): Record<string, readonly string[]> {
     'search by last four': each(values.lastFours, (lastFour) => `q=${lastFour}`),
     'search by amount': orders(['q=49.00', 'q=123.45', 'q=900.99']),
     'search by product': orders(['q=product+17', 'q=product+250']),
-    'search for nothing': orders(['q=zzzzzz', 'q=nobody@example.org']),
+    'search for nothing': orders(['q=zzzzzz', 'q=unknown@example.org']),
     'search and filter': orders(['q=ada&status=failed', 'q=hugo&card_brand=amex&currency=jpy']),
     transactions: list('transactions', 'expand=customer'),
     'transactions, filters': [

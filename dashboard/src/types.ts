@@ -21,7 +21,7 @@ export type { Attention, CustomerValue, FigureName, Statistics } from '../../ser
 export type { Note } from '../../server/features/notes/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { Profile } from '../../server/features/profile/schemas.ts';
-export type { Health as WebhookHealth } from '../../server/features/webhooks/dashboard-routes.ts';
+export type { Health as WebhookHealth } from '../../server/features/webhooks/schemas.ts';
 export type { BillPreview, Renewal } from '../../server/features/subscriptions/schemas.ts';
 export type {
   Session,

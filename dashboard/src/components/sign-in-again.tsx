@@ -6,8 +6,8 @@ import { auth } from '../texts/auth.ts';
 import { shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Dialog } from './dialog.tsx';
-import { TextField } from './fields.tsx';
 import { Form, useForm } from './form.tsx';
+import { PasswordFields } from './password-fields.tsx';
 import { useQuestion } from './use-question.ts';
 
 /** Signs the user in again when the session has expired, so that the page and its forms stay as they are. */
@@ -42,24 +42,7 @@ function SignInDialog({ onAnswer }: { onAnswer: (signedIn: boolean) => void }) {
       <p className="mb-4 text-muted">{shell.sessionExpiredLead}</p>
       <Form form={form} submit={auth.signIn} onCancel={() => onAnswer(false)} cancel={shell.signOut}>
         <p className="font-medium">{user.email}</p>
-        <TextField
-          form={form}
-          name="password"
-          label={auth.password}
-          type="password"
-          autoComplete="current-password"
-          autoFocus
-        />
-        {second && (
-          <TextField
-            form={form}
-            name="totp_code"
-            label={auth.totpCode}
-            hint={auth.totpHint}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-          />
-        )}
+        <PasswordFields form={form} second={second} />
       </Form>
     </Dialog>
   );

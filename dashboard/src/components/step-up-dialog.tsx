@@ -5,8 +5,8 @@ import { auth } from '../texts/auth.ts';
 import { shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Dialog } from './dialog.tsx';
-import { TextField } from './fields.tsx';
 import { Form, useForm } from './form.tsx';
+import { PasswordFields } from './password-fields.tsx';
 import { useQuestion } from './use-question.ts';
 
 /** Asks for the password when a call requires it again. */
@@ -35,24 +35,7 @@ function StepUpDialog({ onAnswer }: { onAnswer: (confirmed: boolean) => void }) 
     <Dialog title={shell.stepUp} onClose={() => onAnswer(false)}>
       <p className="mb-4 text-muted">{shell.stepUpLead}</p>
       <Form form={form} submit={auth.confirm} onCancel={() => onAnswer(false)}>
-        <TextField
-          form={form}
-          name="password"
-          label={auth.password}
-          type="password"
-          autoComplete="current-password"
-          autoFocus
-        />
-        {user.totp_enabled && (
-          <TextField
-            form={form}
-            name="totp_code"
-            label={auth.totpCode}
-            hint={auth.totpHint}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-          />
-        )}
+        <PasswordFields form={form} second={user.totp_enabled} />
       </Form>
     </Dialog>
   );

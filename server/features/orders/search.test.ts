@@ -95,7 +95,7 @@ describe('the search of orders', () => {
     for (const q of ['ada', 'lovelace', 'ada@analytical.example', 'Ada Love']) {
       assert.deepEqual(await found(`q=${encodeURIComponent(q)}`), [0, 1, 5], q);
     }
-    assert.deepEqual(await found('q=nobody@navy.example'), []);
+    assert.deepEqual(await found('q=unknown@navy.example'), []);
   });
 
   it('finds orders by the amount, in the units of each currency', async () => {

@@ -129,7 +129,9 @@ describe('the phone number of a person', () => {
     assertRefused(await acceptWith({ first_name: 'Grace' }), 400, 'validation_error', 'last_name');
     const reply = await acceptWith({ first_name: 'Grace', last_name: 'Hopper', phone_number: '+49 30 1234567' });
     assert.deepEqual([reply.status, reply.body.user.phone_number], [200, '+49301234567'], reply.text);
-    const member = (await owner.in('GET', '/v1/team_members')).body.data.find((one: any) => one.email === email);
+    const member = (await owner.in('GET', '/v1/team_members')).body.data.find(
+      (one: { email: string }) => one.email === email,
+    );
     assert.deepEqual(
       [member.first_name, member.last_name, member.phone_number, member.status],
       ['Grace', 'Hopper', null, 'active'],

@@ -150,6 +150,13 @@ export async function moveVersion(
   });
 }
 
+/** For resending: nothing is sent to a disabled endpoint. */
+export async function requireEnabled(context: RequestContext, id: string): Promise<void> {
+  const { status } = await getEndpoint(context, id);
+  if (status === 'enabled') return;
+  throw new ApiError('invalid_request', 'This endpoint is disabled. Enable it first.', { param: 'id' });
+}
+
 export async function replayEvent(
   context: RequestContext,
   endpointId: string,
@@ -158,10 +165,7 @@ export async function replayEvent(
 ): Promise<Delivery> {
   const { db, company } = context;
   return db.transaction(async (transaction) => {
-    const endpoint = await getEndpoint({ ...context, db: transaction }, endpointId);
-    if (endpoint.status === 'disabled') {
-      throw new ApiError('invalid_request', 'This endpoint is disabled. Enable it first.', { param: 'id' });
-    }
+    await requireEnabled({ ...context, db: transaction }, endpointId);
     const done = await replayDelivery(transaction, company.id, endpointId, eventId, force);
     if (!done) throw notFound('event', 'eventId');
     if (!done.replayed) {

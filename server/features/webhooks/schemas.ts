@@ -261,3 +261,24 @@ export const replay = Type.Object(
   },
   { additionalProperties: false, title: 'WebhookReplay' },
 );
+
+/** Used only by the dashboard, like the rest of this file: how an endpoint is doing. */
+const counted = Type.Integer({ minimum: 0 });
+
+export const health = Type.Object({
+  /** Of the last 24 hours, at most the last thousand attempts. */
+  attempts: counted,
+  failed_attempts: counted,
+  median_ms: nullable(counted),
+  last_success_at: nullable(timestamp()),
+  /** Events that were not delivered and are not tried again. At most 10,000 are counted. */
+  failed_events: counted,
+  first_failed_at: nullable(timestamp()),
+});
+export type Health = Static<typeof health>;
+
+export const attempts = Type.Object({ data: Type.Array(deliveryLog) });
+
+export const resend = Type.Object({ since: timestamp() }, { additionalProperties: false });
+export const resent = Type.Object({ resent: counted });
+export type Resent = Static<typeof resent>;
