@@ -15,7 +15,7 @@ const bounds = {
   stranger: { bytes: 12 * mebibyte, ms: 10_000 },
 };
 const silenceMs = 1_000;
-const bytesPerMs = (64 * mebibyte) / 1000;
+const bytesPerMs = (16 * mebibyte) / 1000;
 const pauseMsMin = 10;
 
 export function createDiscard(): Discard {
