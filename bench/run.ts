@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../scripts/command-line.ts';
 import { startClient } from './client.ts';
 import { workload as processes } from './api-processes.ts';
 import { workload as capture } from './capture.ts';
@@ -39,44 +39,23 @@ const workloads: Readonly<Record<string, Workload>> = {
   start,
 };
 
-const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
-
-  --seconds N     of each measurement
-  --rounds N      of each comparison (3; 10 with --against)
-  --rows N        seeded customers, or orders (1000000)
-  --only PATTERN  of the cases of fairness and lists, those whose name matches
-  --against WHAT  measures another commit, or another copy of this repository, in the same rounds
-  --profile       leaves a CPU profile of the service in bench/results/profiles
-`;
-
-function readArguments(): { names: string[]; options: BenchOptions } {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
+function readArguments(): { names: readonly string[]; options: BenchOptions } {
+  const { values, positionals } = readCommandLine({
+    name: 'npm run bench',
+    summary: `Runs workloads, each on its own database and processes: ${Object.keys(workloads).join(', ')}.`,
+    arguments: { name: 'WORKLOAD…', oneOf: Object.keys(workloads) },
     options: {
-      seconds: { type: 'string' },
-      rounds: { type: 'string' },
-      rows: { type: 'string', default: '1000000' },
-      only: { type: 'string', default: '' },
-      against: { type: 'string' },
-      profile: { type: 'boolean', default: false },
+      seconds: { type: 'number', describe: 'The length of each measurement.' },
+      rounds: { type: 'number', describe: 'The rounds of each comparison. Default: 3, or 10 with --against.' },
+      rows: { type: 'number', default: 1_000_000, describe: 'How many customers or orders to seed.' },
+      only: { type: 'text', default: '', describe: 'Of fairness and lists, runs the cases whose name matches.' },
+      against: { type: 'text', describe: 'Measures another commit, or another copy, in the same rounds.' },
+      profile: { type: 'flag', describe: 'Leaves a CPU profile of the service in bench/results/profiles.' },
     },
   });
-  for (const name of positionals) if (!Object.hasOwn(workloads, name)) throw new Error(`There is no workload ${name}.`);
-  const options = {
-    seconds: values.seconds === undefined ? undefined : positive('seconds', values.seconds),
-    rounds: positive('rounds', values.rounds ?? (values.against ? '10' : '3')),
-    rows: positive('rows', values.rows),
-    only: new RegExp(values.only),
-    against: values.against,
-    profile: values.profile,
-  };
+  const rounds = values.rounds ?? (values.against ? 10 : 3);
+  const options = { ...values, rounds, only: new RegExp(values.only) };
   return { names: positionals.length > 0 ? positionals : Object.keys(workloads), options };
-}
-
-function positive(name: string, text: string): number {
-  const number = Number(text);
-  if (!(number > 0)) throw new Error(`--${name} must be a number above 0.`);
-  return number;
 }
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
@@ -126,6 +105,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(`${'code' in error ? `${error.message}\n\n${usage}` : (error.stack ?? error.message)}\n`);
+  process.stderr.write(`${error.stack ?? error.message}\n`);
   process.exitCode = 1;
 });

@@ -1,24 +1,20 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from './command-line.ts';
 import { recordRelease } from './record-release.ts';
 import { buildExtras, buildRelease, sumsOf } from './release/artefact.ts';
 import { bundle } from './release/bundle.ts';
 import { root } from './release/files.ts';
 import { notice, shippedPackages } from './release/packages.ts';
 
-/**
- * `npm run release`: builds the archives of this version with their checksums in dist/release. `--record 0.2.0` records the
- * migrations of a version instead, before it is released. `--notice` writes the file NOTICE instead. `--without-extras` builds no
- * archive with Node and PostgreSQL.
- */
-
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  name: 'npm run release',
+  summary: 'Builds the archives of this version, with their checksums.',
   options: {
-    record: { type: 'string' },
-    notice: { type: 'boolean', default: false },
-    out: { type: 'string', default: join(root, 'dist', 'release') },
-    'without-extras': { type: 'boolean', default: false },
+    record: { type: 'text', describe: 'Records the migrations of this version instead, before it is released.' },
+    notice: { type: 'flag', describe: 'Writes the file NOTICE instead.' },
+    out: { type: 'text', default: join(root, 'dist', 'release'), describe: 'The folder for the archives.' },
+    'without-extras': { type: 'flag', describe: 'Builds no archive with Node and PostgreSQL.' },
   },
 });
 

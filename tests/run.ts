@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../scripts/command-line.ts';
 import { bundlePrograms } from './support/bundled-programs.ts';
 import { runTestFiles } from './support/runner.ts';
 import { startTestServer } from './support/test-server.ts';
@@ -40,9 +40,18 @@ async function fastestFolder(): Promise<string> {
   return space && space.bavail * space.bsize >= spaceBytes ? memory : tmpdir();
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { 'rerun-failed': { type: 'boolean' }, 'save-durations': { type: 'boolean' } },
+const { values, positionals } = readCommandLine({
+  name: 'npm test',
+  summary:
+    'Starts a PostgreSQL of its own, and runs the named test files, or all of them, side by side. Each file has its own database.',
+  arguments: { name: 'FILE…' },
+  options: {
+    'rerun-failed': {
+      type: 'flag',
+      describe: 'Runs the files that failed a second time, alone, and names those that pass then: they are flaky.',
+    },
+    'save-durations': { type: 'flag', describe: 'Saves how long each file took. The next run plans with it.' },
+  },
 });
 let passed = false;
 const files = testFiles(positionals);

@@ -1,34 +1,40 @@
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../../scripts/command-line.ts';
 import { processorKinds } from '../../server/vault/processors/kinds.ts';
 import { runChaos } from './chaos.ts';
 import { describeReport } from './report.ts';
 
-/** `npm run chaos`: prints what happened, and exits with 1 if a guarantee was broken. */
-
-const { values } = parseArgs({
+const kinds = processorKinds.map(({ kind }) => kind);
+const { values } = readCommandLine({
+  name: 'npm run chaos',
+  summary:
+    'Kills processes while clients pay, prints what happened, and exits with 1 if a guarantee was broken or the books differ.',
   options: {
-    minutes: { type: 'string', default: '5' },
-    clients: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    faults: { type: 'string', default: '0.05' },
-    freeze: { type: 'boolean', default: false },
-    processor: { type: 'string', default: 'acquirer' },
+    minutes: { type: 'number', default: 5, describe: 'How long clients pay.' },
+    clients: { type: 'number', default: 50, describe: 'How many clients pay at once.' },
+    seed: { type: 'number', describe: 'Repeats the random choices of a run with this seed.' },
+    faults: { type: 'number', default: 0.05, describe: 'The share of requests in which the processor misbehaves.' },
+    freeze: { type: 'flag', describe: 'Stops processes for a while too, instead of only killing them.' },
+    processor: {
+      type: 'text',
+      default: 'acquirer',
+      describe: `The processors, separated by commas: ${kinds.join(', ')}.`,
+    },
   },
 });
 
 const processors = values.processor.split(',').map((given) => {
-  const kind = processorKinds.find((one) => one.kind === given)?.kind;
+  const kind = kinds.find((one) => one === given);
   if (kind) return kind;
-  process.stderr.write(`--processor must be one of ${processorKinds.map((one) => one.kind).join(', ')}\n`);
+  process.stderr.write(`--processor must be one or more of ${kinds.join(', ')}, separated by commas.\n`);
   return process.exit(2);
 });
 
 const report = await runChaos({
   processors,
-  seconds: Number(values.minutes) * 60,
-  clients: Number(values.clients),
-  seed: Number(values.seed),
-  faultRate: Number(values.faults),
+  seconds: values.minutes * 60,
+  clients: values.clients,
+  seed: values.seed ?? Date.now() % 1_000_000,
+  faultRate: values.faults,
   thinkMs: 200,
   killEveryMs: [1_500, 4_500],
   freeze: values.freeze,

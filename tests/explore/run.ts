@@ -1,34 +1,32 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../../scripts/command-line.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { explore, type Failure, type Scenario, scenarioOf, scenarios, shrink } from './explore.ts';
 import { openLaboratory } from './laboratory.ts';
 import { installVirtualTimers } from './timers.ts';
 import type { Without } from './world.ts';
 
-/**
- * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--repeat N] [--without SAFEGUARD]`:
- * explores schedules, starting with a seed, and exits with 1 if the books of one do not agree. `--seed N --count 1`
- * repeats one schedule. `--repeat N` runs each schedule N times, and exits with 1 if its steps differ.
- */
-
-const { values } = parseArgs({
+const safeguards: readonly Without[] = ['references', 'validity', 'claims'];
+const { values } = readCommandLine({
+  name: 'npm run explore',
+  summary:
+    'Explores schedules of concurrent requests and faults, and exits with 1 if the books of one do not agree. `--seed N --count 1` repeats one schedule.',
   options: {
-    minutes: { type: 'string', default: '1' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    count: { type: 'string', default: '1000000' },
-    scenario: { type: 'string' },
-    repeat: { type: 'string', default: '1' },
-    without: { type: 'string' },
+    minutes: { type: 'number', default: 1, describe: 'How long to explore.' },
+    seed: { type: 'number', describe: 'The seed of the first schedule. Default: chosen at random.' },
+    count: { type: 'number', default: 1_000_000, describe: 'The most schedules to explore.' },
+    scenario: { type: 'text', oneOf: scenarios, describe: 'Explores one scenario only.' },
+    repeat: { type: 'number', default: 1, describe: 'Runs each schedule this often, and fails if its steps differ.' },
+    without: {
+      type: 'text',
+      oneOf: safeguards,
+      describe: 'Switches off a safeguard, to see that the books then differ.',
+    },
   },
 });
-const only = scenarios.find((name) => name === values.scenario);
-if (values.scenario && !only) throw new Error(`--scenario is one of ${scenarios.join(', ')}`);
-const safeguards: readonly Without[] = ['references', 'validity', 'claims'];
-const without = safeguards.find((name) => name === values.without);
-if (values.without && !without) throw new Error(`--without is one of ${safeguards.join(', ')}`);
+const { scenario: only, without } = values;
 
 function describe({ seed, scenario, schedule, problems, trace }: Failure): string {
   const faults = [...schedule.faults].map(([turn, fault]) => `${turn} ${fault}`).join(', ');
@@ -54,14 +52,14 @@ installVirtualTimers();
 let failed = 0;
 let done = 0;
 const startedMs = Date.now();
-const deadlineMs = startedMs + Number(values.minutes) * 60_000;
+const deadlineMs = startedMs + values.minutes * 60_000;
 try {
-  const firstSeed = Number(values.seed);
-  for (let seed = firstSeed; seed < firstSeed + Number(values.count) && Date.now() < deadlineMs; seed += 1) {
+  const firstSeed = values.seed ?? Date.now() % 1_000_000;
+  for (let seed = firstSeed; seed < firstSeed + values.count && Date.now() < deadlineMs; seed += 1) {
     const scenario: Scenario = only ?? scenarioOf(seed);
     const { failure, trace } = await explore(laboratory, seed, scenario, without);
     done += 1;
-    for (let repeats = 1; repeats < Number(values.repeat); repeats += 1) {
+    for (let repeats = 1; repeats < values.repeat; repeats += 1) {
       const again = await explore(laboratory, seed, scenario, without);
       done += 1;
       const difference = differenceOf(trace, again.trace);

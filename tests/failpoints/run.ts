@@ -1,16 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../../scripts/command-line.ts';
 import { processorKinds } from '../../server/vault/processors/kinds.ts';
 
-/** `npm run failpoints`: kills a process in every situation that reaches a failpoint, with a kind of processor. */
-
-const { values } = parseArgs({ options: { processor: { type: 'string', default: 'acquirer' } } });
+const { values } = readCommandLine({
+  name: 'npm run failpoints',
+  summary: 'Kills a process in every situation that reaches a failpoint.',
+  options: {
+    processor: {
+      type: 'text',
+      default: 'acquirer',
+      oneOf: processorKinds.map(({ kind }) => kind),
+      describe: 'The processor that charges.',
+    },
+  },
+});
 const { processor } = values;
-if (!processorKinds.some(({ kind }) => kind === processor)) {
-  process.stderr.write(`--processor must be one of ${processorKinds.map(({ kind }) => kind).join(', ')}\n`);
-  process.exit(2);
-}
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const { status } = spawnSync(process.execPath, [file('../run.ts'), 'tests/failpoints.test.ts'], {
   cwd: file('../..'),

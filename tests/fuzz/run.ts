@@ -3,28 +3,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../../scripts/command-line.ts';
 import { installPython } from '../generators/python.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { fuzz } from './own.ts';
 import { operations } from './requests.ts';
 import { startTarget, type Target } from './target.ts';
 
-/**
- * `npm run fuzz -- [--requests 100000] [--seed N] [--own]`: sends requests made from the OpenAPI document to a service without
- * limits, until there were as many. By schemathesis where Python is present, by a generator of our own with `--own` or without Python.
- * Ends with 1 when an answer was a 5xx that bad input must not cause, or is not what the document says.
- */
-
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  name: 'npm run fuzz',
+  summary:
+    'Sends requests made from the OpenAPI document to a service without limits, and exits with 1 if a response was a 5xx or is not what the document says.',
   options: {
-    requests: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    own: { type: 'boolean', default: false },
+    requests: { type: 'number', default: 100_000, describe: 'How many requests to send.' },
+    seed: { type: 'number', describe: 'Repeats the requests of a run with this seed.' },
+    own: { type: 'flag', describe: 'Uses our own generator even where Python, and so schemathesis, is present.' },
   },
 });
-const wanted = Number(values.requests);
-const seed = Number(values.seed);
+const { requests: wanted, seed = Date.now() % 1_000_000 } = values;
 const here = fileURLToPath(new URL('.', import.meta.url));
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
