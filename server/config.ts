@@ -1,133 +1,25 @@
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import { limits } from './limits.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
-import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
-import { parseShards, type ShardUrls } from './shards/settings.ts';
-import { Secret } from './platform/secret.ts';
 import { closest } from './platform/suggest.ts';
+import {
+  addressRanges,
+  choice,
+  contact,
+  flag,
+  integer,
+  optional,
+  rateLimit,
+  secret,
+  secretUrl,
+  shards,
+  text,
+  url,
+  urls,
+  type Setting,
+} from './setting-kinds.ts';
 
 /** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
-
-interface Setting<Value> {
-  readonly fallback: string;
-  readonly parse: (text: string) => Value;
-  readonly describe: string;
-}
-
-const text = (fallback: string, describe: string): Setting<string> => ({ fallback, describe, parse: (value) => value });
-
-const optional = (describe: string): Setting<string | undefined> => ({
-  fallback: '',
-  describe,
-  parse: (value) => value || undefined,
-});
-
-const secret = (describe: string): Setting<Secret<string> | undefined> => ({
-  fallback: '',
-  describe,
-  parse: (value) => (value ? new Secret(value) : undefined),
-});
-
-function checkUrl(value: string, schemes: readonly string[]): void {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || !schemes.includes(url.protocol.slice(0, -1))) {
-    throw new ConfigurationError(`must be a URL that begins with ${schemes.join(':// or ')}://`);
-  }
-}
-
-const url = (schemes: readonly string[], describe: string): Setting<string | undefined> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    if (value) checkUrl(value, schemes);
-    return value || undefined;
-  },
-});
-
-const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret<string> | undefined> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    if (value) checkUrl(value, schemes);
-    return value ? new Secret(value) : undefined;
-  },
-});
-
-const shards = (describe: string): Setting<ShardUrls> => ({ fallback: '', describe, parse: parseShards });
-
-const contact = (describe: string): Setting<string | undefined> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    const address = /^(?:mailto:)?([^\s@:/]+@[^\s@:/]+)$/.exec(value)?.[1];
-    if (address) return `mailto:${address}`;
-    if (value && !(/^https:\/\/\S+$/.test(value) && URL.canParse(value)))
-      throw new ConfigurationError('must be an email address or an https URL, for example security@example.com');
-    return value || undefined;
-  },
-});
-
-const addressRanges = (describe: string): Setting<readonly string[]> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    const ranges = value ? value.split(',').map((range) => range.trim()) : [];
-    const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
-    if (wrong !== undefined)
-      throw new ConfigurationError(
-        'must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8',
-      );
-    return ranges;
-  },
-});
-
-const integer = (fallback: number, minimum: number, maximum: number, describe: string): Setting<number> => ({
-  fallback: String(fallback),
-  describe,
-  parse: (value) => {
-    const number = Number(value);
-    if (!Number.isInteger(number) || number < minimum || number > maximum) {
-      throw new ConfigurationError(`must be a whole number from ${minimum} to ${maximum}`);
-    }
-    return number;
-  },
-});
-
-const flag = (describe: string): Setting<boolean> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    if (!['', '0', '1', 'true', 'false'].includes(value)) throw new ConfigurationError('must be 1 or 0');
-    return value === '1' || value === 'true';
-  },
-});
-
-const choice = <Value extends string>(
-  fallback: Value | '',
-  values: readonly Value[],
-  describe: string,
-): Setting<Value | undefined> => ({
-  fallback,
-  describe,
-  parse: (value) => {
-    const found = values.find((candidate) => candidate === value);
-    if (value && !found) throw new ConfigurationError(`must be one of ${values.join(', ')}`);
-    return found;
-  },
-});
-
-const urls = (describe: string): Setting<readonly string[]> => ({
-  fallback: '',
-  describe,
-  parse: (value) => {
-    const list = value.split(',').map((part) => part.trim());
-    const named = list.filter((part) => part !== '');
-    const wrong = named.find((part) => !URL.canParse(part) || !/^https?:$/.test(new URL(part).protocol));
-    if (wrong !== undefined) throw new ConfigurationError('must be a comma-separated list of http or https URLs');
-    return named.map((part) => new URL(part).href);
-  },
-});
 
 const roles = ['api', 'worker', 'vault'] as const;
 type Role = (typeof roles)[number];
@@ -143,18 +35,6 @@ const roleList: Setting<readonly Role[]> = {
     return found;
   },
 };
-
-const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null> => ({
-  fallback,
-  describe: `${describe} \`count/seconds\` or \`off\`.`,
-  parse: (value) => {
-    try {
-      return parseRateLimit(value);
-    } catch {
-      throw new ConfigurationError('must be count/seconds, for example 500/10, or off');
-    }
-  },
-});
 
 export const settings = {
   PORT: integer(8080, 0, 65535, 'Port of the HTTP server. `0` uses a free port.'),

@@ -1,0 +1,139 @@
+import ipaddr from 'ipaddr.js';
+import { ConfigurationError } from './platform/configuration-error.ts';
+import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
+import { Secret } from './platform/secret.ts';
+import { parseShards, type ShardUrls } from './shards/settings.ts';
+
+/** The kinds of settings, each with how its text is read. */
+
+export interface Setting<Value> {
+  readonly fallback: string;
+  readonly parse: (text: string) => Value;
+  readonly describe: string;
+}
+
+export const text = (fallback: string, describe: string): Setting<string> => ({ fallback, describe, parse: (value) => value });
+
+export const optional = (describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => value || undefined,
+});
+
+export const secret = (describe: string): Setting<Secret<string> | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => (value ? new Secret(value) : undefined),
+});
+
+function checkUrl(value: string, schemes: readonly string[]): void {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !schemes.includes(url.protocol.slice(0, -1))) {
+    throw new ConfigurationError(`must be a URL that begins with ${schemes.join(':// or ')}://`);
+  }
+}
+
+export const url = (schemes: readonly string[], describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (value) checkUrl(value, schemes);
+    return value || undefined;
+  },
+});
+
+export const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret<string> | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (value) checkUrl(value, schemes);
+    return value ? new Secret(value) : undefined;
+  },
+});
+
+export const shards = (describe: string): Setting<ShardUrls> => ({ fallback: '', describe, parse: parseShards });
+
+export const contact = (describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const address = /^(?:mailto:)?([^\s@:/]+@[^\s@:/]+)$/.exec(value)?.[1];
+    if (address) return `mailto:${address}`;
+    if (value && !(/^https:\/\/\S+$/.test(value) && URL.canParse(value)))
+      throw new ConfigurationError('must be an email address or an https URL, for example security@example.com');
+    return value || undefined;
+  },
+});
+
+export const addressRanges = (describe: string): Setting<readonly string[]> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const ranges = value ? value.split(',').map((range) => range.trim()) : [];
+    const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
+    if (wrong !== undefined)
+      throw new ConfigurationError(
+        'must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8',
+      );
+    return ranges;
+  },
+});
+
+export const integer = (fallback: number, minimum: number, maximum: number, describe: string): Setting<number> => ({
+  fallback: String(fallback),
+  describe,
+  parse: (value) => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < minimum || number > maximum) {
+      throw new ConfigurationError(`must be a whole number from ${minimum} to ${maximum}`);
+    }
+    return number;
+  },
+});
+
+export const flag = (describe: string): Setting<boolean> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (!['', '0', '1', 'true', 'false'].includes(value)) throw new ConfigurationError('must be 1 or 0');
+    return value === '1' || value === 'true';
+  },
+});
+
+export const choice = <Value extends string>(
+  fallback: Value | '',
+  values: readonly Value[],
+  describe: string,
+): Setting<Value | undefined> => ({
+  fallback,
+  describe,
+  parse: (value) => {
+    const found = values.find((candidate) => candidate === value);
+    if (value && !found) throw new ConfigurationError(`must be one of ${values.join(', ')}`);
+    return found;
+  },
+});
+
+export const urls = (describe: string): Setting<readonly string[]> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const list = value.split(',').map((part) => part.trim());
+    const named = list.filter((part) => part !== '');
+    const wrong = named.find((part) => !URL.canParse(part) || !/^https?:$/.test(new URL(part).protocol));
+    if (wrong !== undefined) throw new ConfigurationError('must be a comma-separated list of http or https URLs');
+    return named.map((part) => new URL(part).href);
+  },
+});
+
+export const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null> => ({
+  fallback,
+  describe: `${describe} \`count/seconds\` or \`off\`.`,
+  parse: (value) => {
+    try {
+      return parseRateLimit(value);
+    } catch {
+      throw new ConfigurationError('must be count/seconds, for example 500/10, or off');
+    }
+  },
+});
