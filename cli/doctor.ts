@@ -7,7 +7,7 @@ import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
 import { examineShards } from './doctor-shards.ts';
-import { readParts, readVault } from './installation.ts';
+import { readParts, readReplicas, readVault } from './installation.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { countOldValues } from './sealed-values.ts';
@@ -49,10 +49,10 @@ async function examineShard({ name, db }: ShardDatabase, isNamed: boolean): Prom
 }
 
 /**
- * More than those of the database: the vault keys, old keys, the clock, and the parts that the settings name. Every
+ * More than those of the database: the vault keys, old keys, the clock, the replicas, and the parts that the settings name. Every
  * command checks the master secret.
  */
-const checkCount = checks.length + 4;
+const checkCount = checks.length + 5;
 
 async function oldKeys(shards: Shards): Promise<LookupOutcome[]> {
   const { underWay } = await rotationState(shards.control);
@@ -80,6 +80,14 @@ async function partsAway(connected: Connected): Promise<LookupOutcome[]> {
   });
 }
 
+async function replicasAway(connected: Connected): Promise<LookupOutcome[]> {
+  return [...(await readReplicas(connected))].flatMap(([shard, { problem }]) => {
+    if (problem === undefined) return [];
+    const means = `replica of the shard ${shard} that is not used: ${problem}`;
+    return [{ check: 'replica_unavailable', means, count: 1, examples: [] }];
+  });
+}
+
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const { shards } = connected;
@@ -95,6 +103,7 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
     }
     if (!keys) findings.push(...(await partsAway(connected)));
+    findings.push(...(await replicasAway(connected)));
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
       const unseen = hasKeys(connected.config) ? '' : ' The vault keys are not available here and were not checked.';

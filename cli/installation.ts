@@ -3,7 +3,9 @@ import type { Component } from '../server/platform/components.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { type RunningProcess, processOf } from '../server/start/application-name.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
-import type { Connected } from './connect.ts';
+import { firstShard } from '../server/shards/shards.ts';
+import { type ReplicaState, replicaState } from '../server/platform/replica.ts';
+import { type Connected, withPool } from './connect.ts';
 import { withVault } from './open-vault.ts';
 
 /** The parts of the installation as this machine reaches them, for `status` and `doctor`. */
@@ -67,6 +69,18 @@ async function checkMail(url: string, from: string): Promise<void> {
   const { smtpMailer } = await import('../server/platform/mail/smtp.ts');
   const mailer = smtpMailer(url, from);
   await mailer.check().finally(() => void mailer.close());
+}
+
+/** The replicas for reads, by the name of their shard. */
+export async function readReplicas({ config, shards }: Connected): Promise<ReadonlyMap<string, ReplicaState>> {
+  const { SVC_READ_URL: first, SVC_READ_SHARDS: others } = config;
+  const urls = new Map([...(first ? [[firstShard, first] as const] : []), ...others]);
+  const states = [...urls].map(async ([shard, url]) => {
+    const primary = shards.of({ shard }).db;
+    const state = await withPool(url.reveal(), (standby) => replicaState({ primary, standby }));
+    return [shard, state] as const;
+  });
+  return new Map(await Promise.all(states));
 }
 
 /** The processes of the service that are connected to the database now. */

@@ -4,11 +4,10 @@ import { currentRestore } from '../server/features/restores/service.ts';
 import { backupAgeSeconds } from '../server/platform/backup-age.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
 import { countCompanies as companiesOn } from '../server/shards/queries.ts';
-import type { ShardDatabase } from '../server/shards/shards.ts';
 import type { RunningProcess } from '../server/start/application-name.ts';
 import { version } from '../server/version.ts';
 import { type Connected, withDatabase } from './connect.ts';
-import { type PartState, readDatabase, readParts, readVault, runningProcesses } from './installation.ts';
+import { type PartState, readDatabase, readParts, readReplicas, readVault, runningProcesses } from './installation.ts';
 import type { Flags } from './options.ts';
 
 /** `status`: shows what runs, what waits, and what is away. */
@@ -22,6 +21,8 @@ interface Status {
     readonly companies: number;
     readonly postgres: string;
     readonly schema: string;
+    /** Null if the shard has no replica for reads. */
+    readonly replica: { readonly problem: string | null; readonly lag_seconds: number | null } | null;
   }[];
   readonly vault: string;
   readonly components: Readonly<Record<string, string>>;
@@ -65,7 +66,7 @@ async function readStatus(connected: Connected): Promise<Status> {
     version,
     processes: await runningProcesses(first.db),
     database,
-    shards: await Promise.all(shards.all.map(shardState)),
+    shards: await shardStates(connected),
     vault: !vault.isKnown ? 'unknown' : vault.problem === undefined ? 'ready' : 'unreachable',
     components: Object.fromEntries(parts.map(({ component, problem }) => [component, problem ?? 'up'])),
     ...queuesOf(backlog, config.SMTP_URL !== undefined),
@@ -79,9 +80,20 @@ async function readStatus(connected: Connected): Promise<Status> {
   };
 }
 
-async function shardState({ name, db }: ShardDatabase): Promise<Status['shards'][number]> {
-  const { version: postgres, schema } = await readDatabase(db);
-  return { name, companies: await companiesOn(db), postgres, schema };
+async function shardStates(connected: Connected): Promise<Status['shards']> {
+  const replicas = await readReplicas(connected);
+  const states = connected.shards.all.map(async ({ name, db }) => {
+    const { version: postgres, schema } = await readDatabase(db);
+    const found = replicas.get(name);
+    const replica = found ? { problem: found.problem ?? null, lag_seconds: found.lagSeconds ?? null } : null;
+    return { name, companies: await companiesOn(db), postgres, schema, replica };
+  });
+  return Promise.all(states);
+}
+
+function replicaText({ problem, lag_seconds: lag }: NonNullable<Status['shards'][number]['replica']>): string {
+  if (problem !== null) return `not used: ${problem}`;
+  return lag === null ? 'used' : `used, ${lag.toFixed(1)} s behind`;
 }
 
 function queuesOf({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean) {
@@ -125,6 +137,9 @@ function shown(status: Status, { config }: Connected): string {
           `Shard ${name}`,
           `PostgreSQL ${postgres}, schema ${schema}, ${companies} companies`,
         ])),
+    ...status.shards.flatMap(({ name, replica }): [string, string][] =>
+      replica ? [[`Replica of ${name}`, replicaText(replica)]] : [],
+    ),
     ...Object.entries(status.components).map(([name, state]): [string, string] => [partNames[name] ?? name, state]),
     ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
     ['Charges waiting', `${status.waiting}`],

@@ -103,7 +103,7 @@ import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
 import type { References } from './references.ts';
 import type { OfCompany } from './request-context.ts';
-import type { AppShards } from './shard.ts';
+import type { AppShards, Shard } from './shard.ts';
 import { fileStore } from './start/file-store.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -279,7 +279,7 @@ const countDropped = counter('svc_request_log_dropped_total');
 /** What counts, measures and records requests, and rejects those beyond the capacity. */
 function startObservation({ config, shards, clock, log, gauges }: AppDependencies) {
   const admission = createAdmissionControl({
-    inDatabase: () => inBatchers() + shards.all.reduce((sum, { db }) => sum + inUse(db.stats()), 0),
+    inDatabase: () => inBatchers() + shards.all.flatMap(poolsOf).reduce((sum, pool) => sum + inUse(pool.stats()), 0),
     lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     refusal: () => overloaded,
   });
@@ -291,6 +291,7 @@ function startObservation({ config, shards, clock, log, gauges }: AppDependencie
   return { admission, metrics, onRefused, recorder, cardWatch };
 }
 
+const poolsOf = ({ db, replica }: Shard): Pick<DatabasePool, 'stats'>[] => (replica ? [db, replica] : [db]);
 const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): number => total - idle + waiting;
 
 /**

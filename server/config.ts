@@ -61,6 +61,18 @@ export const settings = {
       '`b=postgres://… c=postgres://…`. `DATABASE_URL` is the shard `a` and has the users. Must be the same for every process. ' +
       'Default: none. See [Scaling](scaling.md).',
   ),
+  SVC_READ_URL: secretUrl(
+    ['postgres', 'postgresql'],
+    'URL of a streaming standby of the database. Lists, searches, figures and exports read from it while it has every write that was ' +
+      'answered before. Default: none; everything reads from `DATABASE_URL`. See [Scaling](scaling.md#a-replica-for-reads).',
+  ),
+  SVC_READ_SHARDS: shards('Standbys of the shards in `SVC_SHARDS`, in the same form. Default: none.'),
+  SVC_READ_WAIT_MS: integer(
+    50,
+    1,
+    5_000,
+    'How long a read waits for a standby that is behind, before it uses the primary instead.',
+  ),
   SVC_VAULT_SHARDS: shards('The shards with the login of the vault, as in `SVC_SHARDS`. Default: `SVC_SHARDS`.'),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
@@ -253,6 +265,9 @@ function contradictions(config: Config): string[] {
   if (config.SVC_SHARDS.size > 0 && !config.DATABASE_URL) {
     problems.push('SVC_SHARDS needs DATABASE_URL. The embedded PostgreSQL is always the only shard.');
   }
+  if (config.SVC_READ_URL && !config.DATABASE_URL) problems.push('SVC_READ_URL needs DATABASE_URL.');
+  const unknown = [...config.SVC_READ_SHARDS.keys()].filter((name) => !config.SVC_SHARDS.has(name));
+  if (unknown.length > 0) problems.push(`SVC_READ_SHARDS names ${unknown.join(', ')}, which SVC_SHARDS lacks.`);
   const missing = [...config.SVC_SHARDS.keys()].filter((name) => !config.SVC_VAULT_SHARDS.has(name));
   if (config.SVC_VAULT_SHARDS.size > 0 && missing.length > 0 && config.SVC_ROLES.includes('vault') && !isVaultAlone) {
     problems.push(`SVC_VAULT_SHARDS lacks ${missing.join(', ')}, which SVC_SHARDS has.`);

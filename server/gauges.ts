@@ -5,11 +5,12 @@ import type { ClockWatch } from './platform/clock-watch.ts';
 import type { Components } from './platform/components.ts';
 import type { DatabasePool } from './platform/database.ts';
 import type { Sample } from './platform/metrics.ts';
+import type { Replica } from './platform/replica.ts';
 import { version } from './version.ts';
 
 /** Reads the gauges of a process when `/metrics` is read. */
 
-export type PoolName = 'requests' | 'money' | 'webhooks' | 'vault';
+export type PoolName = 'requests' | 'money' | 'webhooks' | 'vault' | 'replica';
 
 export interface GaugeSources {
   readonly roles: readonly string[];
@@ -18,7 +19,11 @@ export interface GaugeSources {
   /** What only a process with the API or the worker has. */
   readonly serving?: {
     /** The database of each shard, by name. */
-    readonly shards: readonly { readonly name: string; readonly db: Pick<DatabasePool, 'query' | 'ping'> }[];
+    readonly shards: readonly {
+      readonly name: string;
+      readonly db: Pick<DatabasePool, 'query' | 'ping'>;
+      readonly replica?: Pick<Replica, 'state'> | undefined;
+    }[];
     readonly clocks: Pick<ClockWatch, 'skews'>;
     readonly restores: { isRestored(): boolean };
     readonly connections: { broken(): readonly string[] };
@@ -43,6 +48,7 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
     ),
     ...[...Map.groupBy(pools, ({ name }) => name)].flatMap(([name, ofName]) => poolSamples(name, ofName)),
     ...(serving ? await shardSamples(serving.shards) : []),
+    ...(serving ? await replicaSamples(serving.shards) : []),
     ...(serving ? stateSamples(serving) : []),
     ...(backlog ? backlogSamples(backlog, serving?.sendsMail === true) : []),
     ...(backupAge === undefined ? [] : [{ name: 'svc_backup_age_seconds', value: backupAge } as const]),
@@ -78,6 +84,20 @@ async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards
     value: isUp ? 1 : 0,
     labels: { shard },
   }));
+}
+
+async function replicaSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+  const samples = shards.map(async ({ name: shard, replica }): Promise<Sample[]> => {
+    if (!replica) return [];
+    const { problem, lagSeconds } = await replica.state();
+    return [
+      { name: 'svc_replica_up', value: problem === undefined ? 1 : 0, labels: { shard } },
+      ...(lagSeconds === undefined
+        ? []
+        : [{ name: 'svc_replica_lag_seconds', value: lagSeconds, labels: { shard } } as const]),
+    ];
+  });
+  return (await Promise.all(samples)).flat();
 }
 
 /** The sum over the shards that respond; undefined if none does. */

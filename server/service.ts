@@ -14,14 +14,7 @@ import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { type RestoreWatch, watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
-import {
-  anyShard,
-  clockCheck,
-  healthServer,
-  migrationCheck,
-  poolCheck,
-  type ReadinessCheck,
-} from './http/operations.ts';
+import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import { limits } from './limits.ts';
@@ -49,11 +42,12 @@ import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
-import { firstShard, openShards, type ShardDatabase, type Shards } from './shards/shards.ts';
+import { firstShard, openShards, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { fileStore } from './start/file-store.ts';
 import { openFurther } from './start/further-shards.ts';
+import { checksOf, type Home, openHome } from './start/home.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
@@ -153,11 +147,7 @@ interface Parts extends Surroundings {
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
   const { config, log, resources, secrets, databases } = surroundings;
-  const homes = databases.map(({ name, apiUrl }) => ({
-    name,
-    apiUrl,
-    db: resources.openPool(apiUrl, 'requests', { shard: name }),
-  }));
+  const homes = databases.map((urls) => openHome(urls, config, resources));
   const [{ db: firstDb }] = homes as [(typeof homes)[number]];
   const control = controlPlaneOn(firstDb);
   resources.components.watch('database', () => control.ping(databaseMs), watchDatabaseMs);
@@ -213,16 +203,6 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
       },
     },
   };
-}
-
-/** A shard whose database may be away. */
-interface Home extends ShardDatabase {
-  readonly apiUrl: string;
-}
-
-function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {
-  const own = pools.filter(({ shard }) => shard === name);
-  return [migrationCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
 }
 
 /** Opens the first shard, which must be there, and the others. */

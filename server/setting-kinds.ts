@@ -12,7 +12,11 @@ export interface Setting<Value> {
   readonly describe: string;
 }
 
-export const text = (fallback: string, describe: string): Setting<string> => ({ fallback, describe, parse: (value) => value });
+export const text = (fallback: string, describe: string): Setting<string> => ({
+  fallback,
+  describe,
+  parse: (value) => value,
+});
 
 export const optional = (describe: string): Setting<string | undefined> => ({
   fallback: '',

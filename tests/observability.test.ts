@@ -65,6 +65,8 @@ before(async () => {
     SVC_VAULT_URL: vaultUrl,
     SVC_VAULT_TOKEN: token,
     DATABASE_URL: database.connectionString,
+    // Not a standby, so it is not used.
+    SVC_READ_URL: database.connectionString,
     SVC_MASTER_SECRET: masterSecret,
     SVC_DATA_DIR: join(folder, 'api'),
     SVC_BACKUP_PATH: folder,

@@ -34,6 +34,7 @@ function countRoute({ path, operationId, tag, resource, permission, list, handle
     permission,
     category: 'read',
     isSearch: true,
+    mayUseReplica: true,
     idempotency: 'none',
     parameters: list?.filters ?? {},
     success: { status: 200, schema: counted, shape: 'other' },

@@ -3,6 +3,7 @@ import { ApiError, errorBody } from '../errors.ts';
 import type { Company } from '../company.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
+import { readFrom, type Replica } from '../platform/replica.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Admission } from './admit.ts';
 import { type Auditing, auditingOf, type AuditLog } from './audit.ts';
@@ -23,6 +24,7 @@ import type { ServiceKey } from '../platform/service-keys.ts';
 interface Home {
   readonly db: DatabasePool;
   readonly clock: Clock;
+  readonly replica?: Pick<Replica, 'read'> | undefined;
 }
 
 export interface ExecuteDependencies {
@@ -53,7 +55,7 @@ export async function execute(
     auditing,
     key: await keyedRequest(route, request, outside, dependencies),
     answers: answersOf(route, request, input),
-    db: dependencies.homeOf(admission.company).db,
+    home: dependencies.homeOf(admission.company),
   };
   const answer = await executeByKind(call);
   // Errors and replays have no result: they change nothing.
@@ -83,7 +85,7 @@ interface Call {
   readonly auditing: Auditing;
   readonly key: KeyedRequest | undefined;
   readonly answers: Answers;
-  readonly db: DatabasePool;
+  readonly home: Home;
 }
 
 async function executeByKind(call: Call): Promise<PhasedAnswer> {
@@ -99,7 +101,12 @@ async function executeByKind(call: Call): Promise<PhasedAnswer> {
 type Prepare = Route['prepare'];
 
 async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> {
-  const { outside, auditing, db } = call;
+  const { route, outside, auditing, home } = call;
+  if (route.mayUseReplica) {
+    const answer = await readFrom(home, (db) => work(call, db, undefined));
+    return { ...answer, replayed: false };
+  }
+  const { db } = home;
   const prepared = await prepare?.(outside);
   const answer = auditing.needsTransaction
     ? await db.transaction((transaction) => work(call, transaction, prepared))
@@ -108,9 +115,9 @@ async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> 
 }
 
 async function executeKeyed(call: Call, key: KeyedRequest, prepare: Prepare): Promise<PhasedAnswer> {
-  const { route, outside, answers, db } = call;
+  const { route, outside, answers, home } = call;
   return runOnce(
-    db,
+    home.db,
     key,
     {
       work: (transaction, prepared) => work(call, transaction, prepared),

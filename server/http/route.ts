@@ -62,6 +62,8 @@ export interface RouteBase {
   readonly list?: ListDeclaration;
   /** Reads many rows whatever its parameters are, so it costs as much as a search. */
   readonly isSearch?: boolean;
+  /** Only reads, and enough that a standby should do it. Lists always may. */
+  readonly mayUseReplica?: boolean;
   /** The query parameters of a route that is not a list. */
   readonly parameters?: QueryParameters;
   /** The values of `expand`, each with the permission that it needs. */
@@ -151,7 +153,8 @@ type TypedList<Filters extends QueryParameters> = Omit<RouteBase, 'list' | 'meth
 
 export function defineList<Filters extends QueryParameters>({ sorts, filters, ...route }: TypedList<Filters>): Route {
   const list = { sorts, filters };
-  return { ...route, list, method: 'GET', category: 'read', idempotency: 'none' } as unknown as Route;
+  const rules = { method: 'GET', category: 'read', idempotency: 'none', mayUseReplica: true };
+  return { ...route, ...rules, list } as unknown as Route;
 }
 
 export interface PageRequest {

@@ -29,6 +29,7 @@ import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
 import { removeExpiredKeys } from '../platform/key-ring.ts';
 import { counter } from '../platform/metrics.ts';
+import type { Replica } from '../platform/replica.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
@@ -44,6 +45,7 @@ interface WorkerShard {
   readonly clock: Clock;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  readonly replica?: Replica | undefined;
 }
 
 export interface WorkerDependencies {

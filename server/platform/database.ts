@@ -138,6 +138,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** PostgreSQL settings for each connection. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A standby, which is expected not to accept writes. */
+  readonly isReplica?: boolean;
 }
 
 const usualStatementTimeoutMs = 15_000;
@@ -304,7 +306,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     const { rows } = await (pool as Connection).query(statement);
     answered();
     const [row] = rows as { read_only: string }[];
-    if (row?.read_only !== 'off') throw new Error('the database is read-only');
+    if (row?.read_only !== 'off' && !options.isReplica) throw new Error('the database is read-only');
     if (!refusal) return;
     try {
       await (pool as Connection).query({ text: writeProbe, query_timeout: deadlineMs });

@@ -225,20 +225,38 @@ export const catalogue = {
     labels: { shard: 'name of the shard; a without SVC_SHARDS' },
     roles: serving,
   },
+  svc_replica_up: {
+    kind: 'gauge',
+    help: '1 while the replica of the shard can be used for reads, otherwise 0. Only with a replica.',
+    labels: { shard: 'name of the shard; a without SVC_SHARDS' },
+    roles: serving,
+  },
+  svc_replica_lag_seconds: {
+    kind: 'gauge',
+    help: 'How far the replica of the shard is behind. Only while it responds.',
+    labels: { shard: 'name of the shard; a without SVC_SHARDS' },
+    roles: serving,
+  },
+  svc_replica_reads_total: {
+    kind: 'counter',
+    help: 'Reads that could use a replica, by the server that answered them. Only with a replica.',
+    labels: { server: ['replica', 'primary'] },
+    roles: serving,
+  },
   svc_database_connections: {
     kind: 'gauge',
     help: 'Database connections, by pool.',
-    labels: { pool: ['requests', 'money', 'webhooks', 'vault'], state: ['active', 'idle'] },
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault', 'replica'], state: ['active', 'idle'] },
   },
   svc_database_connections_max: {
     kind: 'gauge',
     help: 'Largest number of database connections, by pool.',
-    labels: { pool: ['requests', 'money', 'webhooks', 'vault'] },
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault', 'replica'] },
   },
   svc_database_waiting: {
     kind: 'gauge',
     help: 'Statements and transactions that wait for a database connection, by pool.',
-    labels: { pool: ['requests', 'money', 'webhooks', 'vault'] },
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault', 'replica'] },
   },
   svc_batch_size: {
     kind: 'histogram',

@@ -15,6 +15,8 @@ export interface DatabaseUrls {
   readonly name: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
+  /** A standby for reads, if there is one. */
+  readonly readUrl?: string | undefined;
 }
 
 /**
@@ -30,10 +32,20 @@ export async function prepareDatabases(
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
   await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
   if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, masterSecret)) }];
-  const first = { name: firstShard, apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl };
+  const first = {
+    name: firstShard,
+    apiUrl: ownerUrl,
+    vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl,
+    readUrl: config.SVC_READ_URL?.reveal(),
+  };
   const others = [...config.SVC_SHARDS].map(([name, url]) => {
     const apiUrl = url.reveal();
-    return { name, apiUrl, vaultUrl: config.SVC_VAULT_SHARDS.get(name)?.reveal() ?? apiUrl };
+    return {
+      name,
+      apiUrl,
+      vaultUrl: config.SVC_VAULT_SHARDS.get(name)?.reveal() ?? apiUrl,
+      readUrl: config.SVC_READ_SHARDS.get(name)?.reveal(),
+    };
   });
   return [first, ...others];
 }

@@ -11,6 +11,7 @@ import {
   type TestService,
 } from '../../../tests/support/service.ts';
 import type { Route } from '../../http/route.ts';
+import type { Replica } from '../../platform/replica.ts';
 import { exportedLists } from '../../jobs/exported-lists.ts';
 import { forgetOldExports, writeExports } from './jobs.ts';
 import { deleteOldExports, deleteOldPieces } from './queries.ts';
@@ -58,9 +59,9 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function write(from: Lists = lists): Promise<void> {
+async function write(from: Lists = lists, replica?: Pick<Replica, 'read'>): Promise<void> {
   await service.db.query('UPDATE exports SET leased_until = now()');
-  await writeExports({ name: service.company.shard, db: service.db, clock: service.clock }, from);
+  await writeExports({ name: service.company.shard, db: service.db, clock: service.clock, replica }, from);
 }
 
 const read = async (id: string): Promise<Record<string, any>> => (await call('GET', `/dashboard/exports/${id}`)).body;
@@ -113,6 +114,19 @@ describe('an export', () => {
     const [, ...lines] = await contentOf(id);
     assert.equal(new Set(lines).size, count);
     assert.equal(lines.length, count);
+  });
+
+  it('reads its pages from the replica, and writes to the primary', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders' });
+    let reads = 0;
+    await write(lists, {
+      read(work) {
+        reads += 1;
+        return work(service.db);
+      },
+    });
+    assert.equal(reads, Math.ceil(count / 250));
+    assert.equal((await read(id)).status, 'ready');
   });
 
   it('is rejected for filters that the list does not have, and without the permission of the list', async () => {

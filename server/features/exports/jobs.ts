@@ -3,8 +3,9 @@ import type { Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { csvHeader, csvLines } from '../../platform/csv.ts';
-import type { DatabasePool } from '../../platform/database.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
 import { secondMs } from '../../platform/durations.ts';
+import { readFrom, type Replica } from '../../platform/replica.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
 import { columnsOf } from './columns.ts';
@@ -23,6 +24,7 @@ interface Home {
   readonly name: string;
   readonly db: DatabasePool;
   readonly clock: Clock;
+  readonly replica?: Pick<Replica, 'read'> | undefined;
 }
 
 const rowsAtOnce = 250;
@@ -86,17 +88,17 @@ function inParts(lines: readonly string[]): string[] {
 }
 
 async function readPage(
-  { db, clock }: Home,
+  home: Home,
   { handle, list, expand = {}, ...route }: Route,
   { company, member_id: id }: ActiveMember,
   { query, permissions, after_id }: ExportRow,
 ): Promise<Page<unknown>> {
   const { values, sort } = readExportQuery({ ...route, ...(list && { list }) }, query);
   const caller = { kind: 'member', id, name: '', permissions, publishable: false, steppedUpUntilMs: 0 } as const;
-  const context: RequestContext = { requestId: '', company, nowMs: clock.nowMs() + company.clockOffsetMs, caller, db };
+  const nowMs = home.clock.nowMs() + company.clockOffsetMs;
   const needed = expand.customer;
-  const request = {
-    context,
+  const request = (db: Database) => ({
+    context: { requestId: '', company, nowMs, caller, db } satisfies RequestContext,
     params: {},
     query: values,
     body: undefined,
@@ -104,8 +106,8 @@ async function readPage(
     file: undefined,
     prepared: undefined,
     page: { limit: rowsAtOnce, sort, cursor: after_id === null ? null : { id: after_id, parameter: 'starting_after' } },
-  };
-  return (await handle?.(request)) as Page<unknown>;
+  });
+  return (await readFrom(home, async (db) => handle?.(request(db)))) as Page<unknown>;
 }
 
 /** With parts of 256 KB, a statement deletes at most 25 MB. */

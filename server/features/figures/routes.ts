@@ -14,6 +14,7 @@ const common = {
   category: 'read',
   idempotency: 'none',
   permission: null,
+  mayUseReplica: true,
   errors: [],
 } as const;
 

@@ -5,7 +5,14 @@ import type { Clock } from '../../platform/clock.ts';
 import { found, inDoubt } from './schemas.ts';
 import { getInDoubt, search } from './service.ts';
 
-const common = { tag: 'Overview', method: 'GET', category: 'read', idempotency: 'none', errors: [] } as const;
+const common = {
+  tag: 'Overview',
+  method: 'GET',
+  category: 'read',
+  idempotency: 'none',
+  mayUseReplica: true,
+  errors: [],
+} as const;
 
 /** Used only by the dashboard. */
 export function overviewRoutes(clock: Clock): Route[] {

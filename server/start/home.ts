@@ -1,0 +1,30 @@
+import type { Config } from '../config.ts';
+import { migrationCheck, poolCheck, type ReadinessCheck } from '../http/operations.ts';
+import { openReplica, type Replica } from '../platform/replica.ts';
+import type { ShardDatabase } from '../shards/shards.ts';
+import type { DatabaseUrls } from './database.ts';
+import type { Resources } from './resources.ts';
+
+/** A shard whose database may be away. */
+export interface Home extends ShardDatabase {
+  readonly apiUrl: string;
+  readonly replica?: Replica | undefined;
+}
+
+/** A read on a replica that hangs is repeated on the primary after this time. */
+const replicaTimeoutMs = 5_000;
+
+export function openHome({ name, apiUrl, readUrl }: DatabaseUrls, config: Config, resources: Resources): Home {
+  const primary = resources.openPool(apiUrl, 'requests', { shard: name });
+  const statementTimeoutMs = Math.min(replicaTimeoutMs, config.SVC_DATABASE_TIMEOUT_MS);
+  const options = { shard: name, isReplica: true, statementTimeoutMs };
+  const standby = readUrl && resources.openPool(readUrl, 'replica', options);
+  const replica = standby ? openReplica({ primary, standby }, { waitMs: config.SVC_READ_WAIT_MS }) : undefined;
+  return { name, apiUrl, db: primary, replica };
+}
+
+export function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {
+  // Without its replica, a shard is as ready as before.
+  const own = pools.filter((one) => one.shard === name && one.name !== 'replica');
+  return [migrationCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
+}
