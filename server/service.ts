@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
+import type { FastifyInstance } from 'fastify';
 import { buildApp, showsMailbox } from './app.ts';
 import { usualReferences } from './references.ts';
 import { baseUrlOf, type Config } from './config.ts';
@@ -100,9 +101,14 @@ async function start(
   const vault = await openVault(config, databases, resources, tracing);
   if (isVaultAlone) return vaultService;
   const parts = await openParts({ config, log, resources, secrets, databases, vault, tracing });
+  // The database works on the first while this process builds the second. No request arrives before both are done.
+  const [app] = await Promise.all([
+    config.SVC_ROLES.includes('api') ? buildApiRole(parts) : undefined,
+    prepareShard(parts.first.db, parts.clock.nowMs()),
+  ]);
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
-  await (config.SVC_ROLES.includes('api') ? startApiRole(parts) : startHealthServer(parts));
-  const demo = await prepareData(parts);
+  await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
+  const demo = await prepareDemo(parts);
   return { baseUrl: parts.baseUrl, listensOn: `${config.HOST}:${parts.port}`, demo, stop: resources.stop };
 }
 
@@ -293,7 +299,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   resources.serves(() => worker.stop());
 }
 
-async function startApiRole(parts: Parts): Promise<void> {
+async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
   const { config, shards, clock, log, resources, outbound, isAllowed } = parts;
   const limiter = await openRateLimiter(config, shards.control, log, resources.components);
   resources.onStop(async () => limiter.close?.());
@@ -318,7 +324,7 @@ async function startApiRole(parts: Parts): Promise<void> {
     gauges: parts.gauges,
   });
   resources.serves(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
-  await listenOrExplain(app, config.HOST, parts.port, 'PORT');
+  return app;
 }
 
 /** For a worker without an API. */
@@ -340,10 +346,7 @@ async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
   await ensureRoles(db, nowMs);
 }
 
-/** Prepares the first shard and, if enabled, the demo company. The other shards are prepared when they are opened. */
-async function prepareData(parts: Parts): Promise<Demo | undefined> {
-  const { config, shards, clock, keys, baseUrl } = parts;
-  await prepareShard(parts.first.db, clock.nowMs());
+async function prepareDemo({ config, shards, clock, keys, baseUrl }: Parts): Promise<Demo | undefined> {
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
   // The demo company may be on the shard that is away.
   if (shards.away.size > 0) return undefined;

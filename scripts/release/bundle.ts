@@ -27,6 +27,17 @@ const readyMadeBrowserFiles: Plugin = {
   },
 };
 
+/** Fastify loads HTTP/2, which the service does not serve, and Node takes 10 ms for it. undici loads it when it needs it. */
+const withoutHttp2: Plugin = {
+  name: 'without-http2',
+  resolveId(id, importer) {
+    return id === 'node:http2' && importer?.endsWith('/fastify/lib/server.js') ? '\0http2' : null;
+  },
+  load(id) {
+    return id === '\0http2' ? { code: 'module.exports = {};' } : null;
+  },
+};
+
 function readyMade<Name extends string>(
   reader: string,
   names: readonly Name[],
@@ -47,7 +58,7 @@ export async function bundle(): Promise<Bundle> {
     },
     platform: 'node',
     external,
-    plugins: [readyMadeBrowserFiles],
+    plugins: [readyMadeBrowserFiles, withoutHttp2],
     onLog(level, log) {
       if (level === 'warn') throw new Error(log.message);
     },
@@ -57,7 +68,7 @@ export async function bundle(): Promise<Bundle> {
   const { output } = await build.generate({ format: 'cjs', keepNames: true, chunkFileNames: '[name]-[hash].js' });
   await build.close();
   const chunks = output.filter((part) => part.type === 'chunk');
-  const scripts = chunks.map(({ fileName, code }) => textFile(fileName, code.replace(/^#!.*\n/, '')));
+  const scripts = chunks.map(({ fileName, code }) => textFile(fileName, inAscii(code.replace(/^#!.*\n/, ''))));
   const atStart = staticImports(chunks, 'main.js');
   const folders = chunks.flatMap(({ modules }) => Object.keys(modules).flatMap((id) => packageFolder(id) ?? []));
   return {
@@ -66,6 +77,10 @@ export async function bundle(): Promise<Bundle> {
     packageFolders: [...new Set(folders)].toSorted(),
   };
 }
+
+/** Node reads a file without other characters four times faster, and keeps it in half the memory. */
+const inAscii = (code: string): string =>
+  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 type Chunk = Extract<RolldownOutput['output'][number], { type: 'chunk' }>;
 

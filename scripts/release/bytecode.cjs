@@ -9,7 +9,7 @@ const vm = require('node:vm');
 const folder = process.argv[2];
 for (const name of readdirSync(folder).filter((each) => each.endsWith('.js'))) {
   const file = join(folder, name);
-  const text = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'utf8')}\n})`;
+  const text = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`;
   // All functions, not only those that run while a file is loaded.
   v8.setFlagsFromString('--no-lazy');
   const script = new vm.Script(text, { filename: name });

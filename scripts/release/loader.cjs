@@ -14,7 +14,7 @@ function load(name) {
   const filename = join(__dirname, name);
   const bytecode = `${filename}.bytecode`;
   const script = new vm.Script(
-    `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'utf8')}\n})`,
+    `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'latin1')}\n})`,
     {
       filename,
       importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

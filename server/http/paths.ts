@@ -6,6 +6,7 @@ import { ApiError } from '../errors.ts';
 interface Mounted {
   readonly method: string;
   readonly url: string;
+  readonly segments: readonly string[];
   readonly pattern: RegExp;
 }
 
@@ -19,7 +20,8 @@ export function rememberPaths(app: FastifyInstance): Paths {
   let ambiguous: ReadonlySet<string> | undefined;
   app.addHook('onRoute', ({ method, url }) => {
     ambiguous = undefined;
-    for (const one of [method].flat()) mounted.push({ method: one, url, pattern: patternOf(url) });
+    const route = { url, segments: url.split('/'), pattern: patternOf(url) };
+    for (const one of [method].flat()) mounted.push({ ...route, method: one });
   });
 
   return {
@@ -47,7 +49,7 @@ function patternOf(url: string): RegExp {
 function meantBy(mounted: readonly Mounted[], { url }: FastifyRequest): Mounted[] {
   const path = url.split('?', 1)[0] ?? '';
   const possible = mounted.filter(({ pattern }) => pattern.test(path));
-  return possible.filter((route) => !possible.some((other) => isPreciser(other.url, route.url)));
+  return possible.filter((route) => !possible.some((other) => isPreciser(other, route)));
 }
 
 /** The router accepts `customers/` as a customer with an empty id. */
@@ -59,17 +61,23 @@ function hasEmptyParameter(request: FastifyRequest): boolean {
 
 /** Returns the URLs with a parameter where another URL has a literal segment. */
 function ambiguousUrls(mounted: readonly Mounted[]): Set<string> {
-  const urls = [...new Set(mounted.map(({ url }) => url))];
-  return new Set(urls.filter((url) => urls.some((other) => isPreciser(other, url))));
+  const ofLength = Map.groupBy(mounted, ({ segments }) => segments.length);
+  const withParameter = mounted.filter(({ url }) => url.includes('/:'));
+  const ambiguous = withParameter.filter((route) =>
+    ofLength.get(route.segments.length)?.some((other) => isPreciser(other, route)),
+  );
+  return new Set(ambiguous.map(({ url }) => url));
 }
 
 /** Whether one URL has literal segments where the other has parameters, and is the same otherwise. */
-function isPreciser(one: string, other: string): boolean {
-  const [words, expected] = [one.split('/'), other.split('/')];
+function isPreciser(one: Mounted, other: Mounted): boolean {
   return (
-    one !== other &&
-    words.length === expected.length &&
-    expected.every((word, index) => word === words[index] || (word.startsWith(':') && isWord(words[index] ?? '')))
+    one.url !== other.url &&
+    one.segments.length === other.segments.length &&
+    other.segments.every((word, index) => {
+      const found = one.segments[index] ?? '';
+      return word === found || (word.startsWith(':') && isWord(found));
+    })
   );
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../platform/schema-check.ts';
 import { ConfigurationError } from '../platform/configuration-error.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { Secret } from '../platform/secret.ts';
@@ -21,7 +21,7 @@ const ringSchema = Type.Object({
 });
 const fileSchema = Type.Object({ sandbox: ringSchema, live: ringSchema });
 type KeyFile = Static<typeof fileSchema>;
-const validFile = Compile(fileSchema);
+const validFile = checkOf(fileSchema);
 
 const newKey = (): string => randomBytes(keyBytes).toString('base64url');
 const newRing = (): KeyFile['live'] => ({ current: 1, keys: { '1': newKey() }, fingerprint: newKey() });

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../platform/schema-check.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { RequestSpan, Tracing } from '../platform/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
@@ -59,10 +59,10 @@ const vaultAnswerShape = Type.Object({
   result: Type.Optional(Type.Unknown()),
 });
 export type VaultAnswer = Static<typeof vaultAnswerShape>;
-export const vaultAnswer = Compile(vaultAnswerShape);
+export const vaultAnswer = checkOf(vaultAnswerShape);
 
-export const vaultHealth = Compile(Type.Object({ now_ms: Type.Number() }));
-export const vaultReadiness = Compile(Type.Object({ components: Type.Object({ processor: choice(['up', 'down']) }) }));
+export const vaultHealth = checkOf(Type.Object({ now_ms: Type.Number() }));
+export const vaultReadiness = checkOf(Type.Object({ components: Type.Object({ processor: choice(['up', 'down']) }) }));
 
 const atConnection = { connectionId: Type.Optional(id) };
 const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer(), ...atConnection };
@@ -93,7 +93,7 @@ const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
 const vaultCalls = {
-  store: Compile(
+  store: checkOf(
     Type.Object({
       company_id: id,
       card_id: id,
@@ -112,11 +112,11 @@ const vaultCalls = {
       ),
     }),
   ),
-  fingerprint: Compile(Type.Object({ company_id: id, mode, number })),
-  remove: Compile(
+  fingerprint: checkOf(Type.Object({ company_id: id, mode, number })),
+  remove: checkOf(
     Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
   ),
-  charge: Compile(
+  charge: checkOf(
     Type.Object({
       ...operation,
       ...money,
@@ -131,21 +131,21 @@ const vaultCalls = {
       billing: Type.Optional(billing),
     }),
   ),
-  refund: Compile(Type.Object({ ...operation, ...money, ...ofCharge })),
-  void: Compile(Type.Object({ ...operation, ...ofCharge, charged: Type.Optional(Type.Object(money)) })),
-  connect: Compile(newConnection),
-  test: Compile(Type.Union([newConnection, Type.Object(connectionKey)])),
-  connectionKey: Compile(Type.Object(connectionKey)),
-  receive: Compile(
+  refund: checkOf(Type.Object({ ...operation, ...money, ...ofCharge })),
+  void: checkOf(Type.Object({ ...operation, ...ofCharge, charged: Type.Optional(Type.Object(money)) })),
+  connect: checkOf(newConnection),
+  test: checkOf(Type.Union([newConnection, Type.Object(connectionKey)])),
+  connectionKey: checkOf(Type.Object(connectionKey)),
+  receive: checkOf(
     Type.Object({
       ...connectionKey,
       headers: Type.Record(Type.String(), Type.String()),
       body: Type.String(),
     }),
   ),
-  poll: Compile(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),
-  acceptDispute: Compile(Type.Object(disputeRequest)),
-  submitEvidence: Compile(
+  poll: checkOf(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),
+  acceptDispute: checkOf(Type.Object(disputeRequest)),
+  submitEvidence: checkOf(
     Type.Object({
       ...disputeRequest,
       texts: Type.Record(Type.String(), Type.String()),
@@ -159,8 +159,8 @@ const vaultCalls = {
       ),
     }),
   ),
-  verification: Compile(Type.Object({ companyId: id, cardId: id })),
-  operations: Compile(
+  verification: checkOf(Type.Object({ companyId: id, cardId: id })),
+  operations: checkOf(
     Type.Object({
       companyId: id,
       fromMs: Type.Integer(),
@@ -169,7 +169,7 @@ const vaultCalls = {
       ...atConnection,
     }),
   ),
-  lookup: Compile(
+  lookup: checkOf(
     Type.Object({
       ...operation,
       sent: Type.Optional(Type.Object({ ...money, last4: text })),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../platform/schema-check.ts';
 import { errorCode } from '../../platform/error-code.ts';
 
 /**
@@ -17,7 +17,7 @@ const shape = Type.Object({
 });
 export type HighWaterMark = Static<typeof shape>;
 
-const isMark = Compile(shape);
+const isMark = checkOf(shape);
 
 /** Returns undefined if there is no readable mark. */
 export async function readMark(file: string): Promise<HighWaterMark | undefined> {

@@ -41,7 +41,7 @@ export function webhookDashboardRoutes(): Route[] {
       path: `${path}/resend_failed`,
       operationId: 'resendFailedEvents',
       summary: 'Resend all events that were not delivered',
-      description: `Resends at most ${failedMax.toLocaleString('en-US')} events, the oldest first. Repeat it to resend more.`,
+      description: `Resends at most ${failedMax} events, the oldest first. Repeat it to resend more.`,
       permission: 'webhook_endpoints:write',
       category: 'write',
       idempotency: 'optional',

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 import { choice } from '../../../platform/choice.ts';
 import {
   type FailureCode,
@@ -69,22 +69,22 @@ const operationSchema = Type.Object({
 });
 type Operation = Type.Static<typeof operationSchema>;
 
-const operationAnswer = Compile(operationSchema);
-const conflictAnswer = Compile(
+const operationAnswer = checkOf(operationSchema);
+const conflictAnswer = checkOf(
   Type.Object({
     error: Type.Literal('reference_used'),
     operation: operationSchema,
     now_ms: Type.Optional(Type.Integer()),
   }),
 );
-const listAnswer = Compile(
+const listAnswer = checkOf(
   Type.Object({
     operations: Type.Array(Type.Intersect([operationSchema, Type.Object({ taken_at_ms: Type.Integer() })])),
     next: nullable,
     now_ms: Type.Integer(),
   }),
 );
-const errorAnswer = Compile(
+const errorAnswer = checkOf(
   Type.Object({
     error: Type.String(),
     reference: Type.Optional(Type.String()),

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 import { choice } from '../../../platform/choice.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import type { Secret } from '../../../platform/secret.ts';
@@ -45,7 +45,7 @@ const noticeShape = Type.Object({
   ),
 });
 export type AcquirerNotice = Type.Static<typeof noticeShape>;
-const noticeOf = Compile(noticeShape);
+const noticeOf = checkOf(noticeShape);
 
 /** The value of the header `x-signature`. */
 export function signNotice(secret: Secret<string>, body: string | Buffer, atMs: number): string {

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
 import {
   type ConnectionTest,
@@ -44,10 +44,10 @@ const paymentSchema = Type.Object({
     }),
   ),
 });
-const paymentAnswer = Compile(paymentSchema);
+const paymentAnswer = checkOf(paymentSchema);
 type Payment = Type.Static<typeof paymentSchema>;
 
-const modificationAnswer = Compile(
+const modificationAnswer = checkOf(
   Type.Object({
     merchantAccount: Type.String(),
     pspReference: Type.String({ pattern: '^[A-Z0-9]{1,40}$' }),
@@ -64,9 +64,9 @@ const errorSchema = Type.Object({
   errorCode: Type.String(),
   errorType: text,
 });
-const errorAnswer = Compile(errorSchema);
+const errorAnswer = checkOf(errorSchema);
 
-const paymentMethodsAnswer = Compile(Type.Object({ paymentMethods: Type.Array(Type.Object({})) }));
+const paymentMethodsAnswer = checkOf(Type.Object({ paymentMethods: Type.Array(Type.Object({})) }));
 
 type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 type Declined = Extract<Outcome, { outcome: 'declined' }>;

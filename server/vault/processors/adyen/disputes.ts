@@ -5,7 +5,7 @@ import type { DefenseDocument } from '@adyen/api-library/lib/src/typings/dispute
 import type { DefenseReasonsRequest } from '@adyen/api-library/lib/src/typings/disputes/defenseReasonsRequest.js';
 import type { SupplyDefenseDocumentRequest } from '@adyen/api-library/lib/src/typings/disputes/supplyDefenseDocumentRequest.js';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
 import type { DisputeOperations, EvidenceLimits, DisputeOutcome, EvidenceFile, EvidenceRequest } from '../notices.ts';
 import { pdfOf } from './evidence.ts';
@@ -16,7 +16,7 @@ import { keyOf } from './requests.ts';
 export type DisputesPost = (path: string, body: object, key: string) => Promise<Answer | Silence>;
 
 const result = Type.Object({ success: Type.Boolean(), errorMessage: Type.Optional(Type.String()) });
-const resultAnswer = Compile(Type.Object({ disputeServiceResult: result }));
+const resultAnswer = checkOf(Type.Object({ disputeServiceResult: result }));
 const reasonSchema = Type.Object({
   defenseReasonCode: Type.String(),
   defenseDocumentTypes: Type.Optional(
@@ -24,7 +24,7 @@ const reasonSchema = Type.Object({
   ),
 });
 type DefenseReason = Type.Static<typeof reasonSchema>;
-const reasonsAnswer = Compile(Type.Object({ disputeServiceResult: result, defenseReasons: Type.Array(reasonSchema) }));
+const reasonsAnswer = checkOf(Type.Object({ disputeServiceResult: result, defenseReasons: Type.Array(reasonSchema) }));
 
 const refused = (reason: string): DisputeOutcome => ({ outcome: 'refused', reason });
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Notice, NoticeDelivery, NoticedCharge, NoticeSubject, Reception } from '../notices.ts';
 import { type LookupOutcome, noResponse } from '../processor.ts';
@@ -12,7 +12,7 @@ import { referenceOfModification } from './requests.ts';
 
 /** Reads the standard webhook of Adyen. */
 
-const noticeBody = Compile(
+const noticeBody = checkOf(
   Type.Object({
     notificationItems: Type.Array(Type.Object({ NotificationRequestItem: itemSchema }), { minItems: 1, maxItems: 100 }),
   }),

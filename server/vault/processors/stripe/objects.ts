@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
+import { checkOf } from '../../../platform/schema-check.ts';
 
 /** The parts of Stripe's objects that we read. What is missing or of another type makes the object unreadable. */
 
@@ -140,12 +140,8 @@ export type PaymentError = Static<typeof paymentErrorSchema>;
 export type StripeError = Static<typeof errorSchema>['error'];
 
 function reader<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> | undefined {
-  // Compiled when it is first needed, because most processes never talk to Stripe.
-  let validator: Validator<{}, Schema> | undefined;
-  return (value) => {
-    validator ??= Compile(schema);
-    return validator.Check(value) ? value : undefined;
-  };
+  const check = checkOf(schema);
+  return (value) => (check.Check(value) ? value : undefined);
 }
 
 export const readIntent = reader(intentSchema);
