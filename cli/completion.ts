@@ -40,7 +40,7 @@ function bash(): string {
   const free = allOptions.filter((name) => takesValue(name) && valuesOf(name).length === 0);
   return `_svc() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords.join(' ')} --help"
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords.join(' ')} --help --version"
   else case "$prev" in
 ${chosen.join('\n')}
     ${free.map((name) => `--${name}`).join('|')}) return ;;

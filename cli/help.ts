@@ -10,7 +10,7 @@ const optionText = (name: OptionName): string => {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 };
 
-const footer = `Every command accepts --json and --help. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
+const footer = `Every command accepts --json and --help; svc --version prints the version. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
 service on this machine. Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.`;
 
 export function overview(): string {
@@ -54,7 +54,7 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-In the folder of the service, run \`npx @svc-payments/cli\`. From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. Do not run \`npx svc\`: outside of the folder of the service, npx would download an unrelated package with that name. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+In a release, run \`bin/svc\`. In the sources, run \`npx @svc-payments/cli\` in the folder of the service. From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. Do not run \`npx svc\`: outside of the folder of the service, npx would download an unrelated package with that name. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
 If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
 

@@ -110,6 +110,7 @@ export const options = {
   key: { type: 'string', value: 'KEY', describe: 'secret API key; default: SVC_KEY or the key of the demo company' },
   json: { type: 'boolean', describe: 'print JSON' },
   help: { type: 'boolean', short: 'h', describe: 'show this help' },
+  version: { type: 'boolean', describe: 'show the version of the service' },
 } as const satisfies Record<string, Declaration>;
 
 export type OptionName = keyof typeof options;

@@ -107,7 +107,8 @@ function queuesOf({ transactions, renewals, webhooks, mails }: Backlog, sendsMai
   };
 }
 
-const ahead = (ms: number): string => `${(ms / 1_000).toFixed(1)} s ahead of the database`;
+const ahead = (ms: number): string =>
+  `${(Math.abs(ms) / 1_000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead of'} the database`;
 
 /** In the largest unit of which there are two. */
 function duration(seconds: number): string {

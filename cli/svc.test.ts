@@ -12,6 +12,7 @@ import { startSvc, svc } from '../tests/support/command.ts';
 import { cloneDatabase } from '../tests/support/database.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { commands } from './commands.ts';
+import { programVersion } from '../server/platform/version.ts';
 import { commandHelp, overview } from './help.ts';
 import { closest } from '../server/platform/suggest.ts';
 import { readyUrl } from '../tests/support/ready.ts';
@@ -32,6 +33,10 @@ describe('help', () => {
     assert.match((await svc({}, 'listen', '--help')).stdout, /--forward-to URL/);
     assert.match((await svc({}, 'keys', '--help')).stdout, /svc keys revoke ID/);
     assert.equal((await svc({}, 'help', 'listen')).stdout, (await svc({}, 'listen', '--help')).stdout);
+  });
+
+  test('names the version of the program', async () => {
+    assert.deepEqual(await svc({}, '--version'), { stdout: `svc ${programVersion}\n`, stderr: '', code: 0 });
   });
 
   test('can load every command', async () => {

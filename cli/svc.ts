@@ -6,6 +6,7 @@ import { commandHelp, overview } from './help.ts';
 import { watchLauncher } from '../server/platform/launcher.ts';
 import { type Flags, options } from './options.ts';
 import { suggestion } from '../server/platform/suggest.ts';
+import { programVersion } from '../server/platform/version.ts';
 
 /** `svc <command>`: the command line for operators and developers. */
 
@@ -64,6 +65,7 @@ async function main(): Promise<void> {
     words.shift();
     flags.help = true;
   }
+  if (flags.version && words.length === 0) return void process.stdout.write(`svc ${programVersion}\n`);
   if (words.length === 0) return void process.stdout.write(overview());
   const command = findCommand(words);
   if (flags.help) {

@@ -21,7 +21,7 @@ export function explainDatabase(
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
       throw new UnusableDatabaseError(
         `The database of ${setting} has no vault tables for this login: ${error.message}. Migrate the database first ` +
-          '(`npm run svc -- migrate` with the login of the owner), and use the login svc_vault here.',
+          '(`svc migrate` with the login of the owner), and use the login svc_vault here.',
       );
     }
     // A schema that is behind is named with its server.

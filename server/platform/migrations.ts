@@ -98,7 +98,7 @@ export async function requireMigrated(connectionString: string): Promise<void> {
     const missing = missingFrom(await readApplied(queryOf(client)), await readMigrations());
     if (missing.length === 0) return;
     throw new MigrationError(
-      `The database is older than this version (missing: ${namesOf(missing)}). Start the service, or run \`npm run svc -- migrate\`.`,
+      `The database is older than this version (missing: ${namesOf(missing)}). Start the service, or run \`svc migrate\`.`,
     );
   });
 }
@@ -221,7 +221,7 @@ async function record(client: pg.Client, migration: Migration): Promise<void> {
 }
 
 const notOwner =
-  'The database is not migrated, and the login in DATABASE_URL cannot migrate it. Run `npm run svc -- migrate` with the ' +
+  'The database is not migrated, and the login in DATABASE_URL cannot migrate it. Run `svc migrate` with the ' +
   'login of the owner first.';
 
 // A migration may take long, so only connecting and a dead network have a timeout.

@@ -35,7 +35,7 @@ export async function openKeyStore(config: Config, db: Queryable): Promise<KeySt
 const madeElsewhere = (config: Config): string =>
   `${config.dataDir} has no vault keys, but an earlier start has created them in another place. Copy that vault.keys ` +
   'here, or use that SVC_DATA_DIR. If the keys are lost: no card has been stored yet, so ' +
-  '`npm run svc -- vault reset` lets the next start create new keys.';
+  '`svc vault reset` lets the next start create new keys.';
 
 /** Whether this process has keys, correct or not. */
 export const hasKeys = (config: Config): boolean => Boolean(config.SVC_VAULT_KEYS) || existsSync(fileOf(config));
