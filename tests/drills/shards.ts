@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { eventIdOf } from '../../server/platform/ids.ts';
 import { drain, freePorts } from '../chaos/chaos.ts';
@@ -8,6 +10,7 @@ import { type ChaosProcessor, openChaosProcessor } from '../chaos/processor.ts';
 import { openShops, prepareCompany, type Shops } from '../chaos/shops.ts';
 import { verify } from '../chaos/verify.ts';
 import { type LocalCluster, startCluster } from '../support/local-cluster.ts';
+import { programPath } from '../support/programs.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { atMost, type Drill, type DrillStage, exactly, type Figure, shown } from './drill.ts';
@@ -15,7 +18,7 @@ import { until } from './support/probes.ts';
 
 /**
  * Companies on three PostgreSQL servers order, refund and retry while one server after the other is killed: a shard, the
- * control plane, and a shard that is away when processes start. Afterwards the books of each shard are compared with
+ * control plane, and a shard that is away when processes start. Then companies move to another shard and back. Afterwards the books of each shard are compared with
  * the journal of its acquirer.
  */
 
@@ -23,6 +26,8 @@ const companiesPerShard = 2;
 const clientsPerCompany = 3;
 const calmMs = 5_000;
 const outageMs = 20_000;
+const movingCompanies = 5;
+const run = promisify(execFile);
 const drainMaxMs = 120_000;
 const wantedBackSeconds = 15;
 const certificates = fileURLToPath(new URL('../support/certificates/ca.pem', import.meta.url));
@@ -35,11 +40,16 @@ interface ShardLoad {
   readonly companyIds: readonly string[];
   readonly shops: readonly Shops[];
   readonly diary: Diary;
-  readonly replies: { readonly atMs: number; readonly ms: number; readonly failed: boolean }[];
+  readonly replies: {
+    readonly companyId: string;
+    readonly atMs: number;
+    readonly ms: number;
+    readonly failed: boolean;
+  }[];
 }
 
 export const drill: Drill = {
-  summary: 'Companies on three shards: each server is killed for 20 s, and processes start while one is away.',
+  summary: 'Companies on three shards: each server is killed, processes start while one is away, and companies move.',
   programs: [],
   async run(stage) {
     const { folder, note, cleanUp } = stage;
@@ -95,6 +105,10 @@ export const drill: Drill = {
     note('an API starts while shard c is away');
     const late = startWhileAway(cluster, loads, thirdPort);
     figures.push(...(await outage(cluster, loads, 'c', 'shard c away', outageMs / 2)), ...(await late));
+    await sleep(calmMs);
+
+    note('companies move to another shard and back while they charge');
+    figures.push(...(await moveAll(cluster, loads)));
     await sleep(calmMs);
 
     await load.stop();
@@ -167,7 +181,7 @@ async function openLoad(
 function startLoad({ apiUrls }: LocalCluster, loads: readonly ShardLoad[], seed: number): { stop(): Promise<void> } {
   const stopped = new AbortController();
   const abandoned = new AbortController();
-  const clients = loads.flatMap(({ shops, diary, replies }, place) =>
+  const clients = loads.flatMap(({ shops, companyIds, diary, replies }, place) =>
     shops.flatMap(({ apiKey, goods, customerIds }, shop) =>
       customerIds.map((customerId, index) =>
         runClient({
@@ -179,7 +193,13 @@ function startLoad({ apiUrls }: LocalCluster, loads: readonly ShardLoad[], seed:
           diary,
           thinkMs: 300,
           timeoutMs: 20_000,
-          onReply: (reply, ms) => replies.push({ atMs: performance.now() - ms, ms, failed: hasFailed(reply) }),
+          onReply: (reply, ms) =>
+            replies.push({
+              companyId: companyIds[shop] ?? '',
+              atMs: performance.now() - ms,
+              ms,
+              failed: hasFailed(reply),
+            }),
           stopped: stopped.signal,
           abandoned: abandoned.signal,
         }),
@@ -255,6 +275,38 @@ async function startWhileAway(cluster: LocalCluster, loads: readonly ShardLoad[]
     atMost('a new API is ready with shard c away after', seconds, wantedBackSeconds, ' s'),
     exactly('its answers for shards a, b and c', statuses.join(), '200,200,503'),
     atMost('it serves shard c without another start after', backSeconds, wantedBackSeconds, ' s'),
+  ];
+}
+
+/** Five companies, there and back. Only the company that moves may be asked to repeat a request, for a moment. */
+async function moveAll(cluster: LocalCluster, loads: readonly ShardLoad[]): Promise<Figure[]> {
+  const homes = loads.flatMap(({ shard, companyIds }) => companyIds.map((companyId) => ({ shard, companyId })));
+  const replies = () => loads.flatMap((load) => load.replies);
+  const stops: number[] = [];
+  let [others, failedOthers, failedOwn] = [0, 0, 0];
+  for (const { shard, companyId } of homes.slice(0, movingCompanies)) {
+    const away = [...cluster.shards.keys()].find((name) => name !== shard) ?? '';
+    for (const target of [away, shard]) {
+      const fromMs = performance.now();
+      const words = ['companies', 'move', '--company', companyId, '--to', target, '--json'];
+      const { stdout } = await run(process.execPath, [programPath('svc'), ...words], {
+        env: { ...process.env, ...cluster.environment },
+      });
+      stops.push((JSON.parse(stdout) as { stop_ms: number }).stop_ms);
+      const toMs = performance.now();
+      const during = replies().filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+      const own = during.filter((reply) => reply.companyId === companyId);
+      others += during.length - own.length;
+      failedOwn += own.filter(({ failed }) => failed).length;
+      failedOthers += during.filter(({ failed }) => failed).length - own.filter(({ failed }) => failed).length;
+    }
+  }
+  return [
+    shown('moves of companies', stops.length),
+    atMost('longest stop of writes', Math.max(...stops), 1_000, ' ms'),
+    shown('requests of other companies meanwhile', others),
+    exactly('failed ones of them', failedOthers, 0),
+    shown('requests that the moving company had to repeat', failedOwn),
   ];
 }
 
