@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import type { Company } from './company.ts';
 import type { Config } from './config.ts';
 import { mountCustomerPages, openCustomerPages } from './customer-pages.ts';
-import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
+import { type GaugeSources, shardsToShow } from './gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
@@ -14,7 +15,6 @@ import type { CheckoutPageDependencies, LinkDependencies } from './features/chec
 import { bulkRefundRoutes } from './features/bulk-refunds/dashboard-routes.ts';
 import { exportRoutes } from './features/exports/dashboard-routes.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
-import { openCardWatch } from './features/card-warnings/service.ts';
 import type { Connections } from './features/processors/connections.ts';
 import { type DisputeDependencies, disputeRoutes } from './features/disputes/routes.ts';
 import { goingLiveRoutes } from './features/going-live/routes.ts';
@@ -42,7 +42,6 @@ import { receiptRoutes } from './features/receipts/routes.ts';
 import type { ReceiptLinks } from './features/receipts/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
 import { requestRoutes } from './features/requests/routes.ts';
-import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
@@ -75,7 +74,7 @@ import { mountMailbox } from './pages/mailbox.ts';
 import { missingPage } from './pages/missing.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRoutes } from './http/count-routes.ts';
-import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
+import { createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import type { HttpDependencies } from './http/mount.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -84,26 +83,24 @@ import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
 import { isLocalName, sessionCookie } from './http/session-cookie.ts';
 import { mountUserRoutes } from './features/users/mount.ts';
-import { overloaded } from './http/work.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
-import { createAdmissionControl } from './platform/admission-control.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
 import { reconciliationRoutes } from './features/reconciliation/routes.ts';
 import type { RestoreWatch } from './features/restores/service.ts';
-import type { ControlQueryable, DatabasePool } from './platform/database.ts';
+import type { ControlQueryable } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
-import { inBatchers } from './platform/batcher.ts';
 import type { Logger } from './platform/log.ts';
 import type { Components } from './platform/components.ts';
-import { counter, createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
+import { startObservation } from './observation.ts';
 import type { References } from './references.ts';
 import type { OfCompany } from './request-context.ts';
-import type { AppShards, Shard } from './shard.ts';
+import type { AppShards } from './shard.ts';
+import { hasLeft } from './shards/queries.ts';
 import { fileStore } from './start/file-store.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -179,12 +176,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const { admission, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
+  const { admissions, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
   const http = {
     homeOf: shards.of,
+    hasLeft: async (company: Company) => areSeveral(shards) && hasLeft(shards.of(company).db, company.id),
+    shardOf: async (companyId: string) => (await shards.find(companyId)).name,
     clock,
-    admission,
-    earlyRefusal: createEarlyRefusal(admission, onRefused),
+    admissions,
+    earlyRefusal: createEarlyRefusal(admissions, onRefused),
     identities: { directory, members: memberDirectory(users), cookie },
     audit,
     limiter,
@@ -274,25 +273,7 @@ function userDependencies(
   };
 }
 
-const countDropped = counter('svc_request_log_dropped_total');
-
-/** What counts, measures and records requests, and rejects those beyond the capacity. */
-function startObservation({ config, shards, clock, log, gauges }: AppDependencies) {
-  const admission = createAdmissionControl({
-    inDatabase: () => inBatchers() + shards.all.flatMap(poolsOf).reduce((sum, pool) => sum + inUse(pool.stats()), 0),
-    lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
-    refusal: () => overloaded,
-  });
-  const metrics = createMetrics(config.SVC_ROLES, () => readGauges({ ...gauges, admission }));
-  const onDropped = (count: number): void => countDropped({}, count);
-  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ shards, clock, log, onDropped });
-  const cardWatch = openCardWatch({ shards, clock, log });
-  const onRefused = countRefusals(log);
-  return { admission, metrics, onRefused, recorder, cardWatch };
-}
-
-const poolsOf = ({ db, replica }: Shard): Pick<DatabasePool, 'stats'>[] => (replica ? [db, replica] : [db]);
-const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): number => total - idle + waiting;
+const areSeveral = ({ all, away }: AppShards): boolean => all.length + away.size > 1;
 
 /**
  * The mailbox is shown only if no mail server is set, and only on a local machine: behind a proxy that does not

@@ -8,17 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { examine } from '../cli/doctor.ts';
 import { examineShards } from '../cli/doctor-shards.ts';
+import { openAuditLog } from '../server/features/audit/service.ts';
 import { openDatabase, controlPlaneOn } from '../server/platform/database.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { createLog } from '../server/platform/log.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { abortMove, findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
 import { planMoves } from '../server/shards/move/rebalance.ts';
-import { MoveError } from '../server/shards/move/sql.ts';
+import { MoveError, until } from '../server/shards/move/sql.ts';
 import * as steps from '../server/shards/move/steps.ts';
 import { findTables } from '../server/shards/move/tables.ts';
+import type { Vault } from '../server/vault/vault.ts';
 import { svc } from './support/command.ts';
 import { cloneDatabase, rolePassword, type TestDatabase } from './support/database.ts';
 import { checkAllOpen, openShop, order, type Shop, succeeded } from './support/orders.ts';
@@ -139,13 +142,21 @@ async function openStore(): Promise<Store> {
   return { ...merchant, shop };
 }
 
+/** The move of a store from shard b to shard a, for tests that take its steps one by one. */
+async function moveOf({ sandbox }: Store): Promise<steps.Move> {
+  const { companyIds, accountId, home: source } = await findAccount(mover, sandbox.id);
+  const target = service.shards.of({ shard: 'a' });
+  const { control } = service;
+  return { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds, keptMs: 100 };
+}
+
 /** Between two orders of a client, which must not use the whole machine for as long as companies move. */
 const paceMs = 100;
 
 /** Sends orders until it is stopped, and repeats each one with the same key until it has an answer. */
 function keepOrdering({ key, shop }: Store, width: number) {
   const answers = new Map<string, string>();
-  const state = { stopped: false, refused: 0, pending: 0, longestMs: 0 };
+  const state = { stopped: false, refused: 0, longestMs: 0 };
   const client = async (): Promise<void> => {
     while (!state.stopped) {
       const idempotencyKey = randomUUID();
@@ -153,9 +164,7 @@ function keepOrdering({ key, shop }: Store, width: number) {
       for (;;) {
         const reply = await order(service, shop, {}, { key, idempotencyKey });
         if (reply.status === 201) {
-          // Pending if the card was charged while the shard refused the outcome.
-          assert.ok(['succeeded', 'pending'].includes(reply.body.status), reply.text);
-          if (reply.body.status === 'pending') state.pending += 1;
+          assert.equal(reply.body.status, 'succeeded', reply.text);
           answers.set(idempotencyKey, reply.body.id);
           break;
         }
@@ -203,7 +212,7 @@ describe('a company that moves', () => {
       await Promise.all([busy.stop(), other.stop()]);
     }
     test.diagnostic(
-      `${busy.answers.size} orders, ${busy.state.refused} repeated, ${busy.state.pending} pending, ${Math.round(busy.state.longestMs)} ms at most`,
+      `${busy.answers.size} orders, ${busy.state.refused} repeated, ${Math.round(busy.state.longestMs)} ms at most`,
     );
     await checkAllOpen(service);
     assert.equal(other.state.refused, 0, 'another company of the shard is refused');
@@ -241,10 +250,8 @@ describe('a company that moves', () => {
 
   it('continues after a kill at any step: each can be repeated', async () => {
     const store = await openStore();
-    const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
-    const [source, target] = [home, service.shards.of({ shard: 'a' })];
     const { control } = service;
-    const move = { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds, keptMs: 100 };
+    const move = await moveOf(store);
     const before = await rowsOn('b', store);
     await control.query(`INSERT INTO company_shards VALUES ($1, 'b') ON CONFLICT DO NOTHING`, [store.live.id]);
     for (const step of [steps.prepare, steps.copy]) {
@@ -295,17 +302,7 @@ describe('a company that moves', () => {
   it('stays where it is after an abort', async () => {
     const store = await openStore();
     await assert.rejects(abortMove(mover, store.sandbox.id), /do not move/);
-    const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
-    const target = service.shards.of({ shard: 'a' });
-    const move = {
-      control: service.control,
-      source: home,
-      target,
-      sourceUrl: mover.urlOf('b'),
-      accountId,
-      companyIds,
-      keptMs: 100,
-    };
+    const move = await moveOf(store);
     await steps.prepare(move);
     await steps.copy(move);
     await steps.stop(move);
@@ -337,6 +334,96 @@ describe('a company that moves', () => {
     });
     await db.close();
     await drop();
+  });
+});
+
+describe('a request that outlives the move of its company', () => {
+  /** The answer of the processor to the next charge or refund is held until it is released. */
+  function hold(kind: 'charge' | 'refund') {
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const vault = service.vault as { -readonly [Call in keyof Vault]: Vault[Call] };
+    const usual = vault[kind] as (request: unknown) => Promise<never>;
+    vault[kind] = async (request: unknown) => {
+      vault[kind] = usual;
+      const outcome = await usual(request);
+      reached.resolve();
+      await released.promise;
+      return outcome;
+    };
+    return { reached: reached.promise, release: released.resolve };
+  }
+
+  /** As if the time for which an operation is reserved had passed. */
+  async function reconcileAll(): Promise<void> {
+    await on('a').query(`UPDATE open_transactions SET next_check_at = now(), locked_until = now()`);
+    await service.paymentsOn('a').orders.reconcileDue(100);
+  }
+
+  const rushed = (): Mover => ({ ...mover, keptMs: 1 });
+
+  it('is answered with 503 and Retry-After, and its charge is recorded once on the new shard', async () => {
+    const store = await openStore();
+    const idempotencyKey = randomUUID();
+    const { reached, release } = hold('charge');
+    const late = order(service, store.shop, {}, { key: store.key, idempotencyKey });
+    await reached;
+    await moveCompanies(rushed(), store.sandbox.id, 'a');
+    release();
+    const refused = await late;
+    assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true], refused.text);
+    await reconcileAll();
+    const repeated = await order(service, store.shop, {}, { key: store.key, idempotencyKey });
+    assert.deepEqual([repeated.status, repeated.body.status], [201, 'succeeded'], repeated.text);
+    const sales = await on('a').query(`SELECT 1 FROM transactions WHERE company_id = $1 AND order_id = $2`, [
+      store.sandbox.id,
+      repeated.body.id,
+    ]);
+    assert.equal(sales.length, 1);
+    await assertTidy();
+  });
+
+  it('never reports a refund as not sent that the processor has', async () => {
+    const store = await openStore();
+    const { id } = await succeeded(service, store.shop, { key: store.key });
+    const options = { key: store.key, idempotencyKey: randomUUID(), body: { amount: 100 } };
+    const { reached, release } = hold('refund');
+    const late = service.call('POST', `/v1/orders/${id}/refund`, options);
+    await reached;
+    await moveCompanies(rushed(), store.sandbox.id, 'a');
+    release();
+    const refused = await late;
+    assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true], refused.text);
+    await reconcileAll();
+    const repeated = await service.call('POST', `/v1/orders/${id}/refund`, options);
+    assert.deepEqual([repeated.status, repeated.body.refunded_amount], [200, 100], repeated.text);
+    await assertTidy();
+  });
+
+  it('has its audit entry and its line in the request log on the new shard, and others have theirs', async () => {
+    const [store, bystander] = [await openStore(), await openStore()];
+    const move = await moveOf(store);
+    for (const step of [steps.prepare, steps.copy, steps.stop]) await step(move);
+    const lines: string[] = [];
+    const audit = openAuditLog(service.shards, createLog('error', { write: (line) => lines.push(line) }));
+    const requestId = 'req_during_the_stop';
+    const actor = { kind: 'operator', id: null, name: 'a test' } as const;
+    const entry = { atMs: Date.now(), actor, action: 'a test', objectId: null, fields: [], address: '', requestId };
+    audit.write('b', { ...entry, companyId: store.sandbox.id });
+    const replies = await Promise.all(
+      [store, bystander].map(({ key }) => service.call('GET', '/v1/customers', { key })),
+    );
+    for (const step of [steps.arrive, steps.switchOver]) await step(move);
+    await audit.flush();
+    assert.deepEqual(lines, []);
+    const count = async (shard: string, table: string, id: string | null): Promise<number> =>
+      (await on(shard).query(`SELECT 1 FROM ${table} WHERE request_id = $1`, [id])).length;
+    assert.equal(await count('a', 'audit_entries', requestId), 1);
+    for (const [index, shard] of ['a', 'b'].entries())
+      await until('the request log', 10_000, 50, async () => {
+        return (await count(shard, 'requests', replies[index]?.headers.get('svc-request-id') ?? null)) === 1;
+      });
+    await steps.clean(move);
+    await assertTidy();
   });
 });
 

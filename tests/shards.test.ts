@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { shardChecks, examineShards } from '../cli/doctor-shards.ts';
 import { reapLookups } from '../server/features/api-keys/service.ts';
 import { reapMemberships, reapSignUps } from '../server/features/users/service.ts';
@@ -142,6 +143,31 @@ describe('companies on two shards', () => {
       proxy.accept(true);
     }
     for (let tries = 0; (await call(dead)).status !== 201; tries += 1) assert.ok(tries < 20, 'it stays away');
+  });
+
+  it('of a shard that hangs take no places of requests for the others', async (test) => {
+    const alive = await keyOf(first, own.first.sandbox);
+    const busy = await startTestService({ database, settings: { SVC_MAX_EVENT_LOOP_DELAY_MS: '1000' } });
+    const hanging = new pg.Client({ connectionString: database.others[0]?.connectionString });
+    await hanging.connect();
+    test.after(async () => {
+      await hanging.end();
+      await busy.stop();
+    });
+    // Many companies, because each has only its share of the places.
+    const merchants = await Promise.all(Array.from({ length: 80 }, () => busy.createMerchant()));
+    assert.equal(await shardOf(merchants[0]?.sandbox.id ?? ''), 'b');
+    const call = async (key: string): Promise<number> =>
+      (await busy.call('POST', '/v1/customers', { key, body: someCustomer() })).status;
+    assert.equal(await call(alive), 201);
+    await hanging.query('BEGIN');
+    await hanging.query('LOCK TABLE customers IN ACCESS EXCLUSIVE MODE');
+    const stuck = Promise.all([...merchants, ...merchants].map(({ key }) => call(key)));
+    await sleep(1_200);
+    const others = await Promise.all(Array.from({ length: 10 }, () => call(alive)));
+    await hanging.query('ROLLBACK');
+    await stuck;
+    assert.deepEqual(new Set(others), new Set([201]));
   });
 });
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import type { AdmissionControl } from '../platform/admission-control.ts';
+import type { Admissions } from './admissions.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
 import type { EarlyRefusal } from './early-refusal.ts';
@@ -14,7 +14,7 @@ import { checkRoom } from './work.ts';
 
 export interface AdmitDependencies extends LimitDependencies {
   readonly identities: Identities;
-  readonly admission: AdmissionControl;
+  readonly admissions: Admissions;
   readonly earlyRefusal: EarlyRefusal;
 }
 
@@ -41,11 +41,11 @@ export async function admit(
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
     throw error;
   }
+  request.work.shard = admitted.company.shard;
   await takeFromCompany(request, reply, dependencies, admitted.company.id, route.category);
-  checkRoom(dependencies.admission, request);
+  checkRoom(dependencies.admissions, request);
   const { authorization } = request.headers;
-  if (authorization && !admitted.caller.publishable)
-    dependencies.earlyRefusal.remember(authorization, request.work.flow);
+  if (authorization && !admitted.caller.publishable) dependencies.earlyRefusal.remember(authorization, request.work);
   const requested = request.headers['svc-version'];
   // The dashboard uses the version that it was built with, which is the latest.
   const pinned = admitted.caller.kind === 'key' ? admitted.company.apiVersion : latestVersion;

@@ -13,7 +13,7 @@ const admission: AdmissionControl = {
   isFull: (flow) => full.has(flow),
   stats: () => ({ running: 64, waiting: 10, limit: 64 }),
 };
-const early = createEarlyRefusal(admission, () => {
+const early = createEarlyRefusal({ of: () => admission, stats: admission.stats }, () => {
   refused += 1;
 });
 const server = createServer((request, response) => {
@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
 });
 
 before(async () => {
-  early.remember('Bearer known', 'company');
+  early.remember('Bearer known', { flow: 'company', shard: 'a' });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 beforeEach(() => full.clear());

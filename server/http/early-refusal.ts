@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorBody } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { AdmissionControl } from '../platform/admission-control.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import { counter } from '../platform/metrics.ts';
+import type { Admissions } from './admissions.ts';
 import { latestVersion, supportedVersion } from './versions/versions.ts';
-import { overloaded } from './work.ts';
+import { overloaded, type Work } from './work.ts';
 
 /**
  * Rejects a request for which there is no room before any work is done for it. During an overload most requests are
@@ -18,7 +18,7 @@ export interface EarlyRefusal {
   /** Returns whether the request was answered. */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
   /** Remembers the flow of a verified key, by the hash of the key, while requests wait. */
-  remember(authorization: string, flow: string): void;
+  remember(authorization: string, work: Pick<Work, 'flow' | 'shard'>): void;
 }
 
 const countRefused = counter('svc_http_requests_refused_total');
@@ -43,19 +43,19 @@ export function countRefusals(log: Logger): () => void {
   };
 }
 
-export function createEarlyRefusal(admission: AdmissionControl, onRefused: () => void): EarlyRefusal {
-  const flows = new Map<string, string>();
+export function createEarlyRefusal(admissions: Admissions, onRefused: () => void): EarlyRefusal {
+  const flows = new Map<string, Pick<Work, 'flow' | 'shard'>>();
   return {
-    remember(authorization, flow) {
-      if (admission.stats().waiting === 0) return;
+    remember(authorization, { flow, shard }) {
+      if (admissions.of(shard).stats().waiting === 0) return;
       if (flows.size >= keysMax) flows.clear();
-      flows.set(hash('sha256', authorization), flow);
+      flows.set(hash('sha256', authorization), { flow, shard });
     },
     refuse({ headers }, response) {
-      if (admission.stats().waiting === 0) return false;
+      if (admissions.stats().waiting === 0) return false;
       if (headers.authorization === undefined || !isSmall(headers)) return false;
-      const flow = flows.get(hash('sha256', headers.authorization));
-      if (flow === undefined || !admission.isFull(flow)) return false;
+      const known = flows.get(hash('sha256', headers.authorization));
+      if (!known || !admissions.of(known.shard).isFull(known.flow)) return false;
       onRefused();
       const requestId = newRequestId();
       const body = JSON.stringify(errorBody(overloaded, requestId));

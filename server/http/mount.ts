@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import type { Company } from '../company.ts';
+import { ApiError, unavailable } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
 import { type Admission, admit, type AdmitDependencies } from './admit.ts';
@@ -19,6 +20,10 @@ import { enter, noteQuery } from './work.ts';
 export const jsonType = 'application/json; charset=utf-8';
 
 export interface HttpDependencies extends AdmitDependencies, ExecuteDependencies {
+  /** Whether the company is about to leave the shard where its request ran, or has left it. */
+  readonly hasLeft: (company: Company) => Promise<boolean>;
+  /** The name of the shard of a company. */
+  readonly shardOf: (companyId: string) => Promise<string>;
   readonly refusedCards: RateLimit | null;
   readonly uploadDirectory: string;
 }
@@ -48,8 +53,10 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
     },
     handler: async (request, reply) => {
       noteQuery(request, route);
-      await enter(dependencies.admission, request);
-      const answer = await serve(route, request, reply, readInput, dependencies);
+      await enter(dependencies.admissions, request);
+      const answer = await serve(route, request, reply, readInput, dependencies).catch(async (error: unknown) => {
+        throw await orMoved(error, request.admission?.company, dependencies);
+      });
       return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);
     },
     errorHandler: (error, request) => {
@@ -57,6 +64,16 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
       throw version && error instanceof ApiError ? renderError(version, route, error) : error;
     },
   });
+}
+
+/** These depend on the request only, not on what the shard has. */
+const ofRequest: readonly string[] = ['validation_error', 'invalid_request'];
+
+/** A request that failed on a shard which its company leaves proves nothing: on the new shard it may succeed. */
+async function orMoved(error: unknown, company: Company | undefined, { hasLeft }: HttpDependencies): Promise<unknown> {
+  if (!company || (error instanceof ApiError && ofRequest.includes(error.code))) return error;
+  const moves = await hasLeft(company).catch(() => false);
+  return moves ? unavailable('The data of this company is being moved. Retry shortly.') : error;
 }
 
 export function notJson(): ApiError {

@@ -86,12 +86,11 @@ export function mountPageRoutes<Subject>(
       bodyLimit: limits.publicBodyBytes,
       config: { rateLimit: 'own' },
       onRequest: async (request, reply) => {
-        await takeFromAddress(request, reply, http);
-        checkRoom(http.admission, request);
+        await admitPage(request, reply, dependencies);
         if (route.method !== 'GET') checkSameOrigin(request);
       },
       handler: async (request, reply) => {
-        await enter(http.admission, request);
+        await enter(http.admissions, request);
         const asked = await openPage(route, request, reply, dependencies);
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         const result = await answer(route, { ...asked, body }, http);
@@ -102,6 +101,18 @@ export function mountPageRoutes<Subject>(
       },
     });
   }
+}
+
+/** The checks before the body is read: rate limit of the address, and room on the shard of the company. */
+export async function admitPage<Subject>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { http, companyIdOf = companyOfToken }: PageDependencies<Subject>,
+): Promise<void> {
+  await takeFromAddress(request, reply, http);
+  const companyId = companyIdOf((request.params as { token?: string }).token ?? '');
+  if (companyId) request.work.shard = await http.shardOf(companyId);
+  checkRoom(http.admissions, request);
 }
 
 /** Finds what the token leads to. Unknown tokens count against the address only. */

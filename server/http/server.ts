@@ -6,7 +6,7 @@ import { ApiError, errorBody, unavailable } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
 import { StorageError } from '../platform/files/storage-error.ts';
-import type { AdmissionControl } from '../platform/admission-control.ts';
+import type { Admissions } from './admissions.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
@@ -84,7 +84,7 @@ export async function buildServer(
   dependencies: HttpDependencies,
   options: ServerOptions,
 ): Promise<FastifyInstance> {
-  const { admission, limiter, clock } = dependencies;
+  const { admissions, limiter, clock } = dependencies;
   const app = newFastify(dependencies, options);
   const paths = rememberPaths(app);
   const discard = createDiscard();
@@ -124,7 +124,7 @@ export async function buildServer(
   app.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload === 'string') request.answer = payload;
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) request.work.answerBytes = payload.length;
-    leave(admission, request);
+    leave(admissions, request);
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client keeps open must not delay the shutdown.
     if (closing) reply.header('Connection', 'close');
@@ -152,14 +152,14 @@ export async function buildServer(
   });
 
   await app.register(multipart, { throwFileSizeLimit: false });
-  parseBodiesAsJson(app, admission, options.recorder?.beginningLength ?? Infinity);
+  parseBodiesAsJson(app, admissions, options.recorder?.beginningLength ?? Infinity);
   for (const route of routes) mountRoute(app, route, dependencies);
   // Never called, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
   return app;
 }
 
-function parseBodiesAsJson(app: FastifyInstance, admission: AdmissionControl, beginningLength: number): void {
+function parseBodiesAsJson(app: FastifyInstance, admissions: Admissions, beginningLength: number): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (bytes.length > beginningLength) request.beginning = bytes.toString('utf8', 0, beginningLength);
@@ -170,7 +170,7 @@ function parseBodiesAsJson(app: FastifyInstance, admission: AdmissionControl, be
       if (body instanceof ApiError) done(body);
       else done(null, body);
     };
-    const entering = enter(admission, request);
+    const entering = enter(admissions, request);
     return entering ? void entering.then(parse, done) : parse();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {

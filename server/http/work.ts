@@ -2,10 +2,12 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { AdmissionControl, Ticket } from '../platform/admission-control.ts';
+import type { Ticket } from '../platform/admission-control.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ownTurn } from '../platform/own-turn.ts';
 import type { RateCheck, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { firstShard } from '../shards/shards.ts';
+import type { Admissions } from './admissions.ts';
 
 /** The cost of a request. Rate limits and admission use it, instead of the number of requests. */
 
@@ -18,6 +20,8 @@ export interface Work extends Record<Measure, number> {
   taken: readonly RateCheck[];
   /** The flow for admission: a company, or unauthenticated clients. */
   flow: string;
+  /** The shard that the request uses. Until its company is known, that of the control plane. */
+  shard: string;
   ticket: Ticket | undefined;
   isShed: boolean;
 }
@@ -52,6 +56,7 @@ export const newWork = (): Work => ({
   isSearch: false,
   taken: [],
   flow: '',
+  shard: firstShard,
   ticket: undefined,
   isShed: false,
 });
@@ -75,18 +80,18 @@ export function noteQuery({ work, query }: FastifyRequest, route: { readonly isS
 }
 
 /** Rejects a request for which there will be no room, before its body is read. */
-export function checkRoom(admission: AdmissionControl, { work }: FastifyRequest): void {
-  if (admission.isFull(work.flow)) throw overloaded;
+export function checkRoom(admissions: Admissions, { work }: FastifyRequest): void {
+  if (admissions.of(work.shard).isFull(work.flow)) throw overloaded;
 }
 
 // A larger body blocks the event loop for a millisecond or more, like everything with a cost above 1.
 const smallBodyBytes = 8 * 1024;
 
 /** Waits until there is room for the request. Called when the request has fully arrived, before any work. */
-export function enter(admission: AdmissionControl, { work }: FastifyRequest): Promise<void> | undefined {
+export function enter(admissions: Admissions, { work }: FastifyRequest): Promise<void> | undefined {
   if (work.ticket) return undefined;
   const cost = costOf(work);
-  const admitted = admission.enter(work.flow, cost);
+  const admitted = admissions.of(work.shard).enter(work.flow, cost);
   if (admitted instanceof Promise) return admitted.then(proceed);
   return proceed(admitted);
 
@@ -96,11 +101,11 @@ export function enter(admission: AdmissionControl, { work }: FastifyRequest): Pr
   }
 }
 
-export function leave(admission: AdmissionControl, { work }: FastifyRequest): void {
+export function leave(admissions: Admissions, { work }: FastifyRequest): void {
   const { ticket } = work;
   if (!ticket) return;
   work.ticket = undefined;
-  admission.leave(ticket, costOf(work));
+  admissions.of(work.shard).leave(ticket, costOf(work));
 }
 
 /** Charges the rate limits for the cost of the request beyond the 1 that was already taken. */

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { CustomerSessionRow } from '../features/customer-sessions/queries.ts';
-import { takeFromAddress } from '../http/limiting.ts';
-import { openPage, type PageDependencies, unknownPage } from '../http/page-routes.ts';
-import { checkRoom, enter } from '../http/work.ts';
+import { admitPage, openPage, type PageDependencies, unknownPage } from '../http/page-routes.ts';
+import { enter } from '../http/work.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** Leads from the customer page to the receipt of one of its payments. */
@@ -11,11 +10,9 @@ export function mountCustomerReceipts(
   dependencies: PageDependencies<CustomerSessionRow>,
   receiptUrl: (context: RequestContext, session: CustomerSessionRow, orderId: string) => Promise<string | null>,
 ): void {
-  const { http } = dependencies;
   app.get('/customer/:token/orders/:id/receipt', { config: { rateLimit: 'own' } }, async (request, reply) => {
-    await takeFromAddress(request, reply, http);
-    checkRoom(http.admission, request);
-    await enter(http.admission, request);
+    await admitPage(request, reply, dependencies);
+    await enter(dependencies.http.admissions, request);
     const { context, subject, params } = await openPage({ category: 'read' }, request, reply, dependencies);
     const url = await receiptUrl(context, subject, params.id ?? '');
     if (!url) throw unknownPage();

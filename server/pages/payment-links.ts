@@ -3,9 +3,8 @@ import type { LinkRow } from '../features/payment-links/queries.ts';
 import { isOpen, visitLink } from '../features/payment-links/service.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
 import { ApiError } from '../errors.ts';
-import { takeFromAddress } from '../http/limiting.ts';
-import { openPage, type PageDependencies } from '../http/page-routes.ts';
-import { checkRoom, enter } from '../http/work.ts';
+import { admitPage, openPage, type PageDependencies } from '../http/page-routes.ts';
+import { enter } from '../http/work.ts';
 
 /** The checkout page of a session that does not exist. */
 const closedPath = '/checkout/closed';
@@ -19,8 +18,6 @@ export function mountPaymentLinks(
   dependencies: PageDependencies<LinkRow>,
   links: LinkDependencies,
 ): void {
-  const { http } = dependencies;
-
   /** Undefined if the request only asks whether the link works. */
   async function pathOf(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
     const { context, subject } = await openPage({ category: 'write' }, request, reply, dependencies);
@@ -31,9 +28,8 @@ export function mountPaymentLinks(
   }
 
   app.get('/pay/:token', { config: { rateLimit: 'own' } }, async (request, reply) => {
-    await takeFromAddress(request, reply, http);
-    checkRoom(http.admission, request);
-    await enter(http.admission, request);
+    await admitPage(request, reply, dependencies);
+    await enter(dependencies.http.admissions, request);
     const path = await pathOf(request, reply).catch((error: unknown) => {
       // People get the page, which says that the link does not work; programs get the error.
       const isPerson = request.headers.accept?.includes('text/html');

@@ -15,6 +15,8 @@ export interface BatcherOptions {
   readonly width: number;
   /** Without it, a batch never waits for more items. */
   readonly gathering?: Gathering;
+  /** Counts the items, running or waiting; several batchers may share it. */
+  readonly tally?: { items: number };
 }
 
 /**
@@ -72,11 +74,6 @@ export function createFlow(): Flow {
 const observeSize = histogram('svc_batch_size');
 type BatchName = Parameters<typeof observeSize>[0]['batch'];
 
-let batchedItems = 0;
-
-/** The number of items in all batchers of the process, running or waiting. */
-export const inBatchers = (): number => batchedItems;
-
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly place: ReturnType<typeof currentPlace>;
@@ -128,7 +125,7 @@ async function runBatch<Item, Result>(
 export function createBatcher<Item, Result>(
   name: BatchName,
   work: Work<Item, Result>,
-  { batchMax, width, gathering }: BatcherOptions = { batchMax: 64, width: 1 },
+  { batchMax, width, gathering, tally = { items: 0 } }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = [];
   let running = 0;
@@ -159,7 +156,7 @@ export function createBatcher<Item, Result>(
       observeSize({ batch: name }, batch.length);
       void runBatch(work, batch).finally(() => {
         running -= 1;
-        batchedItems -= batch.length;
+        tally.items -= batch.length;
         start();
       });
     }
@@ -168,7 +165,7 @@ export function createBatcher<Item, Result>(
   function enqueue(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     queue.push({ item, place: currentPlace(), sinceMs: gathering ? performance.now() : 0, resolve, reject });
-    batchedItems += 1;
+    tally.items += 1;
     // The callers of a finished batch all continue in the same turn. Without this delay the first of them would start
     // a batch alone.
     if (!starting && running < width) {

@@ -42,6 +42,14 @@ export async function findDraining(control: ControlQueryable): Promise<string[]>
 export const isSettled = (company: string): string =>
   `${company} <> ALL (ARRAY(SELECT company_id FROM company_fences))`;
 
+/** Whether a company is about to leave this server, or has left it. What is found here may no longer be true. */
+export async function hasLeft(db: Queryable, companyId: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM company_fences WHERE company_id = $1 AND state <> 'arriving'`, [
+    companyId,
+  ]);
+  return rows.length > 0;
+}
+
 export async function setDraining(control: ControlQueryable, shard: string, drains: boolean): Promise<void> {
   await control.query(
     drains

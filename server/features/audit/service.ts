@@ -6,6 +6,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { createdAt, isUuid, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
 import { createBatcher } from '../../platform/batcher.ts';
+import { follow } from '../../shards/follow.ts';
 import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
 import {
@@ -54,7 +55,7 @@ const inserter = (db: Queryable): Insert =>
     { batchMax: 256, width: 1, gathering: { underway: () => Infinity, patienceMs: () => patienceMs } },
   );
 
-export function openAuditLog(shards: Pick<Shards, 'each'>, log: Logger): AuditLog {
+export function openAuditLog(shards: Pick<Shards, 'each' | 'of' | 'find'>, log: Logger): AuditLog {
   // A shard that is away delays only its own entries.
   const inserters = new Map<string, Insert>();
   shards.each(({ name, db }) => inserters.set(name, inserter(db)));
@@ -63,12 +64,16 @@ export function openAuditLog(shards: Pick<Shards, 'each'>, log: Logger): AuditLo
     record: recordEntries,
     write(shard, entry) {
       const row = toRow(entry);
-      const insert = async (): Promise<void> => {
-        const known = inserters.get(shard);
-        if (!known) throw new UnknownShardError(`The shard "${shard}" is not open.`);
+      const insert = async ({ name }: { readonly name: string }): Promise<void> => {
+        const known = inserters.get(name);
+        if (!known) throw new UnknownShardError(`The shard "${name}" is not open.`);
         await known(row);
       };
-      background.run(insist(insert), (error) => log.error({ err: error, entry }, 'audit entry lost'));
+      const company = { id: entry.companyId, shard };
+      background.run(
+        insist(() => follow(shards, company, insert)),
+        (error) => log.error({ err: error, entry }, 'audit entry lost'),
+      );
     },
     flush: () => background.flush(),
   };

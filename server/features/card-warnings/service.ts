@@ -5,6 +5,7 @@ import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits
 import type { Clock } from '../../platform/clock.ts';
 import { hourMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
+import { follow } from '../../shards/follow.ts';
 import type { Shards } from '../../shards/shards.ts';
 import { dismissSeen, findWarnings, noteField } from './queries.ts';
 import type { CardWarnings } from './schemas.ts';
@@ -38,7 +39,7 @@ export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
 const rememberedMs = hourMs;
 
 interface WatchDependencies {
-  readonly shards: Pick<Shards, 'of'>;
+  readonly shards: Pick<Shards, 'of' | 'find'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -60,7 +61,9 @@ export function openCardWatch({ shards, clock, log }: WatchDependencies): CardWa
     const known = noted.get(companyId) ?? new Set();
     if (known.has(`${operation} ${field}`) || known.size >= limits.cardWarnings) return;
     noted.set(companyId, known.add(`${operation} ${field}`));
-    background.run(noteField(shards.of(company).db, companyId, operation, field, limits.cardWarnings), (error) =>
+    const note = (): Promise<void> =>
+      follow(shards, company, ({ db }) => noteField(db, companyId, operation, field, limits.cardWarnings));
+    background.run(note(), (error) =>
       log.warn({ err: error, company: companyId, operation, field }, 'failed to store a card warning'),
     );
   }

@@ -144,8 +144,10 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
  */
 async function currentOrder({ db }: Charging, { company_id, id }: OrderRow, saleId: string): Promise<Order> {
   const now = await findOrder(db, company_id, id);
-  if (!now) throw new Error('the order does not exist any more');
-  if (now.transactions.some((one) => one.id === saleId && one.status === 'in_progress')) throw gatewayError('charge');
+  const sale = now?.transactions.find((one) => one.id === saleId);
+  // Its company has moved to another shard, where the charge is.
+  if (!now || !sale) throw new Error('the charge is not on this shard any more');
+  if (sale.status === 'in_progress') throw gatewayError('charge');
   return toWire(now);
 }
 

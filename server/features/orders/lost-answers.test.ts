@@ -138,8 +138,9 @@ describe('an answer of the database that is lost', () => {
     });
     await pool.query('SELECT 1');
     const lines: string[] = [];
+    const shard = { name: 'a', db: pool };
     const audit = openAuditLog(
-      { each: (use) => use({ name: 'a', db: pool }) },
+      { each: (use) => use(shard), of: () => shard, find: async () => shard },
       createLog('error', { write: (line) => lines.push(line) }),
     );
     proxy.loseAnswers();

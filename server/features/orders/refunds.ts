@@ -193,7 +193,7 @@ async function sendRefund(
  */
 async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
   const state = await findOrder(db, company_id, order_id);
-  if (!state) throw new Error('the order does not exist any more');
+  if (!state) throw new Error('the order is not on this shard any more');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
   return toWire(state);
 }

@@ -102,28 +102,39 @@ export interface Orders {
   /** Called while the clock of a company is advanced. */
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
   loseDisputesOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
+  /** How many requests of the shard are in a batch, or wait for one. */
+  inBatchers(): number;
   /** Applies what a processor reported later. */
   applyNotice(notice: NoticeToApply): Promise<Applied>;
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
   const { batchDb } = dependencies;
-  const recordPlain = createBatcher('outcomes', (outcomes: readonly ChargeOutcome[]) =>
-    recordPlainOutcomes(batchDb, outcomes),
+  const tally = { items: 0 };
+  const usual = { batchMax: 64, width: 1, tally };
+  const recordPlain = createBatcher(
+    'outcomes',
+    (outcomes: readonly ChargeOutcome[]) => recordPlainOutcomes(batchDb, outcomes),
+    usual,
   );
-  const recordWithOthers = createBatcher('other_outcomes', (outcomes: readonly ChargeOutcome[]) =>
-    recordOutcomes(dependencies, outcomes),
+  const recordWithOthers = createBatcher(
+    'other_outcomes',
+    (outcomes: readonly ChargeOutcome[]) => recordOutcomes(dependencies, outcomes),
+    usual,
   );
   const flow = createFlow();
   const charging: Charging = {
     ...dependencies,
     readFacts: createBatcher('facts', (requests) => readFacts(batchDb, requests), {
-      batchMax: 64,
-      width: 1,
+      ...usual,
       gathering: flow.gathering,
     }),
-    recordIntent: createBatcher('intents', (intents) => recordIntents(batchDb, intents)),
-    recordRedeemingIntent: createBatcher('redeeming_intents', (intents) => recordRedeemingIntents(batchDb, intents)),
+    recordIntent: createBatcher('intents', (intents) => recordIntents(batchDb, intents), usual),
+    recordRedeemingIntent: createBatcher(
+      'redeeming_intents',
+      (intents) => recordRedeemingIntents(batchDb, intents),
+      usual,
+    ),
     reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
     chargeElsewhere: (state, declined, failed, atMs) => chargeElsewhere(charging, state, declined, failed, atMs),
@@ -157,6 +168,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
     loseDueDisputes: (batch) => loseDueDisputes(charging, batch),
     loseDisputesOf: (companyId, fromMs, untilMs) => loseDisputesOf(charging, companyId, fromMs, untilMs),
+    inBatchers: () => tally.items,
     applyNotice: (notice) => applyNotice(charging, notice),
     raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),
   };

@@ -1,18 +1,19 @@
 import { limits } from '../../limits.ts';
 import type { AnsweredRequest, RequestRecorder } from '../../http/observers.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/database.ts';
+import { isAway } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { insist } from '../../platform/insist.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Shards } from '../../shards/shards.ts';
+import { follow } from '../../shards/follow.ts';
+import type { ShardDatabase, Shards } from '../../shards/shards.ts';
 import { beginningLength, maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mask.ts';
 import { insertRequests, type RequestRow } from './queries.ts';
 
-interface RecorderDependencies extends Watched {
-  readonly shards: Pick<Shards, 'each'>;
-}
+type RecordedShards = Pick<Shards, 'each' | 'of' | 'find'>;
 
-interface Watched {
+interface RecorderDependencies {
+  readonly shards: RecordedShards;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onDropped: (count: number) => void;
@@ -25,9 +26,9 @@ const waitingMax = 5_000;
 const lastFlushMs = 2_000;
 
 /** Writes the requests of each shard by itself: one that is away fills only its own queue. */
-export function startRecorder({ shards, ...watched }: RecorderDependencies): RequestRecorder {
+export function startRecorder(dependencies: RecorderDependencies): RequestRecorder {
   const recorders = new Map<string, ReturnType<typeof recorderOf>>();
-  shards.each(({ name, db }) => recorders.set(name, recorderOf({ db, ...watched })));
+  dependencies.shards.each((shard) => recorders.set(shard.name, recorderOf(shard, dependencies)));
   return {
     beginningLength,
     record: (request) => recorders.get(request.company.shard)?.record(request),
@@ -41,12 +42,10 @@ export function startRecorder({ shards, ...watched }: RecorderDependencies): Req
  * Writes requests to the log in the background, in batches, one batch at a time. If the database cannot keep up, the
  * oldest waiting entries are dropped, so that the log never slows down requests or fills the memory.
  */
-function recorderOf({
-  db,
-  clock,
-  log,
-  onDropped,
-}: Watched & { readonly db: Queryable }): Pick<RequestRecorder, 'record' | 'stop'> {
+function recorderOf(
+  shard: ShardDatabase,
+  { shards, clock, log, onDropped }: RecorderDependencies,
+): Pick<RequestRecorder, 'record' | 'stop'> {
   const waiting: RequestRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> | undefined;
@@ -54,14 +53,28 @@ function recorderOf({
   async function flush(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, batchMax);
-      try {
-        await insertRequests(db, batch);
-      } catch (error) {
-        onDropped(batch.length);
-        log.warn({ err: error, count: batch.length }, 'failed to write to the request log');
-      }
+      await insertRequests(shard.db, batch).catch((error: unknown) =>
+        isAway(error) ? drop(batch, error) : insertByCompany(batch),
+      );
       if (waiting.length < batchMax) return;
     }
+  }
+
+  function drop(rows: readonly RequestRow[], error: unknown): void {
+    onDropped(rows.length);
+    log.warn({ err: error, count: rows.length }, 'failed to write to the request log');
+  }
+
+  /** A company that moves to another shard is refused. Its requests are written there, those of others here. */
+  async function insertByCompany(batch: readonly RequestRow[]): Promise<void> {
+    const companies = [...Map.groupBy(batch, ({ company_id }) => company_id)];
+    await Promise.all(
+      companies.map(([id, rows]) =>
+        insist(() => follow(shards, { id, shard: shard.name }, ({ db }) => insertRequests(db, rows))).catch(
+          (error: unknown) => drop(rows, error),
+        ),
+      ),
+    );
   }
 
   function flushNow(): void {

@@ -95,13 +95,13 @@ export function mountUserRoutes(
       config: { rateLimit: 'own' },
       onRequest: async (request, reply) => {
         await takeFromAddress(request, reply, http);
-        checkRoom(http.admission, request);
+        checkRoom(http.admissions, request);
         cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
         if (route.limitsCalls) await takeCall(request, http);
       },
       handler: async (request, reply) => {
-        await enter(http.admission, request);
+        await enter(http.admissions, request);
         const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         let audited = false;
