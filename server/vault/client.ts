@@ -137,7 +137,7 @@ export function remoteVault(baseUrls: readonly string[], credential: Secret<stri
 
 type ConnectionCalls = Pick<
   Vault,
-  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'acceptDispute' | 'submitEvidence' | 'verification'
+  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'acceptDispute' | 'submitEvidence' | 'verification'
 >;
 
 /** The calls whose answers only this version of the vault gives, so that their shape is not checked again. */
@@ -153,6 +153,7 @@ function connectionCalls(ask: (path: string, body: object, mayRepeat?: boolean) 
     receive: ({ headers, body, ...key }) =>
       asked('/receive', { ...key, headers: defined(headers), body: body.toString('base64') }),
     poll: (request) => asked('/poll', request),
+    release: (request) => asked('/release', request),
     // A lost answer leaves open whether the processor was called: the caller asks the person to look.
     acceptDispute: (request) => asked<DisputeOutcome>('/accept-dispute', request, false).catch(() => lost),
     submitEvidence: (request) =>

@@ -26,7 +26,7 @@ export function connectionCalls({
   readonly processors: ConnectedProcessors;
   readonly clock: Clock;
   readonly extraOrigins: readonly string[];
-}): Pick<Vault, 'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'submitEvidence' | 'acceptDispute'> {
+}): Pick<Vault, 'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'submitEvidence' | 'acceptDispute'> {
   return {
     connect: (connection) =>
       noticingProblem(async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection))),
@@ -48,6 +48,11 @@ export function connectionCalls({
     async poll({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
       return connected?.processor.poll?.(request);
+    },
+    async release({ connectionId, ...request }) {
+      const connected = await processors(request.companyId, 'live', connectionId);
+      // Without credentials nothing can be released; the processor does it when the authorization expires.
+      return (await connected?.processor.release?.(request)) ?? true;
     },
     async submitEvidence({ connectionId, ...request }) {
       const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;

@@ -144,6 +144,7 @@ const vaultCalls = {
     }),
   ),
   poll: checkOf(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),
+  release: checkOf(Type.Object({ ...connectionKey, reference: id, transactionId: Type.String({ minLength: 1 }) })),
   acceptDispute: checkOf(Type.Object(disputeRequest)),
   submitEvidence: checkOf(
     Type.Object({
@@ -312,6 +313,7 @@ function mountConnections(app: FastifyInstance, vault: Vault): void {
     vault.receive({ ...delivery, body: Buffer.from(body, 'base64') }),
   );
   mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
+  mount('/release', vaultCalls.release, (body) => vault.release(body));
   mount('/accept-dispute', vaultCalls.acceptDispute, (body) => vault.acceptDispute(body));
   mount(
     '/submit-evidence',

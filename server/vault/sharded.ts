@@ -40,6 +40,7 @@ export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all
     test: routed((vault, connection) => vault.test(connection)),
     receive: routed((vault, delivery) => vault.receive(delivery)),
     poll: routed((vault, request) => vault.poll(request)),
+    release: routed((vault, request) => vault.release(request)),
     submitEvidence: routed((vault, request) => vault.submitEvidence(request)),
     acceptDispute: routed((vault, request) => vault.acceptDispute(request)),
     verification: routed((vault, card) => vault.verification(card)),

@@ -32,6 +32,7 @@ import type {
   Money,
   Outcome,
   ProcessorCard,
+  ReleaseRequest,
 } from './processors/processor.ts';
 import {
   deleteCards,
@@ -67,6 +68,8 @@ export interface Vault {
   receive(delivery: ConnectionKey & Omit<NoticeDelivery, 'nowMs'>): Promise<Reception>;
   /** Asks a processor for notices; undefined if it cannot be asked. */
   poll(request: ConnectionKey & PollRequest): Promise<Polled | undefined>;
+  /** Releases the funds of a charge that will not be captured. Returns false if it has to be repeated. */
+  release(request: ConnectionKey & ReleaseRequest): Promise<boolean>;
   submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
   acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files'>): Promise<DisputeOutcome>;
   /** What the processor answered when the card was verified; null if it was not. */

@@ -22,9 +22,6 @@ export function describeReport(report: ChaosReport): string {
     ...rowsOf('fault, ', report.faults),
     ['operations declined', totals.declined],
     ...(totals.notCaptured > 0 ? [['charges not captured after all', totals.notCaptured] as [string, number]] : []),
-    ...(totals.leftAuthorized > 0
-      ? [['authorizations left to expire', totals.leftAuthorized] as [string, number]]
-      : []),
     ['orders that went through doubt', report.doubtfulOrders],
     ['longest time in doubt', `${(report.longestDoubtMs / 1000).toFixed(1)} s`],
     ['all decided and settled after', `${(report.drainMs / 1000).toFixed(1)} s`],

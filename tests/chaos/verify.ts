@@ -14,8 +14,6 @@ export interface Totals {
   readonly declined: number;
   /** Charges that were approved and then not captured. */
   readonly notCaptured: number;
-  /** Authorizations that hold funds of a cardholder although they will never be captured. */
-  readonly leftAuthorized: number;
 }
 
 interface OrderRow {
@@ -66,6 +64,9 @@ export async function verify(
       accepted ? `refund ${id} of order ${order_id} has not settled` : `${type} ${id} of ${order_id} is in doubt`,
     ),
     ...waiting.map(({ type, id, result }) => `the notice ${type} ${id} was not applied: ${result}`),
+    ...journal
+      .filter(({ status }) => status === 'authorized')
+      .map(({ reference }) => `the funds of the authorization ${reference} were not released`),
     ...(await compareLedger(db, journal)),
     ...(await doubleCharges(db, journal)),
     ...[...answers].flatMap(([id, ofOrder]) => lost(id, orders.get(id), ofOrder)),
@@ -86,7 +87,6 @@ export async function verify(
     refundsRejected: journal.filter(({ status }) => status === 'rejected').length,
     declined: journal.filter(({ status }) => status === 'declined').length,
     notCaptured: journal.filter(({ status }) => status === 'not_captured').length,
-    leftAuthorized: journal.filter(({ status }) => status === 'authorized').length,
   };
   return { violations: [...violations, ...(await unequalSums(db, totals))], totals };
 }

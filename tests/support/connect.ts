@@ -63,6 +63,7 @@ const vaultCalls = [
   'test',
   'receive',
   'poll',
+  'release',
   'submitEvidence',
   'acceptDispute',
   'verification',

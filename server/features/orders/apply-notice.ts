@@ -36,6 +36,7 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
   if (about.kind === 'operation') return applyOutcome(charging, notice, about);
   if (about.kind === 'dispute') return applyDispute(charging, notice, about.dispute);
   if (about.kind === 'settled') return applySettlement(charging, notice, about.charge);
+  if (about.kind === 'authorized') return applyAuthorized(charging, notice, about.charge);
   if (about.kind === 'not_captured') return applyNotCaptured(charging, notice, about.charge);
   return done('this type has no effect');
 }
@@ -117,6 +118,33 @@ async function applySettlement(
   return done('the charge is settled');
 }
 
+/** An authorization whose charge was decided and is not paid holds funds of the cardholder for nothing. */
+async function applyAuthorized(
+  charging: Charging,
+  { companyId, connectionId }: NoticeToApply,
+  noticed: NoticedCharge,
+): Promise<Applied> {
+  const { reference } = ours(noticed);
+  if (reference === null) return done('this is no reference of ours');
+  if (await findOpenByReference(charging.db, companyId, reference)) return later('the charge is not decided yet');
+  const charge = await findByReference(charging.db, companyId, reference);
+  if (!charge) return later('no operation has this reference');
+  const isUnpaid = charge.status === 'failed' || charge.status === transactionChanges.voided.to;
+  if (charge.connection_id === connectionId && !isUnpaid) return done('the charge is paid');
+  return release(charging, { companyId, connectionId }, noticed, 'the charge is not paid');
+}
+
+async function release(
+  { vault }: Charging,
+  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
+  { reference, transactionId }: NoticedCharge,
+  result: string,
+): Promise<Applied> {
+  if (reference === null || transactionId === null) return done(result);
+  const isReleased = await vault.release({ ...place, reference, transactionId });
+  return isReleased ? done(`${result}; its funds are released`) : later(`${result}; its funds are not released yet`);
+}
+
 /** Not every reference at a shared account is ours. */
 const ours = ({ reference, transactionId }: NoticedCharge): NoticedCharge => ({
   reference: reference !== null && isUuid(reference) ? reference : null,
@@ -129,11 +157,21 @@ const ours = ({ reference, transactionId }: NoticedCharge): NoticedCharge => ({
  */
 async function applyNotCaptured(
   charging: Charging,
-  { companyId, connectionId }: NoticeToApply,
+  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
   noticed: NoticedCharge,
 ): Promise<Applied> {
-  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
-  if (!charge) return applyNotCapturedInDoubt(charging, { companyId, connectionId }, ours(noticed));
+  const applied = await voidNotCaptured(charging, place, ours(noticed));
+  return applied.isDone ? release(charging, place, ours(noticed), applied.result) : applied;
+}
+
+async function voidNotCaptured(
+  charging: Charging,
+  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
+  noticed: NoticedCharge,
+): Promise<Applied> {
+  const charge = await findCharge(charging.db, companyId, connectionId, noticed);
+  if (!charge) return applyNotCapturedInDoubt(charging, { companyId, connectionId }, noticed);
+  if (charge.status === transactionChanges.voided.to) return done('the order is voided');
   return charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, charge.order_id);
     if (!state || state.order.sale_id !== charge.id) return done('the charge is not the one that was paid');

@@ -34,6 +34,9 @@ let shop: Shop;
 const log = createLog('silent', process.stderr);
 /** Whether the vault itself checks the notices. */
 let believed = false;
+/** What the vault was asked to release, and whether it can. */
+let released: string[] = [];
+let canRelease = true;
 let reception: Reception = { outcome: 'accepted', notices: [] };
 
 before(async () => {
@@ -41,7 +44,14 @@ before(async () => {
   service = await startTestService({
     vault: vaultBehind(
       () => vault,
-      () => ({ nowMs: async () => Date.now(), ...(!believed && { receive: async () => reception }) }),
+      () => ({
+        nowMs: async () => Date.now(),
+        async release({ transactionId }) {
+          if (canRelease) released.push(transactionId);
+          return canRelease;
+        },
+        ...(!believed && { receive: async () => reception }),
+      }),
     ),
   });
   vault = localVault(service.vaultDb, service.keys, service.clock);
@@ -242,6 +252,71 @@ describe('a notice about an operation', () => {
     );
   });
 });
+
+describe('a notice that funds are held for a charge', () => {
+  const held = (reference: string, transactionId: string): Notice =>
+    noticeOf({ kind: 'authorized', charge: { reference, transactionId } });
+  beforeEach(() => {
+    released = [];
+    canRelease = true;
+  });
+
+  it('releases them if the charge failed, and again until the processor accepts it', async () => {
+    await acquirer.control({ next: ['decline:05'] });
+    const { body } = await order(service, shop, {}, { key });
+    assert.equal(body.status, 'failed');
+    const [reference = ''] = await referencesOf(body.id);
+    const notice = held(reference, 'psp_failed');
+    canRelease = false;
+    await receive(notice);
+    assert.deepEqual(await resultOf(notice), {
+      applied: false,
+      result: 'the charge is not paid; its funds are not released yet',
+    });
+    canRelease = true;
+    await receive();
+    await receive();
+    assert.deepEqual(released, ['psp_failed']);
+    assert.equal((await resultOf(notice))?.applied, true);
+  });
+
+  it('leaves a paid charge alone, and waits while a charge is not decided', async () => {
+    const { id } = await paid();
+    const [reference = ''] = await referencesOf(id);
+    await receive(held(reference, 'psp_paid'));
+    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+    assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
+    const [open] = await service.db.query<{ reference: string }>(
+      'SELECT reference FROM open_transactions WHERE company_id = $1',
+      [company],
+    );
+    const notice = held(open?.reference ?? '', 'psp_in_doubt');
+    await receive(notice);
+    assert.deepEqual(await resultOf(notice), { applied: false, result: 'the charge is not decided yet' });
+    await receive(noticeOf({ kind: 'operation', reference: open?.reference ?? '', found: neverHappened }));
+    await receive();
+    assert.deepEqual(released, ['psp_in_doubt']);
+  });
+
+  it('is also released if the charge was made at another connection, or was not captured', async () => {
+    const { id } = await paid();
+    const [reference = ''] = await referencesOf(id);
+    const { live } = await service.createMerchant();
+    await service.db.query('UPDATE transactions SET connection_id = $2 WHERE order_id = $1', [id, live.id]);
+    await receive(held(reference, 'psp_elsewhere'));
+    await service.db.query('UPDATE transactions SET connection_id = $2 WHERE order_id = $1', [id, connection]);
+    const notCaptured = noticeOf({ kind: 'not_captured', charge: { reference, transactionId: 'psp_refused' } });
+    canRelease = false;
+    await receive(notCaptured);
+    assert.equal((await read(id)).status, 'voided', 'the order does not wait');
+    canRelease = true;
+    await receive();
+    assert.deepEqual(released, ['psp_elsewhere', 'psp_refused']);
+    assert.equal((await eventTypes(service, id)).filter((type) => type === 'order.voided').length, 1);
+  });
+});
+
+const neverHappened = { outcome: 'not_found', isFinal: true } as const;
 
 /** Refunds an order, with these faults at the acquirer; returns the reference of the refund. */
 async function refunded(id: string, next: readonly string[], status: number): Promise<string> {

@@ -47,6 +47,8 @@ export type NoticeSubject =
   | { readonly kind: 'operation'; readonly reference: string; readonly found: LookupOutcome }
   /** The funds of a charge have settled. */
   | { readonly kind: 'settled'; readonly charge: NoticedCharge }
+  /** The processor holds funds for a charge. If the charge is not captured, they are released. */
+  | { readonly kind: 'authorized'; readonly charge: NoticedCharge }
   /** An approved charge was not captured after all: the customer pays nothing. */
   | { readonly kind: 'not_captured'; readonly charge: NoticedCharge }
   | { readonly kind: 'dispute'; readonly dispute: NoticedDispute }

@@ -18,6 +18,11 @@ export interface Processor {
   refund(request: RefundRequest): Promise<Outcome>;
   /** Cancels a charge that has not settled. */
   void(request: VoidRequest): Promise<Outcome>;
+  /**
+   * Releases the funds that are held for a charge which will not be captured. A captured charge is not changed. Returns
+   * false if the processor did not accept it, and it has to be repeated.
+   */
+  release?(request: ReleaseRequest): Promise<boolean>;
   /** Returns the outcome of a reference. It moves no money, but may cancel what has not moved any. */
   lookup(request: LookupRequest): Promise<LookupOutcome>;
   /**
@@ -148,6 +153,13 @@ export interface RefundRequest extends Money, Sending, OfCharge {}
 export interface VoidRequest extends Sending, OfCharge {
   /** The money of the charge, for processors that void a captured charge by a full refund. */
   readonly charged?: Money;
+}
+
+export interface ReleaseRequest {
+  readonly companyId: string;
+  readonly reference: string;
+  /** The processor's id of the authorization. */
+  readonly transactionId: string;
 }
 
 export interface LookupRequest extends Partial<OfCharge> {

@@ -4,7 +4,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import type { Outcome, Processor } from '../processor.ts';
 import { connectionTestOf, declined, followUpOutcomeOf, unknown, verificationOf } from './answers.ts';
 import { charge, expired, invalidAmount, isLate, prepare, withoutCard } from './charging.ts';
-import { type Change, type Client, openClient, refundChange, send, voidChange } from './client.ts';
+import { type Change, type Client, openClient, refundChange, release, send, voidChange } from './client.ts';
 import { disputeOperations } from './disputes.ts';
 import { lookup } from './lookups.ts';
 import { toAdyen } from './money.ts';
@@ -54,6 +54,7 @@ export function adyenProcessor(options: AdyenOptions): Processor {
       if (!payment) return noCharge;
       return followUp(client, voidChange(client, { reference, payment, isRepeat: false }), validUntilMs);
     },
+    release: ({ reference, transactionId }) => release(client, reference, transactionId),
     lookup: (request) => lookup(client, request),
     async verify(request) {
       const { reference, card, validUntilMs } = request;

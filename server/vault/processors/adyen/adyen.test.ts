@@ -210,6 +210,27 @@ describe('an Adyen that lies', () => {
     assert.equal((await adyen.noticed(request.reference, 'CANCELLATION')).kind, 'operation');
   });
 
+  it('releases an authorization, and reports if that has to be repeated; a captured charge is not changed', async () => {
+    const held = await adyen.prepared();
+    const { transaction_id: transactionId = '' } = (await adyen.executed(held.reference))[0] ?? {};
+    const about = { companyId, reference: held.reference, transactionId };
+    for (const fault of ['saved_error', 'html', 'reset_before', 'rate_limit']) {
+      await adyen.control({ next: [`cancel:${fault}`] });
+      assert.equal(await processor.release?.(about), false, fault);
+    }
+    assert.equal(await processor.release?.(about), true);
+    assert.equal(await processor.release?.(about), true, 'again');
+    assert.deepEqual(
+      (await adyen.executed(held.reference)).map(({ status }) => status),
+      ['cancelled'],
+    );
+    const paid = await adyen.charged();
+    const [charge] = await adyen.executed(paid.reference);
+    const ofPaid = { companyId, reference: paid.reference, transactionId: charge?.transaction_id ?? '' };
+    assert.equal(await processor.release?.(ofPaid), true);
+    assert.equal((await adyen.executed(paid.reference))[0]?.status, 'approved');
+  });
+
   it('declines a charge that needs authentication, and does not decide on one that is pending', async () => {
     await adyen.control({ next: ['authentication'] });
     const wanted = await processor.prepare?.(newCharge());

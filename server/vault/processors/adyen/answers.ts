@@ -100,6 +100,11 @@ function errorOf(answer: Answer, key: string | undefined): Type.Static<typeof er
   return status >= 400 && status < 500 && errorAnswer.Check(body) && body.status === status ? body : undefined;
 }
 
+/** A change of a payment was received. Whether it is executed is in a notice. */
+export function isAccepted(answer: Answer | Silence): boolean {
+  return !('reason' in answer) && answer.status === 201 && modificationAnswer.Check(jsonOf(answer));
+}
+
 /** Another request with the same key is under way, and Adyen asks to repeat this one later. */
 export function isInProgress(answer: Answer | Silence): boolean {
   if ('reason' in answer || answer.headers['transient-error'] !== 'true') return false;

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, type Exchange, openExchange, type Silence } from '../exchange.ts';
-import { isInProgress, type SentModification } from './answers.ts';
+import { isAccepted, isInProgress, type SentModification } from './answers.ts';
 import type { AdyenAmount } from './money.ts';
 import {
   cancelOf,
@@ -113,7 +114,8 @@ export const send = (client: Client, { path, body, sent }: Change): Promise<Repl
 
 /**
  * Cancels an authorization that will not be captured, so that the cardholder's funds are released. No money depends on
- * its answer, so a charge does not wait for it.
+ * its answer, so a charge does not wait for it. If it is lost, or arrives before the authorization, the notice of the
+ * authorization leads to `release`.
  */
 export async function cancel(client: Client, reference: string, payment?: string): Promise<void> {
   const { merchantAccount } = client;
@@ -122,4 +124,11 @@ export async function cancel(client: Client, reference: string, payment?: string
   } else {
     await client.post(['payments', payment, 'cancels'], cancelOf(merchantAccount, reference), keyOf(reference, 'x'));
   }
+}
+
+/** Each attempt has a key of its own, because Adyen keeps some errors under a key. Adyen cancels a payment once. */
+export async function release(client: Client, reference: string, payment: string): Promise<boolean> {
+  const body = cancelOf(client.merchantAccount, reference);
+  const reply = await client.post(['payments', payment, 'cancels'], body, randomUUID());
+  return isAccepted(reply);
 }

@@ -134,7 +134,8 @@ describe('a notice of Adyen', () => {
 
   const operation = (outcome: string, more: object = {}) => ({ kind: 'operation', outcome, ...more });
   const rows: readonly (readonly [string, 'true' | 'false', object, Partial<NoticeItem>?])[] = [
-    ['AUTHORISATION', 'true', { kind: 'other' }],
+    ['AUTHORISATION', 'true', { kind: 'authorized' }, { pspReference: 'XB7XNCQ8HXSKGK82' }],
+    ['AUTHORISATION', 'true', { kind: 'other' }, { amount: { currency: 'EUR', value: 0 } }],
     [
       'AUTHORISATION',
       'false',
@@ -167,7 +168,7 @@ describe('a notice of Adyen', () => {
       const found = subject?.kind === 'operation' ? subject.found : undefined;
       assert.deepEqual({ ...subject, ...found, ...expected }, { ...subject, ...found });
       if (subject?.kind === 'operation') assert.equal(subject.reference, 'a-reference');
-      if (subject?.kind === 'not_captured') {
+      if (subject?.kind === 'not_captured' || subject?.kind === 'authorized') {
         assert.deepEqual(subject.charge, { reference: 'a-reference', transactionId: 'XB7XNCQ8HXSKGK82' });
       }
     });

@@ -80,6 +80,10 @@ function followUp({ merchantReference, pspReference }: NoticeItem, isDone: boole
 
 type Reader = (item: NoticeItem, isSuccess: boolean) => NoticeSubject;
 
+const authorized = ({ merchantReference, pspReference }: NoticeItem): NoticeSubject => ({
+  kind: 'authorized',
+  charge: { reference: merchantReference || null, transactionId: pspReference },
+});
 const notCaptured: Reader = (item) => ({ kind: 'not_captured', charge: chargeOf(item) });
 const cancelled: Reader = ({ merchantReference }, isSuccess) =>
   // A cancellation fails if there is nothing to cancel, and also if the payment was captured. That decides nothing.
@@ -88,8 +92,10 @@ const failedLater: Reader = (item) => followUp(item, false);
 
 const readers: Readonly<Record<string, Reader>> = {
   // A check of a card has an amount of zero; its answer was enough.
-  AUTHORISATION: (item, isSuccess) =>
-    isSuccess || item.amount.value === 0 ? other : operation(item.merchantReference, refusal(item)),
+  AUTHORISATION: (item, isSuccess) => {
+    if (item.amount.value === 0) return other;
+    return isSuccess ? authorized(item) : operation(item.merchantReference, refusal(item));
+  },
   CAPTURE: (item, isSuccess) =>
     isSuccess
       ? operation(item.merchantReference, approved(item.originalReference, false))
