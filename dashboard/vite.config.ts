@@ -1,3 +1,5 @@
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
@@ -14,16 +16,35 @@ const packageList: Plugin = {
   },
 };
 
+/** Compressed as far as possible, which takes too long for the first visitor of a service. */
+const compressedFiles: Plugin = {
+  name: 'compressed-files',
+  enforce: 'post',
+  generateBundle: {
+    order: 'post',
+    async handler(_options, bundle) {
+      const files = Object.values(bundle).filter(({ fileName }) => fileName.startsWith('assets/'));
+      const compress = promisify(brotliCompress);
+      const compressed = await Promise.all(
+        files.map((part) => compress(part.type === 'chunk' ? part.code : part.source)),
+      );
+      for (const [index, source] of compressed.entries()) {
+        this.emitFile({ type: 'asset', fileName: `${files[index]?.fileName}.br`, source });
+      }
+    },
+  },
+};
+
 /** All code is in files with hashed names, because the content security policy allows nothing inline. */
 export default defineConfig({
   base: '/',
-  plugins: [react(), tailwindcss(), packageList],
+  plugins: [react(), tailwindcss(), packageList, compressedFiles],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
     target: 'es2022',
     // The service serves the font to all its pages.
-    rolldownOptions: { external: [/^\/fonts\//] },
+    rolldownOptions: { external: [/^\/fonts\//], checks: { pluginTimings: false } },
   },
 });

@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { call, type Query } from './api.ts';
 import { useSignedIn } from './session.ts';
 import type { List } from './types.ts';
+import { navigate, useSearch } from './routing.tsx';
 
 /** Reads from the API. Cached data belongs to a company, so that switching never shows data of the other one. */
 
@@ -40,8 +40,7 @@ export type Filters = Readonly<Record<string, string>>;
 /** The filters of a list are part of its URL, so that it can be shared and bookmarked. */
 export function useFilters(): [Filters, (changes: Readonly<Record<string, string | undefined>>) => void] {
   // The address also names the company. The router keeps it.
-  const { company: _, ...filters } = useSearch({ strict: false }) as Filters;
-  const navigate = useNavigate();
+  const { company: _, ...filters } = useSearch();
   function change(changes: Readonly<Record<string, string | undefined>>): void {
     const next = Object.fromEntries(
       Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== undefined && value !== ''),

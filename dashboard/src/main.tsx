@@ -1,9 +1,9 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api.ts';
-import { makeRouter } from './router.tsx';
+import { Router } from './router.tsx';
+import { preload } from './routing.tsx';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 
@@ -17,13 +17,14 @@ const client = new QueryClient({
     },
   },
 });
-const router = makeRouter();
+// Its file loads while the session is read.
+preload(location.pathname);
 const root = document.querySelector('#root');
 if (root) {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <RouterProvider router={router} />
+        <Router />
       </QueryClientProvider>
     </StrictMode>,
   );

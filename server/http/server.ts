@@ -15,6 +15,7 @@ import { histogram } from '../platform/metrics.ts';
 import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
+import { compressAnswers } from './compression.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { takeFromAddress } from './limiting.ts';
@@ -132,6 +133,7 @@ export async function buildServer(
     if (discarded) void discarded.then(() => done(null, payload));
     else done(null, payload);
   });
+  compressAnswers(app);
   app.addHook('onResponse', (request, reply, done) => {
     chargeRest(limiter, clock, request);
     if (isPaced(request, reply.statusCode)) readLater(request.raw.socket);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { acceptedEncoding, type Encoding } from '../http/compression.ts';
 
 /** Scripts and styles of pages, and the documents that load them. */
 
@@ -27,18 +28,14 @@ const compressions = {
   br: (bytes: Buffer): Buffer => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: (bytes: Buffer): Buffer => gzipSync(bytes, { level: 9 }),
 };
-type Encoding = keyof typeof compressions;
 
-/** The best encoding that the client accepts; undefined if it accepts none. */
-export function acceptedEncoding(request: FastifyRequest): Encoding | undefined {
-  const accepted = request.headers['accept-encoding'] ?? '';
-  return (['br', 'gzip'] as const).find((name) => accepted.includes(name));
-}
-
-/** Bytes that are compressed on first use, and then kept. */
-export function compressible(read: () => Buffer): (encoding: Encoding | undefined) => Buffer {
+/** Bytes that are compressed on first use, and then kept. A build can bring them compressed. */
+export function compressible(
+  read: () => Buffer,
+  readBrotli = () => compressions.br(read()),
+): (encoding: Encoding | undefined) => Buffer {
   const plain = once(read);
-  const compressed = { br: once(() => compressions.br(plain())), gzip: once(() => compressions.gzip(plain())) };
+  const compressed = { br: once(readBrotli), gzip: once(() => compressions.gzip(plain())) };
   return (encoding) => (encoding ? compressed[encoding]() : plain());
 }
 

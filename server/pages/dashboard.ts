@@ -3,7 +3,8 @@ import { dirname, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { escaped } from '../platform/html.ts';
-import { acceptedEncoding, compressible } from './assets.ts';
+import { acceptedEncoding } from '../http/compression.ts';
+import { compressible } from './assets.ts';
 import type { Brand } from './brand.ts';
 import { builtFile, notBuilt } from './built.ts';
 
@@ -73,7 +74,7 @@ export function mountDashboard(app: FastifyInstance, brand: Brand): void {
   }
   if (!file) return;
   const built = dirname(file);
-  const names = readdirSync(join(built, 'assets'));
+  const names = readdirSync(join(built, 'assets')).filter((name) => !name.endsWith('.br'));
   const assets = new Map(names.map((name) => [name, compressedFile(join(built, 'assets', name))]));
   app.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
     const send = assets.get(request.params.name);
@@ -89,12 +90,13 @@ function nothingHere(): ApiError {
 
 type SendFile = (request: FastifyRequest, reply: FastifyReply, cacheControl: string) => FastifyReply;
 
-/** Compressed on first use, and then kept. The file may be gone by then, if the dashboard was rebuilt. */
+/** Read on first use, and then kept. The file may be gone by then, if the dashboard was rebuilt. */
 function compressedFile(file: string): SendFile {
-  const bytes = compressible(() => {
-    if (!existsSync(file)) throw nothingHere();
-    return readFileSync(file);
-  });
+  const read = (name: string) => (): Buffer => {
+    if (!existsSync(name)) throw nothingHere();
+    return readFileSync(name);
+  };
+  const bytes = compressible(read(file), read(`${file}.br`));
   return (request, reply, cacheControl) => {
     const encoding = acceptedEncoding(request);
     const body = bytes(encoding);

@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { shell } from '../../dashboard/src/texts/common.ts';
+import { orders } from '../../dashboard/src/texts/orders.ts';
+import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
 import { team } from '../../dashboard/src/texts/team.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { signUp } from '../support/dashboard.ts';
 import { inspect } from '../support/inspect.ts';
+import { eventually } from '../support/webhooks.ts';
 import { someCustomer, someProduct, startTestService, type TestService } from '../support/service.ts';
 
 /** The dashboard from the keyboard: the command palette and the shortcuts. */
@@ -134,4 +137,52 @@ test('a browser sees our own page at an address that does not exist', async () =
   await inspect(page, '/nonsense');
   await page.getByRole('link', { name: 'Dashboard' }).click();
   await page.waitForURL(/\/home/);
+});
+
+test('a menu opens with the keyboard, moves with arrows and letters, and returns the focus', async () => {
+  await open('/home');
+  const button = page.getByRole('button', { name: shell.userMenu });
+  const focused = (): Promise<unknown> => page.evaluate('document.activeElement?.textContent');
+  await button.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.getByRole('menu').waitFor();
+  await inspect(page, 'menu');
+  assert.equal(await button.getAttribute('aria-expanded'), 'true');
+  assert.equal(await focused(), shell.account);
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(), shell.signOut);
+  await page.keyboard.press('d');
+  assert.equal(await focused(), shell.themes.dark);
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'hidden' });
+  assert.equal(await page.locator(':focus').getAttribute('aria-label'), shell.userMenu);
+  await button.click();
+  await page.getByRole('menu').waitFor();
+  await button.click();
+  await page.getByRole('menu').waitFor({ state: 'hidden' });
+});
+
+test('the back button returns to the former page and place on it, and a link of a page opens in a new tab', async () => {
+  await page.setViewportSize({ width: 1280, height: 600 });
+  await open('/sandbox/test-cards');
+  await page.getByRole('table').first().waitFor();
+  await page.evaluate('scrollTo(0, 400)');
+  const link = page.getByRole('link', { name: shell.places.orders, exact: true });
+  const [other] = await Promise.all([
+    page.context().waitForEvent('page'),
+    link.click({ modifiers: ['ControlOrMeta'] }),
+  ]);
+  await other.waitForURL(/\/orders/);
+  await other.close();
+  const leftAt = await page.evaluate('scrollY');
+  await link.click();
+  await page.getByRole('heading', { level: 1, name: orders.title }).waitFor();
+  assert.equal(await page.evaluate('scrollY'), 0);
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: sandbox.cardsTitle }).waitFor();
+  assert.match(page.url(), /\/sandbox\/test-cards/);
+  await eventually('the page is where it was', async () => (await page.evaluate('scrollY')) === leftAt);
+  await page.goForward();
+  await page.getByRole('heading', { level: 1, name: orders.title }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 900 });
 });

@@ -1,6 +1,6 @@
 import type { ComponentProps, ReactNode } from 'react';
-import { Link } from '@tanstack/react-router';
 import { Icon, type IconName } from './icons.tsx';
+import { Link } from '../routing.tsx';
 
 type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 

@@ -1,4 +1,3 @@
-import { useLocation, useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Action, actionsFor } from '../actions.ts';
 import { useGet, useList, useSettled } from '../data.ts';
@@ -9,6 +8,7 @@ import { useCan, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Found, Order } from '../types.ts';
 import { Icon, type IconName } from './icons.tsx';
+import { navigate, useLocation } from '../routing.tsx';
 
 interface Entry {
   readonly key: string;
@@ -143,7 +143,6 @@ function useEntries(
   actions: readonly Action[],
 ): { readonly entries: readonly Entry[]; readonly isLoading: boolean } {
   const { company } = useSignedIn();
-  const navigate = useNavigate();
   const { pathname } = useLocation();
   const settled = useSettled(typed);
   const isSearched = settled.length >= searchedLength && typed.length >= searchedLength;

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { companyTag, counterpartOf, useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
@@ -6,10 +5,10 @@ import { mayDiscard } from '../unsaved.ts';
 import { Badge } from './badge.tsx';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel } from './menu.tsx';
+import { navigate } from '../routing.tsx';
 
 /** The other company does not have the same objects, so the page of an object changes to its list. */
 function useSwitch(): (company: Company) => Promise<void> {
-  const navigate = useNavigate();
   return async (company) => {
     if (!(await mayDiscard())) return;
     const list = location.pathname.replace(/\/[^/]*\d[^/]*$/, '');

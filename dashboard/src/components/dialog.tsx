@@ -12,12 +12,6 @@ interface DialogProps {
   readonly wide?: boolean;
 }
 
-/** Where the focus returns to. A menu item no longer exists then, but its button does. */
-function openerOf(active: Element | null): HTMLElement | null {
-  const button = active?.closest('[role="menu"]')?.getAttribute('aria-labelledby');
-  return button ? document.getElementById(button) : (active as HTMLElement | null);
-}
-
 /** Uses the browser's own dialog, which traps the focus, closes on Escape and makes the page behind it inert. */
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
@@ -27,7 +21,7 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
   }
   useLayoutEffect(() => {
     const dialog = element.current;
-    const opener = openerOf(document.activeElement);
+    const opener = document.activeElement as HTMLElement | null;
     if (dialog && !dialog.open) dialog.showModal();
     // The browser would focus the first button, which closes the dialog.
     dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();

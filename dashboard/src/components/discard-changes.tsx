@@ -1,18 +1,14 @@
-import { useBlocker } from '@tanstack/react-router';
 import { discardChanges } from '../questions.ts';
 import { common } from '../texts/common.ts';
 import { hasUnsaved, mayDiscard } from '../unsaved.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { useQuestion } from './use-question.ts';
+import { useBlocker } from '../routing.tsx';
 
 /** Asks before the user leaves a form that is not saved: by a link, the back button, the switch of the company or the browser. */
 export function DiscardChanges() {
-  useBlocker({
-    // Filters and open drawers change the address, but not the page.
-    shouldBlockFn: async ({ current, next }) => current.pathname !== next.pathname && !(await mayDiscard()),
-    enableBeforeUnload: hasUnsaved,
-  });
+  useBlocker({ asks: hasUnsaved, mayLeave: mayDiscard });
   const answer = useQuestion(discardChanges);
   if (!answer) return null;
   return (

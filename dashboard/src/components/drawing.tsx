@@ -1,6 +1,6 @@
-import { useLocation } from '@tanstack/react-router';
 import { placeIcon } from '../navigation.ts';
 import { Icon } from './icons.tsx';
+import { useLocation } from '../routing.tsx';
 
 /** A small picture for a page without objects: sheets, with the icon of the page on them. */
 export function Drawing() {

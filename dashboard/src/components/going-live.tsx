@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useGet } from '../data.ts';
 import { useCan } from '../session.ts';
@@ -9,6 +8,7 @@ import { Button, LinkButton } from './button.tsx';
 import { CopyFromSandbox } from './copy-from-sandbox.tsx';
 import { Icon } from './icons.tsx';
 import { Load, Panel } from './page.tsx';
+import { Link } from '../routing.tsx';
 
 const path = '/dashboard/going_live';
 

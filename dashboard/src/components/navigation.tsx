@@ -1,10 +1,10 @@
-import { Link, useLocation } from '@tanstack/react-router';
 import { useEffect, useId, useState } from 'react';
 import { type PlaceGroup, placesOf } from '../navigation.ts';
 import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
 import { Icon } from './icons.tsx';
 import { placeCounts } from './place-count.tsx';
+import { Link, useLocation } from '../routing.tsx';
 
 export function Navigation({ company }: { company: Company }) {
   return (
@@ -22,6 +22,9 @@ export function Navigation({ company }: { company: Company }) {
     </nav>
   );
 }
+
+const isAt = (pathname: string, to: string): boolean =>
+  pathname === to || (to !== '/developers' && pathname.startsWith(`${to}/`));
 
 const storageName = (label: string): string => `svc.open.${label.toLowerCase()}`;
 
@@ -61,6 +64,7 @@ function FoldedGroup({ group }: { group: PlaceGroup }) {
 }
 
 function Places({ group }: { group: PlaceGroup }) {
+  const { pathname } = useLocation();
   return (
     <ul className="flex flex-col gap-px">
       {group.places
@@ -71,7 +75,7 @@ function Places({ group }: { group: PlaceGroup }) {
             <li key={to}>
               <Link
                 to={to}
-                activeOptions={{ exact: to === '/developers' }}
+                aria-current={isAt(pathname, to) ? 'page' : undefined}
                 className="flex min-h-7.5 items-center gap-2.5 rounded-[8px] px-2.5 py-0.5 max-lg:min-h-10 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
               >
                 <Icon name={icon} />

@@ -1,4 +1,3 @@
-import { Link, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useContext, useEffect } from 'react';
 import { ApiError } from '../api.ts';
 import { productName } from '../brand.ts';
@@ -10,6 +9,7 @@ import { Button } from './button.tsx';
 import { Drawing } from './drawing.tsx';
 import { ErrorNote } from './form.tsx';
 import { Icon } from './icons.tsx';
+import { Link, useLocation } from '../routing.tsx';
 
 interface PageProps {
   readonly title: string;

@@ -1,31 +1,41 @@
-import { Popover as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { cloneElement, type ComponentProps, type ReactElement, type ReactNode, useEffect } from 'react';
+import { type Align, floatingLook, useFloating } from './floating.ts';
 
 interface PopoverProps {
-  readonly trigger: ReactNode;
+  readonly trigger: ReactElement<ComponentProps<'button'>>;
   readonly children: ReactNode;
   readonly label: string;
   readonly open?: boolean;
   readonly onOpenChange?: (open: boolean) => void;
-  readonly align?: 'start' | 'end';
+  readonly align?: Align;
+  readonly className?: string;
 }
 
-/** Not modal, because a modal popover adds a style element, which the content security policy forbids. */
-export function Popover({ trigger, children, label, open, onOpenChange, align = 'start' }: PopoverProps) {
+/** A panel with fields or text, which a button opens. */
+export function Popover(props: PopoverProps) {
+  const { trigger, children, label, open: wanted, onOpenChange, align = 'start', className = 'w-72 p-3' } = props;
+  const { open, panel, close, trigger: button, content } = useFloating({ align, open: wanted, onOpenChange });
+  useEffect(() => {
+    if (!open) return;
+    const first = panel.current?.querySelector<HTMLElement>('input, select, textarea, button, a[href]');
+    (first ?? panel.current)?.focus();
+  }, [open, panel]);
   return (
-    <Radix.Root {...(open === undefined ? {} : { open })} {...(onOpenChange ? { onOpenChange } : {})}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content
-          align={align}
-          sideOffset={6}
-          collisionPadding={8}
-          aria-label={label}
-          className="appears z-40 w-72 max-w-[calc(100vw-1rem)] rounded-[8px] border border-line bg-raised p-3 shadow-pop"
-        >
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <>
+      {cloneElement(trigger, { ...button, 'aria-haspopup': 'dialog' })}
+      <div
+        {...content}
+        role="dialog"
+        aria-label={label}
+        tabIndex={-1}
+        className={`${floatingLook} ${className}`}
+        onBlur={({ relatedTarget, currentTarget }) => {
+          const stays = currentTarget.contains(relatedTarget) || relatedTarget?.id === button.id;
+          if (relatedTarget && !stays) close();
+        }}
+      >
+        {open && children}
+      </div>
+    </>
   );
 }

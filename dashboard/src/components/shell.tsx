@@ -1,5 +1,4 @@
-import { Link, Outlet, useLocation, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Action } from '../actions.ts';
 import { neededFor } from '../navigation.ts';
 import { companyOf, companyTag, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
@@ -17,14 +16,15 @@ import { useShortcuts } from './shortcuts.ts';
 import { SignInAgain } from './sign-in-again.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
+import { Link, navigate, useLocation, useSearch } from '../routing.tsx';
 
 // Loaded when it is first opened. The palette is not: people type as soon as they have pressed its keys.
 const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }));
 
 /** The frame around every page after sign-in. */
-export function Shell() {
+export function Shell({ children }: { children: ReactNode }) {
   const query = useSessionQuery();
-  if (query.data) return <ShellOf session={query.data} />;
+  if (query.data) return <ShellOf session={query.data}>{children}</ShellOf>;
   if (query.error && !('status' in query.error && query.error.status === 401)) {
     return <Failure error={query.error} retry={() => void query.refetch()} />;
   }
@@ -35,10 +35,10 @@ export function Shell() {
   );
 }
 
-function ShellOf({ session }: { session: Session }) {
-  const navigate = useNavigate();
+function ShellOf({ session, children }: { session: Session; children: ReactNode }) {
   const signOut = useSignOut();
-  const { company: tag } = useSearch({ strict: false }) as { company?: string };
+  const search = useSearch();
+  const { company: tag } = search;
   const company = companyOf(session, tag);
   const known = company && companyTag(company);
   // Before the page reads anything: its calls are for this company.
@@ -47,9 +47,8 @@ function ShellOf({ session }: { session: Session }) {
     return company && { session, company };
   }, [session, company]);
   useEffect(() => {
-    if (known && !tag)
-      void navigate({ to: '.', search: (search: object) => ({ ...search, company: known }), replace: true });
-  }, [navigate, known, tag]);
+    if (known && !tag) void navigate({ search: { ...search, company: known }, replace: true });
+  }, [known, tag, search]);
   if (!signedIn && tag && session.companies.length > 0) {
     const home = (
       <Button kind="primary" onClick={() => location.assign('/home')}>
@@ -72,7 +71,7 @@ function ShellOf({ session }: { session: Session }) {
   }
   return (
     <SignedInContext value={signedIn}>
-      <Frame key={signedIn.company.id} />
+      <Frame key={signedIn.company.id}>{children}</Frame>
       <StepUp />
       <SignInAgain />
       <DiscardChanges />
@@ -80,7 +79,7 @@ function ShellOf({ session }: { session: Session }) {
   );
 }
 
-function Frame() {
+function Frame({ children }: { children: ReactNode }) {
   const { company } = useSignedIn();
   const [drawer, setDrawer] = useState(false);
   const [opened, setOpened] = useState<'palette' | 'shortcuts'>();
@@ -176,7 +175,7 @@ function Frame() {
           {needed && !company.permissions.includes(needed) ? (
             <Empty title={common.refusedTitle}>{common.notAllowed}</Empty>
           ) : (
-            <Outlet />
+            children
           )}
         </main>
       </div>
@@ -210,9 +209,13 @@ function Palette({ onHelp, onClose }: { onHelp: () => void; onClose: () => void 
   return <CommandPalette actions={actions} onClose={onClose} />;
 }
 
-/** The navigation is longer than many screens. */
+/** The navigation is longer than many screens. Only it scrolls: the page stays where it is. */
 function showPlace(): void {
-  document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest' });
+  const place = document.querySelector('nav [aria-current="page"]');
+  const rail = place?.closest('aside');
+  if (!place || !rail) return;
+  const [inside, outside] = [place.getBoundingClientRect(), rail.getBoundingClientRect()];
+  rail.scrollTop += Math.max(0, inside.bottom - outside.bottom) + Math.min(0, inside.top - outside.top);
 }
 
 const siteLook =

@@ -1,7 +1,7 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { neededFor, placesOf } from '../navigation.ts';
 import { useSignedIn } from '../session.ts';
+import { navigate } from '../routing.tsx';
 
 /** `g` and a letter open a page. */
 export const pagesByLetter = {
@@ -31,7 +31,6 @@ interface Handlers {
 /** Shortcuts of single keys, for those who are not typing. Lists have their own, which come first. */
 export function useShortcuts({ onPalette, onHelp }: Handlers): void {
   const { company } = useSignedIn();
-  const navigate = useNavigate();
   useEffect(() => {
     let waitingUntilMs = 0;
     const may = (permission: string | undefined): boolean => !permission || company.permissions.includes(permission);
@@ -58,5 +57,5 @@ export function useShortcuts({ onPalette, onHelp }: Handlers): void {
     }
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [company, navigate, onPalette, onHelp]);
+  }, [company, onPalette, onHelp]);
 }

@@ -1,7 +1,7 @@
-import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { lists } from '../texts/lists.ts';
 import { Icon } from './icons.tsx';
+import { Link, navigate } from '../routing.tsx';
 
 export interface Column<T> {
   readonly header: string;
@@ -43,7 +43,6 @@ interface TableProps<T> {
 /** The first cell is the link or button. A mouse click anywhere in the row does the same. */
 export function Table<T>(props: TableProps<T>) {
   const { rows, columns, label, keyOf, link, onOpen, sorting, selection, compact = false } = props;
-  const navigate = useNavigate();
   function open(row: T): void {
     const to = link?.(row);
     if (to) void navigate({ to });

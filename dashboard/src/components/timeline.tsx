@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useGet } from '../data.ts';
 import { common } from '../texts/common.ts';
@@ -8,6 +7,7 @@ import { Button } from './button.tsx';
 import { DateTime } from './date-time.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { Panel, Skeleton } from './page.tsx';
+import { Link } from '../routing.tsx';
 
 type Tone = 'good' | 'bad' | 'warn' | 'plain';
 

@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { ApiError, call } from '../api.ts';
 import { personName } from '../format.ts';
 import { forgetPlaces } from '../recent.ts';
@@ -9,6 +8,7 @@ import { chooseTheme, useTheme } from '../theme.ts';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel, MenuLine } from './menu.tsx';
 import { toast } from './toasts.tsx';
+import { navigate } from '../routing.tsx';
 
 export function useSignOut(): () => Promise<void> {
   const client = useQueryClient();
@@ -28,7 +28,6 @@ export function useSignOut(): () => Promise<void> {
 export function UserMenu() {
   const { user } = useSignedIn().session;
   const { choice } = useTheme();
-  const navigate = useNavigate();
   const signOut = useSignOut();
   const initials = `${user.first_name.slice(0, 1)}${user.last_name.slice(0, 1)}`.toUpperCase();
   return (

@@ -3,7 +3,8 @@ import { promisify } from 'node:util';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageFile } from '../../../pages/page-files.ts';
 import { escaped } from '../../platform/html.ts';
-import { acceptedEncoding, asset, scriptType, styleType, versionOf } from '../assets.ts';
+import { acceptedEncoding } from '../../http/compression.ts';
+import { asset, scriptType, styleType, versionOf } from '../assets.ts';
 
 /** The frame of the guides and of the API reference, and how both are sent. */
 

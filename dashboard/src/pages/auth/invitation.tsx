@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
 import { ApiError, call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { FieldRow, TextField } from '../../components/fields.tsx';
@@ -12,9 +11,10 @@ import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
 import type { Invitation, Session } from '../../types.ts';
 import { AuthPage } from './auth-page.tsx';
+import { navigate, useParams } from '../../routing.tsx';
 
 export function InvitationPage() {
-  const { token = '' } = useParams({ strict: false }) as { token?: string };
+  const { token = '' } = useParams();
   const query = useQuery({
     queryKey: ['invitation', token],
     queryFn: () => call<Invitation>('GET', `/dashboard/invitations/${encodeURIComponent(token)}`),
@@ -40,7 +40,6 @@ export function InvitationPage() {
 function Accept({ invitation, token }: { invitation: Invitation; token: string }) {
   const [second, setSecond] = useState(false);
   const client = useQueryClient();
-  const navigate = useNavigate();
   const form = useForm({
     initial: {
       first_name: invitation.first_name,

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { ApiError, call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -10,6 +9,7 @@ import { keepSession } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import type { Session } from '../../types.ts';
 import { AuthPage } from './auth-page.tsx';
+import { navigate } from '../../routing.tsx';
 
 /** Accepts only paths of this dashboard, so that a link cannot redirect to another site. */
 const ownPage = (next: string | undefined): string => (next && /^\/[^/\\]/.test(next) ? next : '/');
@@ -18,7 +18,6 @@ export function LoginPage() {
   const [{ next, changed }] = useFilters();
   const [second, setSecond] = useState(false);
   const client = useQueryClient();
-  const navigate = useNavigate();
   const form = useForm({
     initial: { email: '', password: '', totp_code: '' },
     send: async ({ email, password, totp_code }, key) => {

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -6,10 +5,10 @@ import { Form, useForm } from '../../components/form.tsx';
 import { useFilters } from '../../data.ts';
 import { auth } from '../../texts/auth.ts';
 import { AuthPage } from './auth-page.tsx';
+import { navigate } from '../../routing.tsx';
 
 export function ResetPasswordPage() {
   const [{ token }] = useFilters();
-  const navigate = useNavigate();
   const form = useForm({
     initial: { password: '' },
     send: ({ password }, key) =>

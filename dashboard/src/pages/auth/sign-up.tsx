@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { FieldRow, TextField } from '../../components/fields.tsx';
@@ -9,10 +8,10 @@ import { keepSession } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import type { Session } from '../../types.ts';
 import { AuthPage } from './auth-page.tsx';
+import { navigate } from '../../routing.tsx';
 
 export function SignUpPage() {
   const client = useQueryClient();
-  const navigate = useNavigate();
   const form = useForm({
     initial: { first_name: '', last_name: '', company_name: '', email: '', phone_number: '', password: '' },
     send: (draft, key) =>

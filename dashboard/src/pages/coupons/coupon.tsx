@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -19,9 +18,10 @@ import type { Coupon } from '../../types.ts';
 import { Codes } from './codes.tsx';
 import { bodyOf, checkCoupon, CouponFields, draftOf } from './coupon-form.tsx';
 import { couponState, discountText } from './discount.ts';
+import { useParams } from '../../routing.tsx';
 
 export function CouponPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Coupon>(`/v1/coupons/${id}`);
   return <Load query={query}>{(coupon) => <Details coupon={coupon} />}</Load>;
 }

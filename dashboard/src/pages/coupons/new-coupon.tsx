@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { Form, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -6,9 +5,9 @@ import { toast } from '../../components/toasts.tsx';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
 import { bodyOf, checkCoupon, CouponFields, draftOf } from './coupon-form.tsx';
+import { navigate } from '../../routing.tsx';
 
 export function NewCouponPage() {
-  const navigate = useNavigate();
   const form = useForm({
     initial: draftOf(),
     check: (draft) => checkCoupon(draft),

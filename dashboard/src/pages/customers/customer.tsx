@@ -1,4 +1,3 @@
-import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Address } from '../../components/address.tsx';
@@ -22,16 +21,16 @@ import type { Customer, Order, Subscription } from '../../types.ts';
 import { Cards } from './cards.tsx';
 import { CustomerForm } from './customer-form.tsx';
 import { Value } from './value.tsx';
+import { navigate, useParams } from '../../routing.tsx';
 
 export function CustomerPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Customer>(`/v1/customers/${id}`);
   return <Load query={query}>{(customer) => <Details customer={customer} />}</Load>;
 }
 
 function Details({ customer }: { customer: Customer }) {
   const [open, setOpen] = useState<'edit' | 'delete'>();
-  const navigate = useNavigate();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const canCharge = useCan('orders:write');
   const canSubscribe = useCan('subscriptions:write');

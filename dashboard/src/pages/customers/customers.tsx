@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -16,6 +15,7 @@ import { customers } from '../../texts/customers.ts';
 import { lists } from '../../texts/lists.ts';
 import type { Customer } from '../../types.ts';
 import { CustomerForm } from './customer-form.tsx';
+import { navigate } from '../../routing.tsx';
 
 const example = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' };
 
@@ -35,7 +35,6 @@ export function CustomersPage() {
   const [{ add }] = useFilters();
   const [adding, setAdding] = useState(add !== undefined);
   useOpening('add', () => setAdding(true));
-  const navigate = useNavigate();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>

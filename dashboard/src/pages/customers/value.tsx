@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { DateTime } from '../../components/date-time.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
 import { customers } from '../../texts/customers.ts';
 import type { CustomerValue } from '../../types.ts';
+import { Link } from '../../routing.tsx';
 
 /** What the customer is worth. Currencies are never added up. */
 export function Value({ customerId }: { customerId: string }) {

@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { useSignedIn } from '../../session.ts';
 import { developers } from '../../texts/developers.ts';
+import { Link } from '../../routing.tsx';
 
 export function DevelopersPage() {
   const { company } = useSignedIn();

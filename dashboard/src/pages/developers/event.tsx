@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -8,9 +7,10 @@ import { useGet } from '../../data.ts';
 import { developers } from '../../texts/developers.ts';
 import { common } from '../../texts/common.ts';
 import type { Event } from '../../types.ts';
+import { useParams } from '../../routing.tsx';
 
 export function EventPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Event>(`/v1/events/${id}`);
   return (
     <Load query={query}>

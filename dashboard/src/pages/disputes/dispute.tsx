@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
@@ -16,11 +15,12 @@ import type { DisputeDetail, Order } from '../../types.ts';
 import { DisputeActions, isDecidedByHand } from './dispute-actions.tsx';
 import { EvidenceForm } from './evidence-form.tsx';
 import { EvidenceFiles } from './files.tsx';
+import { useParams } from '../../routing.tsx';
 
 const final: readonly DisputeDetail['status'][] = ['inquiry_closed', 'won', 'lost', 'accepted'];
 
 export function DisputePage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const path = `/dashboard/disputes/${id}`;
   const query = useGet<DisputeDetail>(path);
   const isOpen = query.data !== undefined && !final.includes(query.data.status);

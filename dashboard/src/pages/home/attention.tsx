@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import { DateTime } from '../../components/date-time.tsx';
 import { Icon, type IconName } from '../../components/icons.tsx';
 import { Panel, Skeleton } from '../../components/page.tsx';
 import { useGet } from '../../data.ts';
 import { home } from '../../texts/home.ts';
 import type { Attention } from '../../types.ts';
+import { Link } from '../../routing.tsx';
 
 type Entry = Attention['data'][number];
 

@@ -1,5 +1,5 @@
-import { Popover } from 'radix-ui';
 import { Icon } from '../../components/icons.tsx';
+import { Popover } from '../../components/popover.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { home } from '../../texts/home.ts';
 import type { FigureName, Statistics } from '../../types.ts';
@@ -85,26 +85,22 @@ function Delta({ change: { text, direction, isGood } }: { change: Change }) {
 /** What a figure means. Above the button that covers the card. */
 function Definition({ label, text }: { label: string; text: string }) {
   return (
-    <Popover.Root>
-      <Popover.Trigger
-        aria-label={home.definitionOf(label)}
-        className="relative z-10 -mr-1.5 inline-flex size-6 shrink-0 items-center justify-center rounded-full text-xs font-semibold text-muted hover:bg-sunken hover:text-ink"
-      >
-        ?
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          side="bottom"
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label={label}
-          className="appears z-40 w-72 rounded-[8px] border border-line bg-raised p-3.5 text-sm shadow-pop"
+    <Popover
+      align="end"
+      label={label}
+      className="w-72 p-3.5"
+      trigger={
+        <button
+          type="button"
+          aria-label={home.definitionOf(label)}
+          className="relative z-10 -mr-1.5 inline-flex size-6 shrink-0 items-center justify-center rounded-full text-xs font-semibold text-muted hover:bg-sunken hover:text-ink"
         >
-          <p className="mb-1 font-semibold">{label}</p>
-          <p className="text-muted">{text}</p>
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+          ?
+        </button>
+      }
+    >
+      <p className="mb-1 text-sm font-semibold">{label}</p>
+      <p className="text-sm text-muted">{text}</p>
+    </Popover>
   );
 }

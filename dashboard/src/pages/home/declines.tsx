@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { Panel } from '../../components/page.tsx';
 import { words } from '../../format.ts';
 import { home } from '../../texts/home.ts';
 import type { Statistics } from '../../types.ts';
+import { Link } from '../../routing.tsx';
 
 const shownMax = 6;
 

@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icons.tsx';
 import { Panel } from '../../components/page.tsx';
 import { useGet, useList } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { ApiKey, Customer, Order, Product } from '../../types.ts';
+import { Link } from '../../routing.tsx';
 
 /** Shown until the first order exists. */
 export function GettingStarted() {

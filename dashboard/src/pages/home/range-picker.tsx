@@ -1,8 +1,8 @@
-import { Popover } from 'radix-ui';
 import { useId, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/fields.tsx';
 import { Icon } from '../../components/icons.tsx';
+import { Popover } from '../../components/popover.tsx';
 import { useFilters } from '../../data.ts';
 import { home } from '../../texts/home.ts';
 import type { Statistics } from '../../types.ts';
@@ -57,40 +57,36 @@ function RangePicker({ statistics }: { statistics: Statistics | undefined }) {
     change({ interval: undefined, range: undefined, from: undefined, to: undefined, ...changes });
   };
   return (
-    <Popover.Root open={isOpen} onOpenChange={setOpen}>
-      <Popover.Trigger asChild>
+    <Popover
+      open={isOpen}
+      onOpenChange={setOpen}
+      align="end"
+      label={home.period}
+      className="flex max-sm:flex-col"
+      trigger={
         <Button>
           {isCustom && statistics ? rangeText(statistics.from, statistics.to) : name}
           <Icon name="down" size={14} />
         </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="end"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label={home.period}
-          className="appears z-40 flex rounded-[8px] border border-line bg-raised shadow-pop max-sm:flex-col"
-        >
-          <ul className="min-w-44 p-1.5">
-            {choices.map(([value, label]) => (
-              <li key={value}>
-                <button
-                  type="button"
-                  className="menu-item w-full justify-between"
-                  aria-pressed={!isCustom && range === value}
-                  onClick={() => pick({ range: value === '30d' ? undefined : value })}
-                >
-                  {label}
-                  {!isCustom && range === value && <Icon name="check" size={14} />}
-                </button>
-              </li>
-            ))}
-          </ul>
-          <CustomRange from={statistics?.from ?? ''} to={statistics?.to ?? ''} apply={pick} />
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+      }
+    >
+      <ul className="min-w-44 p-1.5">
+        {choices.map(([value, label]) => (
+          <li key={value}>
+            <button
+              type="button"
+              className="menu-item w-full justify-between"
+              aria-pressed={!isCustom && range === value}
+              onClick={() => pick({ range: value === '30d' ? undefined : value })}
+            >
+              {label}
+              {!isCustom && range === value && <Icon name="check" size={14} />}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <CustomRange from={statistics?.from ?? ''} to={statistics?.to ?? ''} apply={pick} />
+    </Popover>
   );
 }
 

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { AddressField, addressDraft, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
@@ -16,6 +15,7 @@ import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 import { cardText } from '../../components/add-card.tsx';
+import { navigate } from '../../routing.tsx';
 
 const initial = {
   payer: noPayer,
@@ -41,7 +41,6 @@ function checkItems(lines: readonly Line[]): Record<string, string | undefined> 
 }
 
 export function NewOrderPage() {
-  const navigate = useNavigate();
   const form = useForm({
     initial,
     asks: true,

@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -21,12 +20,13 @@ import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 import { OrderActions } from './order-actions.tsx';
 import { OrderDisputes, useDisputesOf } from './order-disputes.tsx';
+import { useParams } from '../../routing.tsx';
 
 const settlingMs = 2_000;
 
 export function OrderPage() {
   const expand = useExpand('customer');
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const path = `/v1/orders/${id}`;
   const query = useGet<Order>(path, { expand });
   const settles = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { CheckField, FieldRow, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
@@ -9,6 +8,7 @@ import { toast } from '../../components/toasts.tsx';
 import { cycleText, money } from '../../format.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { PaymentLink, Plan } from '../../types.ts';
+import { navigate } from '../../routing.tsx';
 
 const initial = {
   name: '',
@@ -54,7 +54,6 @@ function check({ mode, lines, plan }: Draft): Record<string, string | undefined>
 }
 
 export function NewPaymentLinkPage() {
-  const navigate = useNavigate();
   const form = useForm({
     initial,
     check,

@@ -1,4 +1,3 @@
-import { Link, useParams } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -15,9 +14,10 @@ import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { CheckoutSession, PaymentLink, Plan, Product } from '../../types.ts';
+import { Link, useParams } from '../../routing.tsx';
 
 export function PaymentLinkPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<PaymentLink>(`/v1/payment_links/${id}`);
   return <Load query={query}>{(link) => <Details link={link} />}</Load>;
 }

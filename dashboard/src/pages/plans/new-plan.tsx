@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { CurrencyField } from '../../components/choice-field.tsx';
 import { type CycleDraft, CycleFields, cycleOf } from '../../components/billing-cycle.tsx';
@@ -12,6 +11,7 @@ import { plans } from '../../texts/plans.ts';
 import type { Plan } from '../../types.ts';
 import { Preview } from './preview.tsx';
 import { checkPrice, type PriceDraft, PriceFields, priceOf, tiersOf } from './tiers.tsx';
+import { navigate } from '../../routing.tsx';
 
 interface Draft extends PriceDraft, CycleDraft {
   plan_code: string;
@@ -42,7 +42,6 @@ const termsOf = (draft: Draft) => ({
 });
 
 export function NewPlanPage() {
-  const navigate = useNavigate();
   const form = useForm({
     initial,
     check: (draft) => ({ ...checkPrice(draft), ...checkLines(draft.products, 'products') }),

@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -21,9 +20,10 @@ import { plans } from '../../texts/plans.ts';
 import type { Plan } from '../../types.ts';
 import { Preview } from './preview.tsx';
 import { PriceSums } from './tiers.tsx';
+import { useParams } from '../../routing.tsx';
 
 export function PlanPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Plan>(`/v1/plans/${id}`);
   return <Load query={query}>{(plan) => <Details plan={plan} />}</Load>;
 }

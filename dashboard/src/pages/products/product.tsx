@@ -1,4 +1,3 @@
-import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -18,16 +17,16 @@ import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
 import { Images } from './images.tsx';
 import { ProductForm } from './product-form.tsx';
+import { navigate, useParams } from '../../routing.tsx';
 
 export function ProductPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Product>(`/v1/products/${id}`, { expand: 'images' });
   return <Load query={query}>{(product) => <Details product={product} />}</Load>;
 }
 
 function Details({ product }: { product: Product }) {
   const [open, setOpen] = useState<'edit' | 'delete'>();
-  const navigate = useNavigate();
   const reason = useCan('products:write') ? undefined : common.notAllowed;
   const close = () => setOpen(undefined);
   const path = `/v1/products/${product.id}`;

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { BulkChange } from '../../components/bulk-change.tsx';
@@ -19,6 +18,7 @@ import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
 import { ProductForm } from './product-form.tsx';
+import { navigate } from '../../routing.tsx';
 
 const example = {
   name: 'Tea pot',
@@ -45,7 +45,6 @@ const filters: readonly Filter[] = [
 export function ProductsPage() {
   const [adding, setAdding] = useState(false);
   useOpening('add', () => setAdding(true));
-  const navigate = useNavigate();
   const reason = useCan('products:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>

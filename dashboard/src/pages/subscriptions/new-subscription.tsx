@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { AddressField, addressDraft, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
@@ -15,6 +14,7 @@ import { cycleText, money, personName } from '../../format.ts';
 import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
+import { navigate } from '../../routing.tsx';
 
 const initial = {
   payer: noPayer,
@@ -26,7 +26,6 @@ const initial = {
 };
 
 export function NewSubscriptionPage() {
-  const navigate = useNavigate();
   const [{ plan: given }] = useFilters();
   const first = useGet<Plan>(`/v1/plans/${given}`, {}, { enabled: given !== undefined });
   const planOf = (draft: typeof initial): Plan | undefined => draft.plan ?? first.data;

@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { CardName } from '../../components/card-mark.tsx';
@@ -24,10 +23,11 @@ import type { Order, Renewal, Subscription, UpcomingBills } from '../../types.ts
 import { CancelSubscription, DunningNotice, EndingNotice } from './cancel-subscription.tsx';
 import { ChangeCard } from './change-card.tsx';
 import { ChangeSubscription } from './change-subscription.tsx';
+import { useParams } from '../../routing.tsx';
 
 export function SubscriptionPage() {
   const expand = useExpand('customer');
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Subscription>(`/v1/subscriptions/${id}`, { expand });
   return <Load query={query}>{(subscription) => <Details subscription={subscription} />}</Load>;
 }

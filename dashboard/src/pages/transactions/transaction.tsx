@@ -1,4 +1,3 @@
-import { useParams } from '@tanstack/react-router';
 import { CardName } from '../../components/card-mark.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
@@ -13,10 +12,11 @@ import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
+import { useParams } from '../../routing.tsx';
 
 export function TransactionPage() {
   const expand = useExpand('customer');
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand });
   return <Load query={query}>{(transaction) => <Details transaction={transaction} />}</Load>;
 }

@@ -1,4 +1,3 @@
-import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -22,16 +21,16 @@ import { EndpointProblems, RecentResults } from './health.tsx';
 import { MoveVersion } from './move-version.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { TestEndpoint } from './test-endpoint.tsx';
+import { navigate, useParams } from '../../routing.tsx';
 
 export function WebhookPage() {
-  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const { id = '' } = useParams();
   const query = useGet<WebhookEndpoint>(`/v1/webhook_endpoints/${id}`);
   return <Load query={query}>{(endpoint) => <Details endpoint={endpoint} />}</Load>;
 }
 
 function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'test' | 'move' | 'delete'>();
-  const navigate = useNavigate();
   const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
   const close = () => setOpen(undefined);
   const path = `/v1/webhook_endpoints/${endpoint.id}`;

@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -14,12 +13,12 @@ import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { FailureRate } from './health.tsx';
+import { navigate } from '../../routing.tsx';
 
 export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
   useOpening('add', () => setAdding(true));
   const [made, setMade] = useState<CreatedWebhookEndpoint>();
-  const navigate = useNavigate();
   const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
