@@ -35,7 +35,7 @@ const log = createLog('silent', process.stderr);
 
 before(async () => {
   [stripe, acquirer, browser] = await Promise.all([
-    startSimulator('stripe/fake-main.ts', secretKey),
+    startSimulator('stripe', secretKey),
     openAcquirer(),
     launchBrowser(),
   ]);

@@ -1,14 +1,9 @@
 import { appendFileSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { systemClock as clock } from '../../server/platform/clock.ts';
-import { Secret } from '../../server/platform/secret.ts';
-import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
-import { openFake as openAdyen } from '../../server/vault/processors/adyen/fake.ts';
+import { openFake } from '../../server/vault/processors/fakes.ts';
 import type { KindName } from '../../server/vault/processors/kind.ts';
-import { openFake as openNmi } from '../../server/vault/processors/nmi/fake.ts';
-import { openFake as openStripe } from '../../server/vault/processors/stripe/fake.ts';
 import { adyenAccount } from './kinds.ts';
 
 /** A simulated processor, which also writes each fault of a request to a file. A kill loses none of these notes. */
@@ -27,52 +22,38 @@ const { values } = parseArgs({
 });
 const text = (name: keyof typeof values): string => values[name] ?? '';
 const timeoutMs = Number(text('timeout-ms'));
-const journalFile = text('journal');
-const secret = new Secret(text('secret'));
-const requestLifeMs = Number(text('request-life-ms'));
-const settleAfterMs = Number(text('settle-after-ms'));
-
-interface Program {
-  open(): Promise<Server>;
-  /** What a request is, for the table of faults; undefined if it gets none. */
-  nameOf(route: string): string | undefined;
-}
+const kind = text('kind') as KindName;
 
 const firstMatch =
   (...names: readonly (readonly [RegExp, string])[]) =>
   (route: string): string | undefined =>
     names.find(([form]) => form.test(route))?.[1];
 
-const programs: Readonly<Record<KindName, Program>> = {
-  acquirer: {
-    open: () => openSimulator({ journalFile, secret, clock, settleAfterMs, requestLifeMs }),
-    nameOf: firstMatch([/^GET \/operations\//, 'lookup'], [/^POST \/(charges|refunds|voids)/, 'operation']),
-  },
-  stripe: {
-    open: () => openStripe({ journalFile, secret, clock, lateMs: requestLifeMs }),
-    nameOf: firstMatch(
-      [/^GET \/v1\//, 'lookup'],
-      [/^POST \/v1\/(refunds|.*\/confirm)/, 'operation'],
-      [/^POST \/v1\/.*\/cancel/, 'cancellation'],
-      [/^POST \/v1\//, 'preparation'],
-    ),
-  },
-  nmi: {
-    open: () => openNmi({ journalFile, securityKey: secret, clock, settleAfterMs, requestLifeMs }),
-    nameOf: firstMatch([/^POST \/api\/query/, 'lookup'], [/^POST \/api\/transact/, 'operation']),
-  },
-  adyen: {
-    open: () => openAdyen({ ...adyenAccount, journalFile, apiKey: secret, clock, requestLifeMs }),
-    nameOf: firstMatch(
-      [/^POST .*\/payments$/, 'authorization'],
-      [/^POST .*\/cancels$/, 'cancellation'],
-      [/^POST \/checkout\//, 'operation'],
-    ),
-  },
+/** What a request is, for the table of faults; undefined if it gets none. */
+const requestNames: Readonly<Record<KindName, (route: string) => string | undefined>> = {
+  acquirer: firstMatch([/^GET \/operations\//, 'lookup'], [/^POST \/(charges|refunds|voids)/, 'operation']),
+  stripe: firstMatch(
+    [/^GET \/v1\//, 'lookup'],
+    [/^POST \/v1\/(refunds|.*\/confirm)/, 'operation'],
+    [/^POST \/v1\/.*\/cancel/, 'cancellation'],
+    [/^POST \/v1\//, 'preparation'],
+  ),
+  nmi: firstMatch([/^POST \/api\/query/, 'lookup'], [/^POST \/api\/transact/, 'operation']),
+  adyen: firstMatch(
+    [/^POST .*\/payments$/, 'authorization'],
+    [/^POST .*\/cancels$/, 'cancellation'],
+    [/^POST \/checkout\//, 'operation'],
+  ),
 };
 
-const program = programs[text('kind') as KindName];
-const server = await program.open();
+const server = await openFake(kind, {
+  journalFile: text('journal'),
+  secret: text('secret'),
+  settleAfterMs: Number(text('settle-after-ms')),
+  requestLifeMs: Number(text('request-life-ms')),
+  hmacKey: adyenAccount.hmacKey.reveal(),
+  merchantAccount: adyenAccount.merchantAccount,
+});
 
 const note = (fault: string): void => appendFileSync(text('notes'), `${fault}\n`);
 const reset = new WeakSet<Socket>();
@@ -94,7 +75,7 @@ function watchSocket(socket: Socket): void {
 /** The traffic shows which fault a request got, except whether the operation was executed before it. */
 function watch(request: IncomingMessage, response: ServerResponse): void {
   const { socket, method = '', url = '' } = request;
-  const what = program.nameOf(`${method} ${url}`);
+  const what = requestNames[kind](`${method} ${url}`);
   if (what === undefined) return;
   const startedAtMs = performance.now();
   watchSocket(socket);

@@ -19,7 +19,6 @@ export interface WalkedProcessor {
 }
 
 interface Walked {
-  readonly program: string;
   readonly timeoutMs: number;
   readonly options: Readonly<Record<string, string | number>>;
   /** Where the names of faults differ from those of the acquirer. One that does not apply to a request waits. */
@@ -30,25 +29,21 @@ const timeoutMs = 1_000;
 
 const walked: Readonly<Record<KindName, Walked>> = {
   acquirer: {
-    program: 'acquirer/simulator-main.ts',
     timeoutMs: 5_000,
     options: { 'settle-after-ms': 0 },
     faults: {},
   },
   stripe: {
-    program: 'stripe/fake-main.ts',
     timeoutMs,
     options: {},
     faults: { 'decline:51': ['decline:insufficient_funds'] },
   },
   nmi: {
-    program: 'nmi/fake-main.ts',
     timeoutMs,
     options: { 'settle-after-ms': 0, 'request-life-ms': 2 * timeoutMs },
     faults: { 'decline:51': ['decline:202'], 'decline:57': ['decline:200'] },
   },
   adyen: {
-    program: 'adyen/fake-main.ts',
     timeoutMs,
     options: {
       'hmac-key': adyenAccount.hmacKey.reveal(),
@@ -68,9 +63,9 @@ const walked: Readonly<Record<KindName, Walked>> = {
 };
 
 export async function openFailpointProcessor(kind: KindName): Promise<WalkedProcessor> {
-  const { program, options, faults, timeoutMs: ofConnection } = walked[kind];
+  const { options, faults, timeoutMs: ofConnection } = walked[kind];
   const { secret, noticesTo } = chaosKinds[kind];
-  const simulator = await startSimulator(program, secret, options);
+  const simulator = await startSimulator(kind, secret, options);
   const named = (fault: string): readonly string[] => faults[fault] ?? [fault.replace(/^refund:/, '')];
   return {
     url: simulator.url,

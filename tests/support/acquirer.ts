@@ -13,7 +13,7 @@ export interface TestAcquirer extends Simulator {
 
 export async function startAcquirer({ settleAfterMs, requestLifeMs }: AcquirerOptions = {}): Promise<TestAcquirer> {
   const options = { 'settle-after-ms': settleAfterMs, 'request-life-ms': requestLifeMs };
-  const simulator = await startSimulator('acquirer/simulator-main.ts', 'secret of the acquirer', options);
+  const simulator = await startSimulator('acquirer', 'secret of the acquirer', options);
   return {
     ...simulator,
     journal: async () => (await simulator.call('GET', '/journal')).operations,

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { KindName } from '../../server/vault/processors/kind.ts';
 import type { Control } from '../../server/vault/processors/simulator/faults.ts';
 
 /** A simulated processor in its own process, which can produce faults and can be killed. */
@@ -30,13 +31,13 @@ export interface Simulator {
   stop(): Promise<void>;
 }
 
-/** Starts a program of `server/vault/processors/`. It takes `--port`, `--journal` and `--secret`, and prints its URL. */
+const program = fileURLToPath(new URL('../../server/vault/processors/fake-main.ts', import.meta.url));
+
 export async function startSimulator(
-  program: string,
+  kind: KindName,
   secret: string,
   options: Readonly<Record<string, string | number | undefined>> = {},
 ): Promise<Simulator> {
-  const file = fileURLToPath(new URL(`../../server/vault/processors/${program}`, import.meta.url));
   const folder = await mkdtemp(join(tmpdir(), 'svc-simulator-'));
   const journalFile = join(folder, 'journal.ndjson');
   const all: Readonly<Record<string, string | number | undefined>> = { journal: journalFile, secret, ...options };
@@ -48,7 +49,9 @@ export async function startSimulator(
   process.on('exit', () => child?.kill('SIGKILL'));
 
   function start(port: string): Promise<string> {
-    const started = spawn(process.execPath, [file, '--port', port, ...given], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const started = spawn(process.execPath, [program, kind, '--port', port, ...given], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     child = started;
     started.stderr.on('data', (chunk) => (printed += String(chunk)));
     return new Promise((resolve, reject) => {
@@ -59,7 +62,7 @@ export async function startSimulator(
         const [line, rest] = output.split('\n');
         if (line && rest !== undefined) resolve(JSON.parse(line).url);
       });
-      started.once('exit', () => reject(new Error(`${program} ended: ${printed}`)));
+      started.once('exit', () => reject(new Error(`the simulated ${kind} ended: ${printed}`)));
     });
   }
 

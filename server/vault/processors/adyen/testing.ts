@@ -119,7 +119,7 @@ async function startReceiver(processor: Processor) {
 
 export async function startAdyen(): Promise<FakeAdyen> {
   const options = { 'hmac-key': hmacKey, 'merchant-account': merchantAccount, 'request-life-ms': 400 };
-  const simulator = await startSimulator('adyen/fake-main.ts', apiKey, options);
+  const simulator = await startSimulator('adyen', apiKey, options);
   const processor = open(simulator.url);
   const { server, received, refused, url } = await startReceiver(processor);
   const find = (reference: string, type: string): Notice | undefined =>

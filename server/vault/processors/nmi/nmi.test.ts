@@ -64,7 +64,7 @@ const usual = {
 };
 
 before(async () => {
-  fake = await startSimulator('nmi/fake-main.ts', securityKey, { 'request-life-ms': requestLifeMs });
+  fake = await startSimulator('nmi', securityKey, { 'request-life-ms': requestLifeMs });
   processor = connect(fake.url);
   hasty = connect(fake.url, hastyMs);
 });

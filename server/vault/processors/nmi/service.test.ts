@@ -22,7 +22,7 @@ let shop: Shop;
 
 before(async () => {
   // A request that is late arrives before the connector stops to send.
-  fake = await startSimulator('nmi/fake-main.ts', securityKey, {
+  fake = await startSimulator('nmi', securityKey, {
     'request-life-ms': 2 * timeoutMs,
     'settle-after-ms': 0,
   });

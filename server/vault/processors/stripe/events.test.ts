@@ -28,7 +28,7 @@ let receptions: Reception[] = [];
 let isUp = true;
 
 before(async () => {
-  stripe = await startSimulator('stripe/fake-main.ts', secretKey);
+  stripe = await startSimulator('stripe', secretKey);
   processor = stripeKind.open(
     { secret_key: secretKey, signing_secret: `${newSecret},${oldSecret}`, api_url: stripe.url },
     { timeoutMs: 5_000, extraOrigins: [stripe.url] },

@@ -23,7 +23,7 @@ let shop: Shop;
 let key: string;
 
 before(async () => {
-  stripe = await startSimulator('stripe/fake-main.ts', secretKey, { 'late-ms': 200 });
+  stripe = await startSimulator('stripe', secretKey, { 'request-life-ms': 200 });
   const extraOrigins = [stripe.url];
   service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: stripe.url } });
   const { live } = await service.createMerchant();

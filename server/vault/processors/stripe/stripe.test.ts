@@ -91,7 +91,7 @@ async function unusedUrl(): Promise<string> {
 }
 
 before(async () => {
-  stripe = await startSimulator('stripe/fake-main.ts', secretKey, { 'late-ms': 400 });
+  stripe = await startSimulator('stripe', secretKey, { 'request-life-ms': 400 });
   processor = connect(stripe.url, secretKey);
   hasty = connect(stripe.url, secretKey, hastyMs);
 });
