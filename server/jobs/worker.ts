@@ -11,6 +11,7 @@ import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
 import { sumEndedDays } from '../features/figures/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
+import { eraseEvidence } from '../features/disputes/service.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
 import { indexOrderObjects } from '../features/orders/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
@@ -139,6 +140,7 @@ const shardJobs: readonly Job<OnShard>[] = [
     run: async (shard) => ((await writeExports(shard, exportedLists(shard))) ? batch : 0),
   },
   { name: 'old exports', everyMs: 600_000, run: ({ db }) => forgetOldExports(db, batch) },
+  { name: 'evidence of deleted customers', everyMs: hourMs, run: ({ db }) => eraseEvidence(db, batch) },
   { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { assertRefused, eventTypes, openShop, order, readOrder } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { eraseEvidence } from './service.ts';
 
 /** The whole life of a dispute in the sandbox. */
 
@@ -105,6 +106,34 @@ describe('evidence', () => {
     const removed = await ask('DELETE', `/${disputeId}/files/${body.files[0].id}`);
     assert.deepEqual(removed.body.files, []);
     assertRefused(await ask('DELETE', `/${disputeId}/files/${randomUUID()}`), 404, 'resource_not_found');
+  });
+
+  it('has at most as many files as the processor takes, also if they arrive together', async () => {
+    const { disputeId } = await disputed();
+    const file = { kind: 'receipt', name: 'receipt.pdf', content_type: 'application/pdf', content: pdf };
+    const replies = await Promise.all(Array.from({ length: 12 }, () => ask('POST', `/${disputeId}/files`, file)));
+    const { files, answer } = (await ask('GET', `/${disputeId}`)).body;
+    assert.deepEqual([files.length, replies.filter(({ status }) => status === 200).length], [8, 8]);
+    assert.equal(answer.files_max, 8);
+  });
+
+  it('is erased after its customer was deleted, as soon as the dispute is decided', async () => {
+    const { orderId, disputeId } = await disputed();
+    await ask('PATCH', `/${disputeId}`, { evidence: { explanation: 'The customer lives at 1 Main Street' } });
+    const file = { kind: 'receipt', name: 'receipt.pdf', content_type: 'application/pdf', content: pdf };
+    await ask('POST', `/${disputeId}/files`, file);
+    const evidence = async (): Promise<[number, number]> => {
+      await eraseEvidence(service.db, 1_000);
+      const { body } = await ask('GET', `/${disputeId}`);
+      return [Object.keys(body.evidence).length, body.files.length];
+    };
+    assert.deepEqual(await evidence(), [1, 1]);
+    const { customer_id } = await readOrder(service, orderId, { key });
+    assert.equal((await service.call('DELETE', `/v1/customers/${customer_id}`, { key })).status, 200);
+    assert.deepEqual(await evidence(), [1, 1], 'the merchant still needs it');
+    await ask('POST', `/${disputeId}/accept`, {});
+    assert.deepEqual(await evidence(), [0, 0]);
+    assert.equal((await ask('GET', `/${disputeId}`)).body.status, 'accepted');
   });
 
   it('is needed before it is submitted', async () => {

@@ -3,6 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { isSettled } from '../../shards/queries.ts';
 import { raw, sql } from '../../platform/sql.ts';
 import { armsOfAmount, findOrderIds, idArms, numbersMax } from '../orders/search-queries.ts';
 import { findOwners, type Searcher } from '../customers/queries.ts';
@@ -129,6 +130,33 @@ export async function insertFile(
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [companyId, disputeId, id, kind, name, contentType, content],
   );
+}
+
+/** Keeps others from changing the evidence until the transaction ends. */
+export async function lockDispute(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('SELECT 1 FROM disputes WHERE company_id = $1 AND id = $2 FOR UPDATE', [companyId, id]);
+}
+
+/** Returns how many disputes had evidence. */
+export async function eraseEvidenceOfDeleted(db: Queryable, count: number): Promise<number> {
+  const rows = await db.query(
+    `WITH closed AS (
+       SELECT d.company_id, d.id FROM disputes d
+       JOIN orders o ON o.company_id = d.company_id AND o.id = d.order_id
+       JOIN customers c ON c.company_id = o.company_id AND c.id = o.customer_id
+       WHERE c.deleted_at IS NOT NULL AND d.state IN ('won', 'lost', 'accepted', 'inquiry_closed')
+         AND ${isSettled('d.company_id')}
+         AND (d.evidence::text <> '{}'
+           OR EXISTS (SELECT 1 FROM dispute_files f WHERE f.company_id = d.company_id AND f.dispute_id = d.id))
+       LIMIT $1 FOR UPDATE OF d SKIP LOCKED
+     ), files AS (
+       DELETE FROM dispute_files f USING closed WHERE f.company_id = closed.company_id AND f.dispute_id = closed.id
+     )
+     UPDATE disputes d SET evidence = '{}' FROM closed
+     WHERE d.company_id = closed.company_id AND d.id = closed.id RETURNING 1`,
+    [count],
+  );
+  return rows.length;
 }
 
 export async function deleteFile(db: Queryable, companyId: string, disputeId: string, id: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { OfCompany, RequestContext } from '../../request-context.ts';
 import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
@@ -14,7 +15,9 @@ import {
   findDispute,
   findFiles,
   insertFile,
+  eraseEvidenceOfDeleted,
   listDisputes,
+  lockDispute,
   markAnswered,
   saveEvidence,
 } from './queries.ts';
@@ -146,12 +149,9 @@ export async function addFile(
   id: string,
   { kind, name, content_type: contentType, content: base64 }: FileCreate,
 ): Promise<DisputeDetail> {
-  const { row, limits } = await requireAnswerable(context, id);
+  const { limits } = await requireAnswerable(context, id);
   if (!limits.contentTypes.includes(contentType)) {
     throw invalidField('content_type', `must be one of ${limits.contentTypes.join(', ')} for this processor`);
-  }
-  if ((row.files ?? []).length >= limits.filesMax) {
-    throw new ApiError('invalid_request', `A dispute takes at most ${limits.filesMax} files. Remove one first.`);
   }
   const content = Buffer.from(base64, 'base64');
   if (content.length > limits.fileBytesMax) {
@@ -160,8 +160,16 @@ export async function addFile(
   if (!signatures[contentType].every((byte, index) => content[index] === byte)) {
     throw invalidField('content', `is not a file of the type ${contentType}`);
   }
-  const file = { kind, name, contentType, content };
-  await insertFile(context.db, context.company.id, id, newId(context.nowMs), file);
+  await context.db.transaction(async (db) => {
+    // Files that arrive together are counted one after the other.
+    await lockDispute(db, context.company.id, id);
+    const { row } = await requireAnswerable({ ...context, db }, id);
+    if ((row.files ?? []).length >= limits.filesMax) {
+      throw new ApiError('invalid_request', `A dispute takes at most ${limits.filesMax} files. Remove one first.`);
+    }
+    const file = { kind, name, contentType, content };
+    await insertFile(db, context.company.id, id, newId(context.nowMs), file);
+  });
   return getDispute(context, id);
 }
 
@@ -170,6 +178,12 @@ export async function removeFile(context: RequestContext, id: string, fileId: st
   if (!(await deleteFile(context.db, context.company.id, id, fileId))) throw notFound('file');
   return getDispute(context, id);
 }
+
+/**
+ * Evidence contains data of the customer. If the customer is deleted, it goes when the dispute is decided; until then the
+ * merchant needs it. What was submitted is at the processor.
+ */
+export const eraseEvidence = (db: Queryable, count: number): Promise<number> => eraseEvidenceOfDeleted(db, count);
 
 /** Runs before the transaction. Returns the state that the processor reports; undefined in the sandbox. */
 export async function sendEvidence(
