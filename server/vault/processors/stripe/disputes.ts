@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
 import type {
   DisputeOperations,
@@ -75,6 +76,11 @@ function outcomeOf(answer: Answer | Silence, disputeId: string): DisputeOutcome 
   return { outcome: 'unknown', reason: `the response with status ${answer.status} does not contain an outcome` };
 }
 
+const contentKey = (content: string | Buffer): string => hash('sha256', content).slice(0, 32);
+
+const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
+const undecided: DisputeOutcome = { outcome: 'unknown', reason: 'another request submits evidence' };
+
 /** Returns why the evidence cannot be sent. */
 function problemOf({ files }: EvidenceRequest): string | undefined {
   const kinds = files.map(({ kind }) => kind);
@@ -88,7 +94,9 @@ export function disputeOperations({ send, sendFile }: Client): DisputeOperations
   async function uploadAll({ reference, files }: EvidenceRequest): Promise<readonly UploadedFile[] | DisputeOutcome> {
     const uploaded: UploadedFile[] = [];
     for (const file of files) {
-      const answer = created(await sendFile(uploadFile(file, `${reference}:${file.kind}`)), 'file');
+      // A file may be replaced after a submission that failed. Under the same key, Stripe would reject the new one.
+      const key = `${reference}:${file.kind}:${contentKey(file.content)}`;
+      const answer = created(await sendFile(uploadFile(file, key)), 'file');
       if ('outcome' in answer) {
         if (answer.outcome === 'not_sent') return { outcome: 'not_sent', reason: answer.reason };
         const text = answer.outcome === 'declined' ? answer.response.response_text : null;
@@ -111,8 +119,14 @@ export function disputeOperations({ send, sendFile }: Client): DisputeOperations
       if (problem) return { outcome: 'refused', reason: problem };
       const files = await uploadAll(request);
       if ('outcome' in files) return files;
-      const { disputeId } = request;
-      return outcomeOf(await send(submitEvidence(request, files)), disputeId) ?? current(disputeId);
+      const { disputeId, reference, texts } = request;
+      const sent = outcomeOf(await send(submitEvidence(request, files, reference)), disputeId);
+      if (sent) return sent;
+      const found = await current(disputeId);
+      if (found.outcome !== 'done' || !answerable.includes(found.state)) return found;
+      // The evidence under the key failed, and was changed since. It is submitted under a key of its own.
+      const key = `${reference}:${contentKey(JSON.stringify([texts, files]))}`;
+      return outcomeOf(await send(submitEvidence(request, files, key)), disputeId) ?? undecided;
     },
     async accept({ disputeId, reference }) {
       const outcome =

@@ -357,6 +357,18 @@ describe('a dispute', () => {
     assert.deepEqual(late, { outcome: 'refused', reason: 'This dispute is already closed.' });
   });
 
+  it('takes evidence that was changed after a submission that failed', async () => {
+    const { handle } = await charged();
+    const { id: disputeId } = await move(handle, 'open');
+    const about = { companyId, reference: randomUUID(), texts: { explanation: 'It came.' } };
+    const failed = await processor.disputes?.submit({ ...about, disputeId: 'dp_unknown', files: [file('receipt')] });
+    assert.equal(failed?.outcome, 'refused');
+    const content = Buffer.concat([file('receipt').content, Buffer.from('changed')]);
+    const again = { ...about, disputeId, files: [{ ...file('receipt'), content }] };
+    assert.deepEqual(await processor.disputes?.submit(again), { outcome: 'done', state: 'under_review' });
+    assert.deepEqual(await processor.disputes?.submit(again), { outcome: 'done', state: 'under_review' }, 'once');
+  });
+
   it('refuses evidence that Stripe would not take, before anything is sent', async () => {
     const about = { companyId, reference: randomUUID(), disputeId: 'dp_1', texts: {} };
     const twice = await processor.disputes?.submit({ ...about, files: [file('receipt'), file('receipt')] });

@@ -66,7 +66,7 @@ function everyRequest(): Record<string, ExchangeRequest> {
     'setup intent': requests.createSetupIntent(reference, 'pm_1'),
     account: requests.getAccount,
     balance: requests.getBalance,
-    evidence: requests.submitEvidence({ reference, disputeId: 'dp_1', texts }, files),
+    evidence: requests.submitEvidence({ disputeId: 'dp_1', texts }, files, reference),
     'read dispute': requests.getDispute('dp_1'),
     'close dispute': requests.closeDispute('dp_1', reference),
     file: requests.uploadFile(

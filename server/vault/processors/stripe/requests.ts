@@ -252,8 +252,9 @@ export interface UploadedFile {
 }
 
 export function submitEvidence(
-  { reference, disputeId, texts }: Pick<EvidenceRequest, 'reference' | 'disputeId' | 'texts'>,
+  { disputeId, texts }: Pick<EvidenceRequest, 'disputeId' | 'texts'>,
   files: readonly UploadedFile[],
+  key: string,
 ): ExchangeRequest {
   const named = Object.entries(evidenceTextFields).map(([text, field]) => [field, texts[text as EvidenceText]]);
   const communication = texts.customer_communication && `Communication:\n${texts.customer_communication}`;
@@ -264,7 +265,7 @@ export function submitEvidence(
     ...Object.fromEntries(files.map(({ kind, id }) => [evidenceFileFields[kind], id])),
   });
   const body = { evidence, submit: true } satisfies Stripe.DisputeUpdateParams;
-  return post(['disputes', disputeId], body, reference);
+  return post(['disputes', disputeId], body, key);
 }
 
 export const closeDispute = (disputeId: string, reference: string): ExchangeRequest =>
