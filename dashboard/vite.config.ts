@@ -1,10 +1,12 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-/** The folders of the packages in the build, of which a release lists the licenses. */
+/** What is in the build: the folders of its packages, of which a release lists the licenses, and its files from outside. */
 const packageList: Plugin = {
   name: 'package-list',
   generateBundle(_options, bundle) {
@@ -13,6 +15,11 @@ const packageList: Plugin = {
     // Its styles are in the build too, but not as modules of their own.
     const folders = [...new Set([...names, 'node_modules/tailwindcss'])].toSorted().map((name) => `dashboard/${name}`);
     this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(folders) });
+    // Files of the service that are part of the dashboard: a change of them requires a new build.
+    const root = fileURLToPath(new URL('..', import.meta.url));
+    const shared = modules.filter((id) => id.startsWith(root) && !id.startsWith(`${root}dashboard/`));
+    const sources = [...new Set(shared.map((id) => relative(root, id.split('?')[0] ?? '')))].toSorted();
+    this.emitFile({ type: 'asset', fileName: 'sources.json', source: JSON.stringify(sources) });
   },
 };
 

@@ -71,8 +71,7 @@ function install(folder, withDevelopment) {
 /** Builds the dashboard once for each state of its sources. */
 function buildDashboard() {
   const built = join(dashboard, 'dist', '.built');
-  const state = dashboardState();
-  if (existsSync(built) && readFileSync(built, 'utf8') === state) return;
+  if (existsSync(built) && readFileSync(built, 'utf8') === dashboardState()) return;
   if (!isWritable(dashboard)) return missDashboard('its folder is read-only');
   if (!hasPackages(dashboard, true) && !install(dashboard, true)) {
     return missDashboard('the packages that build it could not be installed');
@@ -84,7 +83,7 @@ function buildDashboard() {
     stdio: ['ignore', 2, 2],
   });
   if (status !== 0) process.exit(status ?? 1);
-  writeFileSync(built, state);
+  writeFileSync(built, dashboardState());
 }
 
 /** The service does not depend on its dashboard; everything else does. */
@@ -99,11 +98,12 @@ function dashboardState() {
   const sources = names
     .map((name) => join(dashboard, name))
     .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
-  // The version of the API comes from the SDK; colors and fonts are those of all pages.
-  const apiVersion = join(root, 'sdk', 'node', 'src', 'generated', 'operations.ts');
+  // Colors and fonts are those of all pages. The last build has listed what else it took from outside of its folder.
   const styles = ['tokens.css', 'font.css'].map((name) => join(root, 'pages', 'shared', name));
+  const list = join(dashboard, 'dist', 'sources.json');
+  const shared = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')).map((name) => join(root, name)) : [];
   const hash = createHash('sha256');
-  for (const path of [...sources, apiVersion, ...styles]) hash.update(readFileSync(path));
+  for (const path of [...sources, ...styles, ...shared]) hash.update(existsSync(path) ? readFileSync(path) : 'missing');
   return hash.digest('hex');
 }
 

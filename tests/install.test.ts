@@ -59,12 +59,17 @@ beforeEach(() => {
   write('package-lock.json', { packages });
   for (const name of ['index.html', 'package.json', 'vite.config.ts', 'src/main.ts', 'public/icon.svg'])
     write(`dashboard/${name}`, name);
-  write('sdk/node/src/generated/operations.ts', 'version');
+  write('server/shared.ts', 'shared');
   for (const name of ['tokens.css', 'font.css']) write(`pages/shared/${name}`, name);
   const dashboardPackages = { 'node_modules/vite': { version: '1.0.0', integrity: 'sha512-vite', dev: true } };
   write('dashboard/package-lock.json', { packages: dashboardPackages });
   write('dashboard/node_modules/.package-lock.json', { packages: dashboardPackages });
-  write('dashboard/node_modules/vite/bin/vite.js', `require('node:fs').mkdirSync('dist', { recursive: true });`);
+  write(
+    'dashboard/node_modules/vite/bin/vite.js',
+    `const fs = require('node:fs');
+     fs.mkdirSync('dist', { recursive: true });
+     fs.writeFileSync('dist/sources.json', '["server/shared.ts"]');`,
+  );
   writeFileSync(
     fakeNpm,
     `import { appendFileSync } from 'node:fs';
@@ -135,6 +140,9 @@ describe('the dashboard', () => {
     assert.doesNotMatch(run('prestart').output, building);
     write('dashboard/src/main.ts', 'changed too');
     assert.match(run('prestart').output, building);
+    write('server/shared.ts', 'changed outside of its folder');
+    assert.match(run('prestart').output, building);
+    assert.doesNotMatch(run('prestart').output, building);
   });
 
   it('is left out with a message if its packages cannot be installed', () => {

@@ -159,7 +159,6 @@ describe('a merchant', () => {
     await field(auth.firstName).fill('Ada');
     await field(auth.lastName).fill('Lovelace');
     await field(auth.companyName).fill('Engines');
-    await field(auth.phone).fill('+1 (555) 123-4567');
     await field(auth.email).fill(merchant.email);
     await field(auth.password).fill(merchant.password);
     await button(auth.signUp).click();

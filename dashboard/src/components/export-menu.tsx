@@ -9,7 +9,7 @@ import { words } from '../format.ts';
 import { bulk } from '../texts/bulk.ts';
 import { common } from '../texts/common.ts';
 import type { Export } from '../types.ts';
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { DateTime } from './date-time.tsx';
 import { Popover } from './popover.tsx';
 import { toast } from './toasts.tsx';
@@ -82,6 +82,15 @@ function Exports({ list, query }: { list: ExportedList; query: Query }) {
       setBusy(false);
     }
   }
+  async function remove({ id }: Export): Promise<void> {
+    try {
+      await call('DELETE', `${listPath}/${id}`);
+    } catch (error) {
+      // It may have expired meanwhile, which is what was asked for.
+      if (!(error instanceof ApiError && error.status === 404)) return toast(String(error), true);
+    }
+    return client.invalidateQueries();
+  }
   return (
     <>
       <Button kind="primary" small className="w-full" busy={busy} onClick={() => void start()}>
@@ -98,11 +107,18 @@ function Exports({ list, query }: { list: ExportedList; query: Query }) {
                   {textOf(one)} · <DateTime at={one.created_at} />
                 </p>
               </div>
-              {one.status === 'ready' && (
-                <Button small aria-label={bulk.downloadOf(words(one.list))} onClick={() => void save(one)}>
-                  {bulk.download}
-                </Button>
-              )}
+              <div className="flex shrink-0 items-center">
+                {one.status === 'ready' && (
+                  <Button small aria-label={bulk.downloadOf(words(one.list))} onClick={() => void save(one)}>
+                    {bulk.download}
+                  </Button>
+                )}
+                <IconButton
+                  label={bulk.deleteOf(words(one.list).toLowerCase())}
+                  icon="close"
+                  onClick={() => void remove(one)}
+                />
+              </div>
             </div>
           ))}
         </section>

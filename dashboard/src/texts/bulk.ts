@@ -9,6 +9,7 @@ export const bulk = {
   ready: (rows: string) => `${rows} rows`,
   failed: 'Export failed.',
   download: 'Download',
+  deleteOf: (name: string) => `Delete export of ${name}`,
   downloadOf: (name: string) => `Download ${name}`,
   refund: 'Refund',
   refundTitle: 'Refund orders',

@@ -1,8 +1,8 @@
 import { integerParameter } from '../../http/query-parameters.ts';
 import { limits } from '../../limits.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { exportContent, exportCreate, exported, exportList } from './schemas.ts';
-import { createExport, getExport, getExports, type Lists, readExport } from './service.ts';
+import { deletedExport, exportContent, exportCreate, exported, exportList } from './schemas.ts';
+import { createExport, deleteExport, getExport, getExports, type Lists, readExport } from './service.ts';
 
 /** The permission is that of the list, which depends on the request. */
 const common = { tag: 'Exports', resource: 'export', permission: null, errors: [] } as const;
@@ -40,6 +40,19 @@ export function exportRoutes(lists: () => Lists): Route[] {
       summary: 'Retrieve an export',
       success: { status: 200, schema: exported, shape: 'resource' },
       handle: ({ context, params }) => getExport(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/dashboard/exports/:id',
+      operationId: 'deleteExport',
+      summary: 'Delete an export',
+      description: 'Stops an export that is still running.',
+      category: 'write',
+      idempotency: 'none',
+      success: { status: 200, schema: deletedExport, shape: 'other' },
+      errors: ['resource_not_found'],
+      handle: ({ context, params }) => deleteExport(context, params.id ?? ''),
     }),
     defineRoute({
       ...reads,

@@ -245,6 +245,20 @@ describe('an export', () => {
     assert.equal((await contentOf(id)).length, (await read(id)).rows + 1);
   });
 
+  it('is deleted by its member, also while it runs, and by no one else', async () => {
+    const id = await post('/dashboard/exports', { list: 'orders' });
+    const viewer = await colleague(service, owner, 'Viewer');
+    const path = `/dashboard/exports/${id}`;
+    assertRefused(await call('DELETE', path, undefined, viewer), 404, 'resource_not_found');
+    const { status, body } = await call('DELETE', path);
+    assert.deepEqual([status, body], [200, { id, deleted: true }]);
+    assertRefused(await call('DELETE', path), 404, 'resource_not_found');
+    assertRefused(await call('GET', path), 404, 'resource_not_found');
+    await write();
+    const [row] = await service.db.query('SELECT state, chunks FROM exports WHERE id = $1', [id]);
+    assert.deepEqual(row, { state: 'running', chunks: 0 });
+  });
+
   it('loses its pieces when it fails, and old exports are deleted in short steps', async () => {
     const id = await post('/dashboard/exports', { list: 'orders' });
     await write();

@@ -107,6 +107,15 @@ export async function addPieces(db: Queryable, { company_id, id, chunks }: Expor
   return rows.length > 0;
 }
 
+/** Deletes an export for its member at once; its pieces are deleted later. Returns false if the member has no such export. */
+export async function expireExport(db: Queryable, companyId: string, memberId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE exports SET expires_at = now() WHERE company_id = $1 AND member_id = $2 AND id = $3 AND expires_at > now() RETURNING 1`,
+    [companyId, memberId, id],
+  );
+  return rows.length > 0;
+}
+
 /** Its pieces are deleted later. */
 export async function failExport(db: Queryable, { company_id, id }: ExportRow, reason: string): Promise<void> {
   await db.query(

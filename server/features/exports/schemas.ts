@@ -21,6 +21,8 @@ export const exportCreate = Type.Object(
 );
 export type ExportCreate = Static<typeof exportCreate>;
 
+export const deletedExport = Type.Object({ id: uuid(), deleted: Type.Literal(true) });
+
 export const exported = Type.Object(
   {
     id: uuid(),

@@ -7,7 +7,7 @@ import { limits } from '../../limits.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ExportedList } from './columns.ts';
-import { type ExportRow, findExports, insertExport, readChunks } from './queries.ts';
+import { expireExport, type ExportRow, findExports, insertExport, readChunks } from './queries.ts';
 import type { Export, ExportCreate } from './schemas.ts';
 
 /** The routes of the lists, from which an export reads. */
@@ -84,6 +84,14 @@ async function findOwn({ db, company, caller }: RequestContext, id: string): Pro
 
 export const getExport = async (context: RequestContext, id: string): Promise<Export> =>
   toWire(await findOwn(context, id));
+
+export async function deleteExport(
+  { db, company, caller }: RequestContext,
+  id: string,
+): Promise<{ id: string; deleted: true }> {
+  if (!(await expireExport(db, company.id, caller?.id ?? '', id))) throw notFound('export');
+  return { id, deleted: true };
+}
 
 const chunksAtOnce = 8;
 

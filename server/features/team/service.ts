@@ -253,7 +253,7 @@ export async function addOwner(
   transaction: Queryable,
   companyId: string,
   nowMs: number,
-  person: Omit<TeamMemberCreate, 'role_id'>,
+  person: Omit<TeamMemberCreate, 'role_id' | 'phone_number'> & { readonly phone_number?: string },
 ): Promise<string> {
   const { phone_number } = phonesOf(person.phone_number);
   const owner = { ...person, phone_number, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };

@@ -12,7 +12,14 @@ const code = Type.Optional(Type.String({ minLength: 1, maxLength: 64 }));
 const token = Type.String({ minLength: 1, maxLength: 200 });
 
 export const signUp = Type.Object(
-  { email, password, first_name: name(), last_name: name(), phone_number: phone(), company_name: name() },
+  {
+    email,
+    password,
+    first_name: name(),
+    last_name: name(),
+    phone_number: Type.Optional(phone()),
+    company_name: name(),
+  },
   closed,
 );
 export type SignUp = Static<typeof signUp>;

@@ -75,7 +75,9 @@ const taken = (): ApiError =>
     param: 'email',
   });
 
-type Person = Pick<SignUp, 'email' | 'first_name' | 'last_name'> & { readonly phone_number: string | null };
+type Person = Pick<SignUp, 'email' | 'first_name' | 'last_name'> & {
+  readonly phone_number?: string | null;
+};
 
 export async function newUser(
   db: ControlQueryable,
@@ -92,7 +94,7 @@ export async function newUser(
     email_verified_at: verified ? new Date(nowMs) : null,
     first_name: person.first_name,
     last_name: person.last_name,
-    phone_number: person.phone_number && e164(person.phone_number),
+    phone_number: person.phone_number ? e164(person.phone_number) : null,
     password_hash: passwordHash,
   };
   try {
