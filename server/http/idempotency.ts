@@ -2,7 +2,17 @@ import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
-import { type Answer, type KeyedRequest, type KeyRow, lockKey, storeAnswer } from './key-queries.ts';
+import {
+  type Answer,
+  isUnmet,
+  type KeyedRequest,
+  type KeyRow,
+  KeyTaken,
+  lockKey,
+  storeAnswer,
+  storingAnswer,
+  takeKey,
+} from './key-queries.ts';
 
 /**
  * Executes a request once per key. The claim is an advisory lock of the transaction: a second request with the key is
@@ -126,7 +136,7 @@ export async function runOnce(
   request: KeyedRequest,
   execution: Execution,
   refusal: (error: unknown) => Answer | undefined,
-): Promise<Answer & { replayed: boolean }> {
+): Promise<Answered> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await attemptOnce(db, request, execution, refusal);
@@ -137,27 +147,60 @@ export async function runOnce(
   }
 }
 
+type Answered = Answer & { readonly replayed: boolean };
+type Attempt = (transaction: Database) => Promise<Answered>;
+
 async function attemptOnce(
   db: DatabasePool,
   request: KeyedRequest,
   { prepare, work, livesFrom }: Execution,
   refusal: (error: unknown) => Answer | undefined,
-): Promise<Answer & { replayed: boolean }> {
+): Promise<Answered> {
   try {
     const stored = prepare && (await findAnswer(db, request));
     if (stored) return { ...stored, replayed: true };
     const prepared = await prepare?.();
-    return await db.transaction(async (transaction) => {
-      const earlier = await findAnswer(transaction, request);
-      if (earlier) return { ...earlier, replayed: true };
-      const answer = await work(transaction, prepared);
-      await store(transaction, livesFrom ? { ...request, nowMs: livesFrom(prepared) } : request, answer);
-      return { ...answer, replayed: false };
+    const kept = livesFrom ? { ...request, nowMs: livesFrom(prepared) } : request;
+    const fresh: Attempt = async (transaction) => ({ ...(await work(transaction, prepared)), replayed: false });
+    return await storing(db, kept, asNew(request, fresh)).catch((error: unknown) => {
+      if (!(error instanceof KeyTaken)) throw error;
+      return storing(db, kept, asRepeated(request, fresh));
     });
   } catch (error) {
     const answer = refusal(error);
     if (!answer) throw error;
     await store(db, request, answer);
     return { ...answer, replayed: false };
+  }
+}
+
+/** Almost every key is new. The work is then sent together with the claim: see `takeKey`. */
+const asNew =
+  (request: KeyedRequest, fresh: Attempt): Attempt =>
+  async (transaction) => {
+    // Both have ended before the transaction does, because the work must not use its connection afterwards.
+    const [taken, answered] = await Promise.allSettled([takeKey(transaction, request), fresh(transaction)]);
+    if (taken.status === 'rejected') throw taken.reason;
+    if (answered.status === 'rejected') throw answered.reason;
+    return answered.value;
+  };
+
+const asRepeated =
+  (request: KeyedRequest, fresh: Attempt): Attempt =>
+  async (transaction) => {
+    const earlier = await findAnswer(transaction, request);
+    return earlier ? { ...earlier, replayed: true } : fresh(transaction);
+  };
+
+/** Commits the work together with its answer. */
+async function storing(db: DatabasePool, request: KeyedRequest, attempt: Attempt): Promise<Answered> {
+  let isStoring = false;
+  try {
+    return await db.transaction(attempt, (answer) => {
+      isStoring = !answer.replayed;
+      return isStoring ? storingAnswer(request, answer) : undefined;
+    });
+  } catch (error) {
+    throw isStoring && isUnmet(error) ? new AnsweredElsewhere() : error;
   }
 }

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import type { Database } from '../platform/database.ts';
+import { type Database, sqlStateOf, type Statement } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';
 import { rowsOf } from '../platform/rows.ts';
 import { isSettled } from '../shards/queries.ts';
@@ -130,9 +130,37 @@ export async function readKey(db: Database, request: KeyedRequest): Promise<KeyR
   return row;
 }
 
+const locked = 'pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked';
+
+/** A division by zero ends the transaction. So what was sent after the statement is not executed. */
+const failUnless = (condition: string): string => `1 / (${condition})::integer`;
+const divisionByZero = '22012';
+
+const takeStatement = `
+  SELECT ${failUnless('locked AND is_free')} FROM (
+    SELECT ${locked}, NOT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_id = $1::uuid AND key = $2) AS is_free
+  ) taken`;
+
+/** The key is in use or was used. */
+export class KeyTaken extends Error {}
+
+/**
+ * Takes the advisory lock of a key that was never used, until the transaction ends. Throws `KeyTaken` if that is not
+ * possible, and the transaction has then failed: the work can be sent together with this statement.
+ */
+export async function takeKey(transaction: Database, request: KeyedRequest): Promise<void> {
+  try {
+    await transaction.query(takeStatement, [request.companyId, request.key]);
+  } catch (error) {
+    throw isUnmet(error) ? new KeyTaken() : error;
+  }
+}
+
+/** Whether the condition of `failUnless` was not met. */
+export const isUnmet = (error: unknown): boolean => sqlStateOf(error) === divisionByZero;
+
 const lockStatement = `
-  SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked,
-    ${keyColumns('$3')}
+  SELECT ${locked}, ${keyColumns('$3')}
   FROM (SELECT $1::uuid AS company_id, $2::text AS key) wanted
   LEFT JOIN idempotency_keys k USING (company_id, key)`;
 
@@ -158,25 +186,33 @@ const storeStatement = `
     version_named = excluded.version_named, body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
   WHERE (k.status IS NULL AND k.request_id = $6) OR (k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen}))
   RETURNING 1`;
+const storeOrFail = `WITH stored AS (${storeStatement}) SELECT ${failUnless('SELECT count(*) FROM stored')}`;
+
+const storeValues = (request: KeyedRequest, answer: Answer): unknown[] => [
+  request.companyId,
+  request.key,
+  request.method,
+  request.path,
+  JSON.stringify(request.fieldHashes),
+  request.requestId,
+  answer.status,
+  answer.apiVersion,
+  request.seal ? request.seal.close(answer.body) : answer.body,
+  keyExpiry(request),
+  new Date(request.nowMs),
+  request.versionNamed,
+];
 
 /** Returns false if another request has stored a response under the key. */
 export async function storeAnswer(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
-  const rows = await db.query(storeStatement, [
-    request.companyId,
-    request.key,
-    request.method,
-    request.path,
-    JSON.stringify(request.fieldHashes),
-    request.requestId,
-    answer.status,
-    answer.apiVersion,
-    request.seal ? request.seal.close(answer.body) : answer.body,
-    keyExpiry(request),
-    new Date(request.nowMs),
-    request.versionNamed,
-  ]);
-  return rows.length === 1;
+  return (await db.query(storeStatement, storeValues(request, answer))).length === 1;
 }
+
+/** As `storeAnswer`, but the statement fails in that case. */
+export const storingAnswer = (request: KeyedRequest, answer: Answer): Statement => ({
+  text: storeOrFail,
+  values: storeValues(request, answer),
+});
 
 function keyExpiry(request: KeyedRequest): Date {
   return new Date(request.nowMs + limits.idempotencyKeyHours * hourMs);

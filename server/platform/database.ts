@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import {
@@ -10,7 +9,7 @@ import {
 } from './database-connections.ts';
 import { keepListening } from './listen.ts';
 import { readInSlices } from './read-in-slices.ts';
-import { tracedStatement } from './statement-spans.ts';
+import { commit, type Listener, run, transactionOn } from './statements.ts';
 
 /** Only in types: the tables that statements on a database may use. */
 declare const tables: unique symbol;
@@ -42,7 +41,21 @@ export interface ControlDatabase extends ControlQueryable {
   transaction<Result>(work: (transaction: ControlDatabase) => Promise<Result>): Promise<Result>;
 }
 
-export interface DatabasePool extends Database, Connectivity {}
+export interface DatabasePool extends Database, Connectivity {
+  /**
+   * The statement that `last` makes of the result is sent together with COMMIT, which saves a round trip. It has to fail
+   * where the transaction must not be committed.
+   */
+  transaction<Result>(
+    work: (transaction: Database) => Promise<Result>,
+    last?: (result: Result) => Statement | undefined,
+  ): Promise<Result>;
+}
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
 
 export interface ControlPool extends ControlDatabase, Connectivity {}
 
@@ -72,62 +85,6 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
   if (!Number.isSafeInteger(value)) throw new Error('a bigint from the database is beyond 2^53');
   return value;
 });
-
-/**
- * Statements beyond this many texts run unnamed, so that unusual filter combinations cannot accumulate on the server.
- */
-const namedStatementsMax = 500;
-const statementNames = new Map<string, string>();
-
-function statementName(text: string): string | undefined {
-  const known = statementNames.get(text);
-  if (known) return known;
-  if (statementNames.size >= namedStatementsMax) return undefined;
-  const name = createHash('sha256').update(text).digest('base64url').slice(0, 20);
-  statementNames.set(text, name);
-  return name;
-}
-
-/** Is notified after every statement, whether or not the database answered. */
-interface Listener {
-  answered(): void;
-  failed(error: unknown): void;
-}
-
-async function run<Row extends object>(
-  connection: Connection,
-  listener: Listener,
-  text: string,
-  values?: readonly unknown[],
-): Promise<Row[]> {
-  const name = statementName(text);
-  try {
-    const statement = { text, ...(name && { name }), ...(values && { values: [...values] }) };
-    const result = await tracedStatement(text, () => connection.query(statement));
-    listener.answered();
-    return result.rows as Row[];
-  } catch (error) {
-    listener.failed(error);
-    throw error;
-  }
-}
-
-function transactionOn(connection: Connection, listener: Listener): Database {
-  let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
-  // The first statement reports an error of BEGIN; without this handler the error would also be an unhandled
-  // rejection.
-  begin.catch(() => undefined);
-  const transaction: Database = {
-    async query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-      const rows = run<Row>(connection, listener, text, values);
-      const [result] = await Promise.all([rows, begin]);
-      begin = undefined;
-      return result;
-    },
-    transaction: (work) => work(transaction),
-  };
-  return transaction;
-}
 
 export interface DatabaseOptions {
   readonly connectionString: string;
@@ -171,14 +128,13 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       return run(pool as Connection, health, text, values);
     },
 
-    async transaction(work) {
+    async transaction(work, last) {
       refuseWhenClosed();
       const client = await pool.connect();
       let broken: Error | undefined;
       try {
         const result = await work(transactionOn(client, health));
-        const { command } = await client.query('COMMIT');
-        if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`);
+        await commit(client, health, last?.(result));
         return result;
       } catch (error) {
         health.failed(error);
@@ -354,6 +310,11 @@ function startOptions(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
+}
+
+/** The code of an error of PostgreSQL. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
 /** Returns the name of the unique or check constraint that caused an error, if any. */

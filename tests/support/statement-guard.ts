@@ -100,4 +100,5 @@ function guardedStatements(side: Side, inner: Database): Database {
 export const guarded = (side: Side, pool: DatabasePool): DatabasePool => ({
   ...pool,
   ...guardedStatements(side, pool),
+  transaction: (work, last) => pool.transaction((transaction) => work(guardedStatements(side, transaction)), last),
 });

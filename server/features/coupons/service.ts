@@ -241,11 +241,12 @@ export async function createCoupon(context: RequestContext, input: CouponCreate)
   if (problems.length > 0) throw validationError(problems);
   return db.transaction(async (transaction) => {
     await checkIds(transaction, row, fields);
-    await insertCoupon(transaction, row);
-    const made =
+    const inserted = insertCoupon(transaction, row);
+    const coded =
       kind === 'promo'
-        ? await insertCodes(transaction, row.company_id, row.id, [{ id: newId(nowMs), code: codeKeyOf(row.name) }])
-        : await mint(transaction, row, codes, nowMs);
+        ? insertCodes(transaction, row.company_id, row.id, [{ id: newId(nowMs), code: codeKeyOf(row.name) }])
+        : mint(transaction, row, codes, nowMs);
+    const [made] = await Promise.all([coded, inserted]);
     if (kind === 'promo' && made.length === 0) throw codeTaken('name');
     return { ...toWire(row), codes: made.map((code) => codeToWire(code, row)) };
   });

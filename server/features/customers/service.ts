@@ -290,12 +290,12 @@ export async function changeCustomer(context: RequestContext, id: string, input:
     if (current?.deleted_at || (!current && (await wasDeleted(transaction, company.id, id)))) refuseDeleted();
     if (!current) throw notFound('customer');
     const row = merged(current, input, nowMs);
-    await refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
     const customer = toWire(row);
     const previous = previousOf(toWire(current), customer);
     const sequence = current.sequence + 1;
     const updated = newEvent(company.id, nowMs, 'customer.updated', customer, sequence, requestId, previous);
-    await emitEvents(transaction, [updated]);
+    const stored = refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
+    await Promise.all([stored, emitEvents(transaction, [updated])]);
     return customer;
   });
 }

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { Database, Statement } from './database.ts';
+import type { Connection } from './database-connections.ts';
+import { tracedStatement } from './statement-spans.ts';
+
+/** Statements on one connection. Those that are sent without waiting for each other share a round trip. */
+
+/**
+ * Statements beyond this many texts run unnamed, so that unusual filter combinations cannot accumulate on the server.
+ */
+const namedStatementsMax = 500;
+const statementNames = new Map<string, string>();
+
+function statementName(text: string): string | undefined {
+  const known = statementNames.get(text);
+  if (known) return known;
+  if (statementNames.size >= namedStatementsMax) return undefined;
+  const name = createHash('sha256').update(text).digest('base64url').slice(0, 20);
+  statementNames.set(text, name);
+  return name;
+}
+
+/** Is notified after every statement, whether or not the database answered. */
+export interface Listener {
+  answered(): void;
+  failed(error: unknown): void;
+}
+
+export async function run<Row extends object>(
+  connection: Connection,
+  listener: Listener,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const name = statementName(text);
+  try {
+    const statement = { text, ...(name && { name }), ...(values && { values: [...values] }) };
+    const result = await tracedStatement(text, () => connection.query(statement));
+    listener.answered();
+    return result.rows as Row[];
+  } catch (error) {
+    listener.failed(error);
+    throw error;
+  }
+}
+
+export function transactionOn(connection: Connection, listener: Listener): Database {
+  let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
+  // The first statement reports an error of BEGIN; without this handler the error would also be an unhandled
+  // rejection.
+  begin.catch(() => undefined);
+  const transaction: Database = {
+    async query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+      const rows = run<Row>(connection, listener, text, values);
+      const [result] = await Promise.all([rows, begin]);
+      begin = undefined;
+      return result;
+    },
+    transaction: (work) => work(transaction),
+  };
+  return transaction;
+}
+
+/** After a statement that failed, PostgreSQL answers COMMIT with ROLLBACK. */
+export async function commit(connection: Connection, listener: Listener, last: Statement | undefined): Promise<void> {
+  const [, { command }] = await Promise.all([
+    last && run(connection, listener, last.text, last.values),
+    connection.query({ text: 'COMMIT' }),
+  ]);
+  if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`);
+}
