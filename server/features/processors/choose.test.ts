@@ -12,11 +12,11 @@ const charge = (change: Partial<ChargeToPlace> = {}): ChargeToPlace => ({
   ...change,
 });
 const connection = (id: string, rules: Rules = {}) => ({ id, rules });
-const never = (): boolean => false;
+const always = (): boolean => true;
 const figures = ({ calls, failures, isBroken }: ConnectionHealth) => ({ calls, failures, isBroken });
 
 it('a charge tries the connections in their order', () => {
-  assert.deepEqual(chooseConnections([connection('a'), connection('b')], charge(), never), ['a', 'b']);
+  assert.deepEqual(chooseConnections([connection('a'), connection('b')], charge(), always), ['a', 'b']);
 });
 
 it('a rule on currency or brand keeps other charges away', () => {
@@ -25,29 +25,29 @@ it('a rule on currency or brand keeps other charges away', () => {
     connection('amex', { brands: ['amex'] }),
     connection('rest'),
   ];
-  assert.deepEqual(chooseConnections(all, charge(), never), ['rest']);
-  assert.deepEqual(chooseConnections(all, charge({ currency: 'eur' }), never), ['eur', 'rest']);
-  assert.deepEqual(chooseConnections(all, charge({ brand: 'amex' }), never), ['amex', 'rest']);
-  assert.deepEqual(chooseConnections(all.slice(0, 1), charge(), never), [], 'nothing takes it');
+  assert.deepEqual(chooseConnections(all, charge(), always), ['rest']);
+  assert.deepEqual(chooseConnections(all, charge({ currency: 'eur' }), always), ['eur', 'rest']);
+  assert.deepEqual(chooseConnections(all, charge({ brand: 'amex' }), always), ['amex', 'rest']);
+  assert.deepEqual(chooseConnections(all.slice(0, 1), charge(), always), [], 'nothing takes it');
 });
 
 it('a share divides the charges, the same charge always in the same way', () => {
   const all = [connection('a', { share: 30 }), connection('b')];
   const charges = Array.from({ length: 2_000 }, () => charge());
-  const first = charges.map((one) => chooseConnections(all, one, never)[0]);
+  const first = charges.map((one) => chooseConnections(all, one, always)[0]);
   const share = first.filter((id) => id === 'a').length / first.length;
   assert.ok(share > 0.25 && share < 0.35, String(share));
   assert.deepEqual(
-    charges.map((one) => chooseConnections(all, one, never)[0]),
+    charges.map((one) => chooseConnections(all, one, always)[0]),
     first,
   );
   for (const one of charges.slice(0, 50))
-    assert.equal(chooseConnections(all, one, never).length, 2, 'the other is next');
+    assert.equal(chooseConnections(all, one, always).length, 2, 'the other is next');
 });
 
 it('a connection that does not answer is tried last', () => {
   assert.deepEqual(
-    chooseConnections([connection('a'), connection('b')], charge(), (id) => id === 'a'),
+    chooseConnections([connection('a'), connection('b')], charge(), (id) => id !== 'a'),
     ['b', 'a'],
   );
 });
@@ -61,11 +61,17 @@ it('a connection counts as broken after ten calls of which half failed, and is t
   assert.deepEqual(figures(health.of('a')), { calls: 10, failures: 10, isBroken: true });
   assert.deepEqual(health.broken(), ['a']);
   nowMs += 30_000;
-  assert.equal(health.of('a').isBroken, false, 'one charge may try it');
+  assert.equal(health.admits('a', false), false, 'a charge that would not use it now is no attempt');
+  assert.deepEqual(
+    [health.admits('a', true), health.admits('a', true)],
+    [true, false],
+    'one charge, no other beside it',
+  );
+  assert.equal(health.of('a').isBroken, true, 'until it has answered');
   health.note('a', { outcome: 'unknown' });
-  assert.equal(health.of('a').isBroken, true);
+  assert.deepEqual([health.of('a').isBroken, health.admits('a', true)], [true, false]);
   health.note('a', { outcome: 'approved' });
-  assert.equal(health.of('a').isBroken, false, 'it answers again');
+  assert.deepEqual([health.of('a').isBroken, health.admits('a', true)], [false, true], 'it answers again');
   nowMs += 300_000;
   assert.deepEqual(figures(health.of('a')), { calls: 0, failures: 0, isBroken: false });
 });

@@ -22,16 +22,19 @@ function percentileOf(reference: string, connectionId: string): number {
 
 /**
  * Returns the connections that may take a charge, in the order in which they are tried: the first whose share includes it,
- * then the others in their own order. Those that do not answer come last.
+ * then the others in their own order. Those that do not answer come last, except for a charge that tries them.
  */
 export function chooseConnections(
   connections: readonly Choosable[],
   charge: ChargeToPlace,
-  isBroken: (connectionId: string) => boolean,
+  admits: (connectionId: string, isFirst: boolean) => boolean,
 ): string[] {
   const fitting = connections.filter(({ rules }) => takes(rules, charge)).map(({ id, rules }) => ({ id, rules }));
   const first = fitting.find(({ id, rules }) => percentileOf(charge.reference, id) < (rules.share ?? 100));
   const ids = fitting.map(({ id }) => id);
   const ordered = first ? [first.id, ...ids.filter((id) => id !== first.id)] : ids;
-  return [...ordered.filter((id) => !isBroken(id)), ...ordered.filter(isBroken)];
+  const { admitted = [], others = [] } = Object.groupBy(ordered, (id, index) =>
+    admits(id, index === 0) ? 'admitted' : 'others',
+  );
+  return [...admitted, ...others];
 }

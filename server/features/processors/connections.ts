@@ -38,7 +38,11 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     health,
     async candidates({ companyId, ...charge }) {
       const connected = (await of(companyId)).filter(({ disconnected_at }) => disconnected_at === null);
-      return chooseConnections(connected, charge, (id) => connected.length > 1 && health.of(id).isBroken);
+      return chooseConnections(
+        connected,
+        charge,
+        (id, isFirst) => connected.length === 1 || health.admits(id, isFirst),
+      );
     },
     async ever(companyId) {
       return (await of(companyId)).filter(({ removed_at }) => removed_at === null).map(({ id }) => id);

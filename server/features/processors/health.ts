@@ -23,6 +23,11 @@ interface SeenCall {
 export interface HealthWatch {
   note(connectionId: string, call: NotedCall): void;
   of(connectionId: string): ConnectionHealth;
+  /**
+   * Whether a new charge may use a connection. Of a broken one this is true for one charge every 30 seconds that would
+   * use it first: while that charge waits for an answer, the others do not follow it.
+   */
+  admits(connectionId: string, isFirst: boolean): boolean;
   /** The connections that are broken now. */
   broken(): readonly string[];
 }
@@ -44,6 +49,8 @@ const retryAfterMs = 30_000;
 const failures = ['not_sent', 'unknown'];
 
 interface Seen {
+  /** When the last charge was admitted although the connection is broken. */
+  triedAtMs: number;
   readonly calls: { readonly atMs: number; readonly failed: boolean }[];
   readonly last: SeenCall[];
 }
@@ -63,13 +70,13 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
     const failed = calls.filter((call) => call.failed).length;
     const last = calls.at(-1);
     const isFailing = calls.length >= callsMin && failed / calls.length >= failureRateMax;
-    const isBroken = isFailing && last !== undefined && last.failed && nowMs() - last.atMs < retryAfterMs;
+    const isBroken = isFailing && last?.failed === true;
     return { calls: calls.length, failures: failed, isBroken, last: seen.get(connectionId)?.last ?? [] };
   }
 
   return {
     note(connectionId, { outcome, reason = null }) {
-      const known = seen.get(connectionId) ?? { calls: [], last: [] };
+      const known = seen.get(connectionId) ?? { calls: [], last: [], triedAtMs: -Infinity };
       seen.set(connectionId, known);
       known.last.unshift({ at: new Date(systemClock.nowMs()), outcome, reason });
       known.last.splice(lastMax);
@@ -79,6 +86,14 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
       if (known.calls.length > 1_000) known.calls.splice(0, 500);
     },
     of,
+    admits(connectionId, isFirst) {
+      const known = seen.get(connectionId);
+      if (!known || !of(connectionId).isBroken) return true;
+      const lastAtMs = Math.max(known.triedAtMs, known.calls.at(-1)?.atMs ?? 0);
+      if (!isFirst || nowMs() - lastAtMs < retryAfterMs) return false;
+      known.triedAtMs = nowMs();
+      return true;
+    },
     broken: () => [...seen.keys()].filter((id) => of(id).isBroken),
   };
 }
