@@ -14,12 +14,33 @@ import {
 import { type Reply, someCustomer } from '../../../tests/support/service.ts';
 import { somePlan, someSubscriber } from '../../../tests/support/subscriptions.ts';
 import { eventually, type Subscriber } from '../../../tests/support/webhooks.ts';
+import { planOf } from '../../../tests/support/plans.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
+import { findAwaitedEndpoints, findNextDue } from './queries.ts';
 
 /** How the clock of a sandbox company moves, and what else may run meanwhile. */
 
 const { service, newScene, hanging, stop } = await startClockService();
 after(stop);
+
+describe('the next due delivery', () => {
+  /** Fifty pending deliveries of each of 400 companies. */
+  const ofOthers = `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
+    SELECT md5('company' || n % 400)::uuid, md5('endpoint' || n % 400)::uuid, md5('event' || n)::uuid, now(), now()
+    FROM generate_series(1, 20000) n`;
+
+  it('is found among the deliveries of the company, however many others wait', async () => {
+    for (const work of [
+      (db: Queryable) => findNextDue(db, service.company.id, []),
+      (db: Queryable) => findAwaitedEndpoints(db, service.company.id, new Date(), []),
+    ]) {
+      const plan = await planOf(service.db, work, [ofOthers, 'ANALYZE webhook_deliveries']);
+      assert.match(plan, /Index Scan (on|using) webhook_deliveries_\w*pkey/);
+      assert.doesNotMatch(plan, /webhook_deliveries_\w*next_attempt_at_idx/);
+    }
+  });
+});
 
 describe('the clock', () => {
   it('shows real time at first', async () => {
