@@ -121,7 +121,7 @@ export interface AppDependencies {
   readonly connections: Connections;
   readonly webhooks: WebhookDependencies;
   readonly references: References;
-  readonly readiness: readonly ReadinessCheck[];
+  readonly readiness: () => readonly ReadinessCheck[];
   readonly components: Components;
   readonly gauges: GaugeSources;
 }

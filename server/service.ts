@@ -319,7 +319,7 @@ async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
     connections: parts.connections,
     webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },
     references: usualReferences,
-    readiness: parts.readiness(),
+    readiness: parts.readiness,
     components: resources.components,
     gauges: parts.gauges,
   });
@@ -333,7 +333,7 @@ async function startHealthServer(parts: Parts): Promise<void> {
   if (config.SVC_HEALTH_PORT === 0) return;
   const metrics = createMetrics(config.SVC_ROLES, () => readGauges(parts.gauges));
   const { components } = resources;
-  const checks = parts.readiness();
+  const checks = parts.readiness;
   const app = healthServer({ checks, components, metrics, clocks, restores, shards: shardsToShow(parts.gauges) });
   resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');

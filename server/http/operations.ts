@@ -75,7 +75,8 @@ async function withinTime(work: Promise<void>): Promise<void> {
 }
 
 export interface Operations {
-  readonly checks: readonly ReadinessCheck[];
+  /** Asked each time, because a role that starts later adds its connections. */
+  readonly checks: () => readonly ReadinessCheck[];
   readonly components: Pick<Components, 'refresh' | 'states'>;
   readonly metrics: Metrics;
   readonly clocks: Pick<ClockWatch, 'expired'>;
@@ -89,7 +90,7 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
   const { checks, components, metrics, clocks, restores, shards = async () => ({}) } = operations;
   // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
-  const readiness = shared(() => Promise.all([problemsOf(checks), components.refresh()]));
+  const readiness = shared(() => Promise.all([problemsOf(checks()), components.refresh()]));
   const figures = shared(() => metrics.text());
   app.get('/healthz', options, (_request, reply) => sendJson(reply, { status: 'ok' }));
 

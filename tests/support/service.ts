@@ -244,7 +244,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     vault,
     connections,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
-    readiness: [
+    readiness: () => [
       clockCheck(clocks),
       ...anyShard(
         opened.map((one) => () => [
