@@ -155,6 +155,19 @@ describe('the list of orders', () => {
     assert.equal(addressOf('date'), 'today');
   });
 
+  it('fits on a laptop with all its columns, as do the other lists', async () => {
+    for (const path of ['/orders', '/transactions', '/subscriptions', '/customers', '/products', '/disputes']) {
+      await page.goto(path);
+      await page.locator('main').getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+      const hidden = await page.evaluate(
+        `Math.max(0, ...[...document.querySelectorAll('.table-frame')].map((one) => one.scrollWidth - one.clientWidth))`,
+      );
+      assert.equal(hidden, 0, path);
+    }
+    await page.goto('/orders');
+  });
+
   it('is sorted by a column that has an index', async () => {
     await page.goto('/orders?q=buyer');
     await hasRows(4);

@@ -15,7 +15,7 @@ export function CardMark({ brand }: { brand: string }) {
 /** The mark stands for the name of the brand, which is there for screen readers. */
 export function CardName({ card }: { card: { readonly card_brand: string; readonly card_last_four: string } }) {
   return (
-    <span title={brandName(card.card_brand)} className="inline-flex items-center gap-2 whitespace-nowrap">
+    <span title={brandName(card.card_brand)} className="inline-flex items-center gap-2 align-middle whitespace-nowrap">
       <CardMark brand={card.card_brand} />
       <span>
         <span className="sr-only">{brandName(card.card_brand)} </span>•••• {card.card_last_four}

@@ -3,6 +3,7 @@ import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
 import { mayDiscard } from '../unsaved.ts';
 import { Badge } from './badge.tsx';
+import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel } from './menu.tsx';
 import { navigate } from '../routing.tsx';
@@ -69,6 +70,17 @@ export function useCounterpart(): { readonly company: Company; readonly open: ()
   const change = useSwitch();
   const counterpart = counterpartOf(session, company);
   return counterpart && { company: counterpart, open: () => void change(counterpart) };
+}
+
+/** For pages that only the live company has. */
+export function SwitchToLive() {
+  const counterpart = useCounterpart();
+  if (!counterpart) return null;
+  return (
+    <Button kind="primary" onClick={counterpart.open}>
+      {shell.actions.switchTo(shell.live.toLowerCase())}
+    </Button>
+  );
 }
 
 /** Switches between the two companies of a merchant. */

@@ -58,8 +58,15 @@ export function CopyButton({ text, label = common.copy, onCopied }: CopyButtonPr
   );
 }
 
+interface CopyIdProps {
+  readonly id: string;
+  readonly whole?: boolean;
+  /** How it is shown, for example with spaces. */
+  readonly text?: string;
+}
+
 /** A shortened ID that copies the full ID on click. */
-export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
+export function CopyId({ id, whole = false, text = whole ? id : shortId(id) }: CopyIdProps) {
   const [copied, copy] = useCopied(id);
   return (
     <button
@@ -72,7 +79,7 @@ export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
       className="inline-flex max-w-full items-center gap-1.5 rounded-[6px] font-mono text-[13px] text-muted hover:text-ink"
     >
       <span className="sr-only">{copied ? common.copied : common.copy} </span>
-      <span className="truncate">{whole ? id : shortId(id)}</span>
+      <span className="truncate">{text}</span>
       <Icon name={copied ? 'check' : 'copy'} size={14} />
     </button>
   );

@@ -46,7 +46,7 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
             {badge}
           </div>
           {(lead || guide) && (
-            <div className="mt-1 max-w-2xl text-muted wrap-anywhere">
+            <div className="mt-1 max-w-3xl text-muted wrap-anywhere">
               {lead}{' '}
               {guide && (
                 <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">

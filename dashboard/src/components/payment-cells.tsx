@@ -6,11 +6,18 @@ import { OnPhone } from './table.tsx';
 
 /** On a phone, shows the customer and the date below the amount instead of in their own columns. */
 
-export function AmountCell(props: { amount: number; currency: string; customer?: Customer | undefined }) {
+interface AmountProps {
+  readonly amount: number;
+  readonly currency: string;
+  readonly customer?: Customer | undefined;
+  readonly type?: string;
+}
+
+export function AmountCell(props: AmountProps) {
   return (
     <>
       {money(props.amount, props.currency)}
-      <OnPhone>{props.customer && personName(props.customer)}</OnPhone>
+      <OnPhone>{[props.type, props.customer && personName(props.customer)].filter(Boolean).join(' · ')}</OnPhone>
     </>
   );
 }
@@ -35,7 +42,7 @@ export function CustomerCell({ customer }: { customer: Customer | undefined }) {
   if (!customer) return '—';
   return (
     <span className="flex max-w-96 items-baseline gap-2">
-      <span className="max-w-44 truncate">{personName(customer)}</span>
+      <span className="max-w-44 shrink-0 truncate">{personName(customer)}</span>
       <span className="min-w-0 truncate text-muted">{customer.email}</span>
     </span>
   );

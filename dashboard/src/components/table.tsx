@@ -11,6 +11,8 @@ export interface Column<T> {
   readonly wide?: boolean;
   /** Text from users. It wraps, so that a long text does not push out other columns. */
   readonly wraps?: boolean;
+  /** Takes the space that the other columns leave, and truncates its content. */
+  readonly fills?: boolean;
   /** The name by which the API sorts. */
   readonly sort?: string;
   /** Not shown unless it is chosen. */
@@ -50,7 +52,7 @@ export function Table<T>(props: TableProps<T>) {
   }
   const opens = link !== undefined || onOpen !== undefined;
   const classOf = (column: Column<T>) =>
-    `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''}`;
+    `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''} ${column.fills ? 'w-full max-w-0 min-w-28' : ''}`;
   return (
     <div className="table-frame">
       <table className={`table ${compact ? 'compact' : ''}`} aria-label={label} aria-busy={rows === undefined}>
@@ -87,7 +89,7 @@ export function Table<T>(props: TableProps<T>) {
               onClick={(event) => {
                 if (
                   opens &&
-                  !(event.target as Element).closest('a,button,input,label') &&
+                  !(event.target as Element).closest('a,button,input,label,[popover]') &&
                   !getSelection()?.toString()
                 ) {
                   open(row);

@@ -1,3 +1,9 @@
+const scoped = {
+  all: (what: string) => `All ${what}`,
+  none: () => '',
+  specific: (what: string) => `Selected ${what}`,
+} as const;
+
 export const coupons = {
   title: 'Coupons',
   lead: 'Discounts for orders and subscriptions.',
@@ -60,7 +66,10 @@ export const coupons = {
   archivedToast: 'Coupon archived.',
   unarchivedToast: 'Coupon restored. Activate it to use it again.',
   inactive: 'Inactive',
-  scope: (product: string, plan: string) => `products: ${product}, plans: ${plan}`,
+  scope: (product: 'all' | 'none' | 'specific', plan: 'all' | 'none' | 'specific') =>
+    product === 'all' && plan === 'all'
+      ? 'All products and plans'
+      : [scoped[product]('products'), scoped[plan]('plans')].filter(Boolean).join(', ') || 'Nothing',
   appliesTo: 'Applies to',
   scopeOf: { product: 'Products', plan: 'Plans' },
   scopes: { all: 'All', none: 'None', specific: 'Selected' },

@@ -17,6 +17,7 @@ export const plans = {
   split: 'Split into tiers',
   splitHint: 'Split the price into several named amounts.',
   tiers: 'Pricing tiers',
+  price: 'Price',
   addTier: 'Add tier',
   removeTier: 'Remove tier',
   tierKind: 'Charged',

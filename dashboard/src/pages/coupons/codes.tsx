@@ -16,18 +16,19 @@ export function Codes({ coupon, reason }: { coupon: Coupon; reason: string | und
   const [minting, setMinting] = useState(false);
   return (
     <section aria-label={coupons.codes}>
-      <div className="mb-3 flex items-center justify-between gap-3">
-        <h2 className="text-lg font-semibold">{coupons.codes}</h2>
-        {coupon.kind === 'generated' && coupon.archived_at === null && (
-          <Button icon="plus" reason={reason} onClick={() => setMinting(true)}>
-            {coupons.mint}
-          </Button>
-        )}
-      </div>
+      <h2 className="text-lg font-semibold">{coupons.codes}</h2>
       <ResourceTable<CouponCode>
         path={`/v1/coupons/${coupon.id}/codes`}
         label={coupons.codes}
         keyOf={({ id }) => id}
+        actions={
+          coupon.kind === 'generated' &&
+          coupon.archived_at === null && (
+            <Button small icon="plus" reason={reason} onClick={() => setMinting(true)}>
+              {coupons.mint}
+            </Button>
+          )
+        }
         csv={{
           name: `codes-${coupon.name.replaceAll(/\W+/g, '-').toLowerCase()}`,
           columns: [

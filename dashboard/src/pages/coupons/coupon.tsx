@@ -48,7 +48,7 @@ function Details({ coupon }: { coupon: Coupon }) {
         <>
           {!archived && (
             <>
-              <Button kind="primary" reason={reason} onClick={() => setOpen('edit')}>
+              <Button reason={reason} onClick={() => setOpen('edit')}>
                 {common.edit}
               </Button>
               <Button reason={reason} busy={toggle.busy} onClick={() => void toggle.run(!coupon.active)}>

@@ -79,6 +79,7 @@ function Details({ order }: { order: Order }) {
               ]}
             />
           </Panel>
+          <Timeline objectId={order.id} state={order.status} />
         </div>
         <div className="min-w-0">
           <Panel title={common.details}>
@@ -122,7 +123,6 @@ function Details({ order }: { order: Order }) {
             />
           </Panel>
           <Notes of="order" id={order.id} />
-          <Timeline objectId={order.id} state={order.status} />
           <Metadata metadata={order.metadata} />
         </div>
       </div>

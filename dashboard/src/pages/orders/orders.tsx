@@ -94,7 +94,7 @@ export function OrdersPage() {
             header: common.customer,
             cell: ({ customer }) => <CustomerCell customer={customer} />,
             wide: true,
-            wraps: true,
+            fills: true,
           },
           { header: common.card, cell: ({ payment_method: card }) => <CardName card={card} />, wide: true },
           {

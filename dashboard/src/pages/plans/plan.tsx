@@ -101,6 +101,10 @@ function Details({ plan }: { plan: Plan }) {
 }
 
 function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: { plan: Plan }) {
+  const sums = <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />;
+  // With one amount of each kind, the table would only repeat the sums.
+  const isSplit = pricing_tiers.filter(({ kind }) => kind === 'recurring').length > 1 || pricing_tiers.length > 2;
+  if (!isSplit) return <Panel title={plans.price}>{sums}</Panel>;
   return (
     <Panel title={plans.tiers}>
       <Table
@@ -113,9 +117,7 @@ function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: {
           { header: common.amount, cell: (tier) => money(tier.amount, currency), end: true },
         ]}
       />
-      <div className="border-t border-line py-3">
-        <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />
-      </div>
+      <div className="border-t border-line py-3">{sums}</div>
     </Panel>
   );
 }

@@ -45,7 +45,7 @@ function Details({ product }: { product: Product }) {
       back={{ to: '/products', label: products.title }}
       actions={
         <>
-          <Button kind="primary" reason={reason} onClick={() => setOpen('edit')}>
+          <Button reason={reason} onClick={() => setOpen('edit')}>
             {common.edit}
           </Button>
           <Button reason={reason} busy={archive.busy} onClick={() => void archive.run(!product.active)}>

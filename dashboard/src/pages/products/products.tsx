@@ -5,6 +5,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
+import { Icon } from '../../components/icons.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -87,7 +88,12 @@ export function ProductsPage() {
                     className="size-9 shrink-0 rounded-[6px] border border-line object-cover"
                   />
                 ) : (
-                  <span aria-hidden="true" className="size-9 shrink-0 rounded-[6px] bg-sunken" />
+                  <span
+                    aria-hidden="true"
+                    className="inline-flex size-9 shrink-0 items-center justify-center rounded-[6px] bg-sunken text-muted"
+                  >
+                    <Icon name="products" />
+                  </span>
                 )}
                 {name}
               </span>

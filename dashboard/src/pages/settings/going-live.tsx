@@ -1,9 +1,8 @@
-import { LinkButton } from '../../components/button.tsx';
+import { SwitchToLive } from '../../components/company-switcher.tsx';
 import { GoingLiveChecklist } from '../../components/going-live.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { useSignedIn } from '../../session.ts';
 import { goingLive } from '../../texts/going-live.ts';
-import { home } from '../../texts/home.ts';
 import { settings } from '../../texts/settings.ts';
 
 export function GoingLivePage() {
@@ -14,7 +13,7 @@ export function GoingLivePage() {
         <GoingLiveChecklist />
       ) : (
         <div className="panel">
-          <Empty title={goingLive.sandboxTitle} actions={<LinkButton to="/home">{home.title}</LinkButton>}>
+          <Empty title={goingLive.sandboxTitle} actions={<SwitchToLive />}>
             {goingLive.sandbox}
           </Empty>
         </div>

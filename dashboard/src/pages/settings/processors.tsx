@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
+import { SwitchToLive } from '../../components/company-switcher.tsx';
 import { useAction } from '../../components/form.tsx';
 import { Empty, Load, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -35,7 +36,12 @@ function SandboxProcessor() {
       <div className="panel">
         <Empty
           title={processors.sandboxTitle}
-          actions={<LinkButton to="/sandbox/test-cards">{processors.testCards}</LinkButton>}
+          actions={
+            <>
+              <LinkButton to="/sandbox/test-cards">{processors.testCards}</LinkButton>
+              <SwitchToLive />
+            </>
+          }
         >
           <p>{processors.sandbox}</p>
           <p>{processors.toLive}</p>

@@ -54,6 +54,7 @@ function Details({ subscription }: { subscription: Subscription }) {
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
           {canOrders && <OrdersOf subscriptionId={subscription.id} />}
+          <Timeline objectId={subscription.id} />
         </div>
         <div className="min-w-0">
           <Panel title={common.details}>
@@ -111,7 +112,6 @@ function Details({ subscription }: { subscription: Subscription }) {
               ]}
             />
           </Panel>
-          <Timeline objectId={subscription.id} />
           <Metadata metadata={subscription.metadata} />
         </div>
       </div>

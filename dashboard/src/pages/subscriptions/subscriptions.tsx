@@ -69,7 +69,7 @@ export function SubscriptionsPage() {
             header: common.customer,
             cell: ({ customer }) => <CustomerCell customer={customer} />,
             wide: true,
-            wraps: true,
+            fills: true,
           },
           { header: common.status, cell: (subscription) => <Badge status={subscription.status} /> },
           {

@@ -65,8 +65,9 @@ export function AuditLogPage() {
           { header: team.action, cell: ({ action }) => actionText(action) },
           {
             header: team.actor,
-            cell: ({ actor }) => actor?.name ?? actor?.kind ?? '—',
-            wraps: true,
+            cell: ({ actor }) => (
+              <span className="block max-w-64 truncate max-md:max-w-32">{actor?.name ?? actor?.kind ?? '—'}</span>
+            ),
           },
           {
             header: team.object,

@@ -57,11 +57,11 @@ export function TransactionsPage() {
           {
             header: common.amount,
             sort: 'amount',
-            cell: ({ amount, currency, customer }) => (
-              <AmountCell amount={amount} currency={currency} customer={customer} />
+            cell: ({ amount, currency, customer, type }) => (
+              <AmountCell amount={amount} currency={currency} customer={customer} type={transactions.types[type]} />
             ),
           },
-          { header: common.type, cell: (row) => transactions.types[row.type] },
+          { header: common.type, cell: (row) => transactions.types[row.type], wide: true },
           {
             header: common.status,
             cell: (row) => <StatusCell status={row.status} reason={row.failure_code} at={row.created_at} />,
@@ -70,7 +70,7 @@ export function TransactionsPage() {
             header: common.customer,
             cell: ({ customer }) => <CustomerCell customer={customer} />,
             wide: true,
-            wraps: true,
+            fills: true,
           },
           {
             header: common.card,

@@ -37,8 +37,14 @@ export function WebhooksPage() {
           { header: common.status, cell: ({ status }) => <Badge status={status} /> },
           {
             header: webhooks.events,
-            cell: (endpoint) => <span className="font-mono text-[13px]">{endpoint.enabled_events.join(', ')}</span>,
+            cell: ({ enabled_events: events }) =>
+              events.includes('*') ? (
+                webhooks.allEvents
+              ) : (
+                <span className="font-mono text-[13px]">{events.join(', ')}</span>
+              ),
             wide: true,
+            wraps: true,
           },
           {
             header: webhooks.failureRate,
