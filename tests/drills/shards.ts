@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { eventIdOf } from '../../server/platform/ids.ts';
 import { drain, freePorts } from '../chaos/chaos.ts';
@@ -10,11 +8,12 @@ import { type ChaosProcessor, openChaosProcessor } from '../chaos/processor.ts';
 import { openShops, prepareCompany, type Shops } from '../chaos/shops.ts';
 import { verify } from '../chaos/verify.ts';
 import { type LocalCluster, startCluster } from '../support/local-cluster.ts';
-import { programPath } from '../support/programs.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { atMost, type Drill, type DrillStage, exactly, type Figure, shown } from './drill.ts';
+import { moveAll } from './support/moving.ts';
 import { until } from './support/probes.ts';
+import { keepRenewing, subscribeAll } from './support/renewing.ts';
 
 /**
  * Companies on three PostgreSQL servers order, refund and retry while one server after the other is killed: a shard, the
@@ -27,7 +26,8 @@ const clientsPerCompany = 3;
 const calmMs = 5_000;
 const outageMs = 20_000;
 const movingCompanies = 5;
-const run = promisify(execFile);
+/** Some charges are declined meanwhile, so that renewals are retried too. */
+const declinedShare = 0.05;
 const drainMaxMs = 120_000;
 const wantedBackSeconds = 15;
 const certificates = fileURLToPath(new URL('../support/certificates/ca.pem', import.meta.url));
@@ -107,11 +107,21 @@ export const drill: Drill = {
     figures.push(...(await outage(cluster, loads, 'c', 'shard c away', outageMs / 2)), ...(await late));
     await sleep(calmMs);
 
-    note('companies move to another shard and back while they charge');
-    figures.push(...(await moveAll(cluster, loads)));
+    note('companies move to another shard and back while they charge and renew');
+    const homes = loads.flatMap(({ shard, companyIds }) => companyIds.map((companyId) => ({ shard, companyId })));
+    const moving = homes.slice(0, movingCompanies);
+    const renewing = keepRenewing(
+      homes.map(({ companyId }) => companyId),
+      loads.map(({ db }) => db),
+    );
+    await Promise.all(processors.map((processor) => processor.setFaults({ 'decline:51': declinedShare })));
+    const replies = (): ShardLoad['replies'] => loads.flatMap((one) => one.replies);
+    figures.push(...(await moveAll(cluster.environment, [...cluster.shards.keys()], moving, replies)));
+    await Promise.all(processors.map((processor) => processor.setFaults({})));
     await sleep(calmMs);
 
     await load.stop();
+    figures.push(...(await renewing.stop(performance.now() + drainMaxMs)));
     note('the books are compared');
     return [
       shown(
@@ -173,7 +183,9 @@ async function openLoad(
       body: JSON.stringify({ url: receiver.url, enabled_events: ['*'] }),
     });
     if (response.status !== 201) throw new Error(`the endpoint: ${response.status} ${await response.text()}`);
-    shops.push(await openShops(cluster.url, apiKey, clientsPerCompany));
+    const shop = await openShops(cluster.url, apiKey, clientsPerCompany);
+    await subscribeAll(cluster, companyId, shop);
+    shops.push(shop);
   }
   return { shard, db, processor, companyIds, shops, diary: newDiary(), replies: [] };
 }
@@ -275,38 +287,6 @@ async function startWhileAway(cluster: LocalCluster, loads: readonly ShardLoad[]
     atMost('a new API is ready with shard c away after', seconds, wantedBackSeconds, ' s'),
     exactly('its answers for shards a, b and c', statuses.join(), '200,200,503'),
     atMost('it serves shard c without another start after', backSeconds, wantedBackSeconds, ' s'),
-  ];
-}
-
-/** Five companies, there and back. Only the company that moves may be asked to repeat a request, for a moment. */
-async function moveAll(cluster: LocalCluster, loads: readonly ShardLoad[]): Promise<Figure[]> {
-  const homes = loads.flatMap(({ shard, companyIds }) => companyIds.map((companyId) => ({ shard, companyId })));
-  const replies = () => loads.flatMap((load) => load.replies);
-  const stops: number[] = [];
-  let [others, failedOthers, failedOwn] = [0, 0, 0];
-  for (const { shard, companyId } of homes.slice(0, movingCompanies)) {
-    const away = [...cluster.shards.keys()].find((name) => name !== shard) ?? '';
-    for (const target of [away, shard]) {
-      const fromMs = performance.now();
-      const words = ['companies', 'move', '--company', companyId, '--to', target, '--json'];
-      const { stdout } = await run(process.execPath, [programPath('svc'), ...words], {
-        env: { ...process.env, ...cluster.environment },
-      });
-      stops.push((JSON.parse(stdout) as { stop_ms: number }).stop_ms);
-      const toMs = performance.now();
-      const during = replies().filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
-      const own = during.filter((reply) => reply.companyId === companyId);
-      others += during.length - own.length;
-      failedOwn += own.filter(({ failed }) => failed).length;
-      failedOthers += during.filter(({ failed }) => failed).length - own.filter(({ failed }) => failed).length;
-    }
-  }
-  return [
-    shown('moves of companies', stops.length),
-    atMost('longest stop of writes', Math.max(...stops), 1_000, ' ms'),
-    shown('requests of other companies meanwhile', others),
-    exactly('failed ones of them', failedOthers, 0),
-    shown('requests that the moving company had to repeat', failedOwn),
   ];
 }
 
