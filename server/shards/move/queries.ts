@@ -1,0 +1,259 @@
+import type { ControlPool, ControlQueryable, DatabasePool, Queryable } from '../../platform/database.ts';
+import { isOneOf, literal, rowsOf } from './sql.ts';
+import type { Table } from './tables.ts';
+
+/** The statements of a move. Those that name tables or objects cannot have parameters, so they contain literals. */
+
+type Ids = readonly string[];
+type FenceState = 'arriving' | 'leaving' | 'left';
+
+export async function readServer(db: Queryable): Promise<{ version: number; level: string } | undefined> {
+  const [row] = await db.query<{ version: number; level: string }>(
+    `SELECT current_setting('server_version_num')::integer AS version, current_setting('wal_level') AS level`,
+  );
+  return row;
+}
+
+const rights = {
+  replicate: 'rolsuper OR rolreplication',
+  subscribe: `rolsuper OR coalesce(pg_has_role((SELECT oid FROM pg_roles WHERE rolname = 'pg_create_subscription'), 'USAGE'), false)`,
+};
+
+export async function hasRight(db: Queryable, right: keyof typeof rights): Promise<boolean> {
+  const [row] = await db.query<{ may: boolean }>(
+    `SELECT ${rights[right]} AS may FROM pg_roles WHERE rolname = current_user`,
+  );
+  return row?.may === true;
+}
+
+/** Records the move in the directory. Returns false if one of the companies moves elsewhere. */
+export async function recordMove(control: ControlQueryable, ids: Ids, from: string, to: string): Promise<boolean> {
+  await control.query(
+    `INSERT INTO company_shards (company_id, shard) SELECT unnest($1::uuid[]), $2 ON CONFLICT DO NOTHING`,
+    [ids, from],
+  );
+  const rows = await control.query(
+    `UPDATE company_shards SET moving_to = $3, moving_since = coalesce(moving_since, now())
+     WHERE company_id = ANY($1) AND shard = $2 AND coalesce(moving_to, $3) = $3 RETURNING 1`,
+    [ids, from, to],
+  );
+  return rows.length === ids.length;
+}
+
+/** The one change that decides. Returns false if the move was aborted meanwhile. */
+export async function switchShard(control: ControlPool, ids: Ids, from: string, to: string): Promise<boolean> {
+  return control.transaction(async (transaction) => {
+    const rows = await transaction.query(
+      `UPDATE company_shards SET shard = $3, moving_to = NULL, moving_since = NULL
+       WHERE company_id = ANY($1) AND ((shard = $2 AND moving_to = $3) OR (shard = $3 AND moving_to IS NULL)) RETURNING 1`,
+      [ids, from, to],
+    );
+    return rows.length === ids.length;
+  });
+}
+
+export async function isOnShard(control: ControlQueryable, ids: Ids, shard: string): Promise<boolean> {
+  const rows = await control.query('SELECT 1 FROM company_shards WHERE company_id = ANY($1) AND shard = $2', [
+    ids,
+    shard,
+  ]);
+  return rows.length > 0;
+}
+
+/** A command that still runs cannot switch any more. Returns false if the companies do not move. */
+export async function recordAbort(control: ControlQueryable, ids: Ids, from: string): Promise<boolean> {
+  const rows = await control.query(
+    `UPDATE company_shards SET moving_to = shard WHERE company_id = ANY($1) AND shard = $2 AND moving_to IS NOT NULL
+     RETURNING 1`,
+    [ids, from],
+  );
+  return rows.length === ids.length;
+}
+
+export async function forgetMove(control: ControlQueryable, ids: Ids): Promise<void> {
+  await control.query(`UPDATE company_shards SET moving_to = NULL, moving_since = NULL WHERE company_id = ANY($1)`, [
+    ids,
+  ]);
+}
+
+export async function setFences(db: Queryable, ids: Ids, state: FenceState): Promise<void> {
+  await db.query(
+    `INSERT INTO company_fences (company_id, state) SELECT unnest($1::uuid[]), $2
+     ON CONFLICT (company_id) DO UPDATE SET state = excluded.state, since = now()`,
+    [ids, state],
+  );
+}
+
+/** Waits for the transactions that write for these companies: the triggers share this lock. Lasts for the transaction. */
+export async function lockFence(db: Queryable, ids: Ids): Promise<void> {
+  await db.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`fence ${ids[0]}`]);
+}
+
+/** The next commit waits until it is on disk, and with it all commits before. */
+export async function commitToDisk(db: Queryable): Promise<void> {
+  await db.query('SET LOCAL synchronous_commit = on');
+}
+
+export async function markLeft(db: Queryable, ids: Ids): Promise<void> {
+  await db.query(
+    `UPDATE company_fences SET state = 'left', since = now() WHERE company_id = ANY($1) AND state = 'leaving'`,
+    [ids],
+  );
+}
+
+/** Without a state, all of them. */
+export async function removeFences(db: Queryable, ids: Ids, state?: FenceState): Promise<void> {
+  await db.query(`DELETE FROM company_fences WHERE company_id = ANY($1) AND state = coalesce($2, state)`, [
+    ids,
+    state ?? null,
+  ]);
+}
+
+export async function areFencedFor(db: Queryable, ids: Ids, ms: number): Promise<boolean> {
+  const recent = await db.query(
+    `SELECT 1 FROM company_fences WHERE company_id = ANY($1) AND since > now() - $2 * interval '1 ms'`,
+    [ids, ms],
+  );
+  return recent.length === 0;
+}
+
+export async function hasTrigger(db: Queryable, table: Table, name: string): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = $2', [
+    table.name,
+    `${name}_new`,
+  ]);
+  return rows.length > 0;
+}
+
+const triggerKinds = { new: 'INSERT OR UPDATE', old: 'UPDATE OR DELETE' };
+
+export async function addTriggers(db: Queryable, table: Table, name: string, ids: Ids): Promise<void> {
+  for (const [row, on] of Object.entries(triggerKinds))
+    await db.query(
+      `CREATE TRIGGER ${name}_${row} BEFORE ${on} ON ${table.name} FOR EACH ROW
+       WHEN (${rowsOf(table, ids, row)}) EXECUTE FUNCTION refuse_fenced(${literal(ids[0] ?? '')})`,
+    );
+}
+
+export async function removeTriggers(db: Queryable, table: Table, name: string): Promise<void> {
+  for (const row of Object.keys(triggerKinds)) await db.query(`DROP TRIGGER IF EXISTS ${name}_${row} ON ${table.name}`);
+}
+
+export async function identifyFully(db: Queryable, table: Table): Promise<void> {
+  await db.query(`ALTER TABLE ${table.name} REPLICA IDENTITY FULL`);
+}
+
+const catalogs = {
+  publication: 'pg_publication WHERE pubname',
+  slot: 'pg_replication_slots WHERE slot_name',
+  subscription: 'pg_subscription WHERE subname',
+};
+
+async function exists(db: Queryable, kind: keyof typeof catalogs, name: string): Promise<boolean> {
+  return (await db.query(`SELECT 1 FROM ${catalogs[kind]} = $1`, [name])).length > 0;
+}
+
+const bareName = ({ name }: Table): string => name.slice(name.indexOf('.') + 1);
+
+/** Sends the rows of these companies only, and keeps the log of the server for the subscription. */
+export async function publish(db: Queryable, name: string, tables: readonly Table[], ids: Ids): Promise<void> {
+  if (!(await exists(db, 'publication', name))) {
+    const filters = tables.map((table) => `${table.name} WHERE (${rowsOf(table, ids, bareName(table))})`);
+    await db.query(
+      `CREATE PUBLICATION ${name} FOR TABLE ${filters.join(', ')} WITH (publish_via_partition_root = true)`,
+    );
+  }
+  if (!(await exists(db, 'slot', name)))
+    await db.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [name]);
+}
+
+export async function subscribe(db: Queryable, name: string, sourceUrl: string): Promise<void> {
+  if (await exists(db, 'subscription', name)) return;
+  await db.query(
+    `CREATE SUBSCRIPTION ${name} CONNECTION ${literal(sourceUrl)} PUBLICATION ${name}
+     WITH (create_slot = false, slot_name = ${literal(name)}, copy_data = true)`,
+  );
+}
+
+export async function unsubscribe(db: Queryable, name: string): Promise<void> {
+  await db.query(`DROP SUBSCRIPTION IF EXISTS ${name}`);
+}
+
+export async function unpublish(db: Queryable, name: string): Promise<void> {
+  await db.query(`SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = $1`, [name]);
+  await db.query(`DROP PUBLICATION IF EXISTS ${name}`);
+}
+
+/** The number of tables that are not copied yet, and of errors so far. */
+export async function readCopy(db: Queryable, name: string): Promise<{ missing: number; errors: number } | undefined> {
+  const [row] = await db.query<{ missing: number; errors: number }>(
+    `SELECT count(*) FILTER (WHERE r.srsubstate <> 'r')::integer AS missing,
+       coalesce(max(e.apply_error_count + e.sync_error_count), 0)::integer AS errors
+     FROM pg_subscription s JOIN pg_subscription_rel r ON s.oid = r.srsubid
+     LEFT JOIN pg_stat_subscription_stats e ON e.subid = s.oid WHERE s.subname = $1`,
+    [name],
+  );
+  return row;
+}
+
+export async function readLogPosition(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
+  return row?.lsn ?? '';
+}
+
+/** Whether the subscription has confirmed the log up to a position; undefined if its slot is gone. */
+export async function hasConfirmed(db: Queryable, name: string, lsn: string): Promise<boolean | undefined> {
+  const [row] = await db.query<{ done: boolean }>(
+    'SELECT confirmed_flush_lsn >= $2::pg_lsn AS done FROM pg_replication_slots WHERE slot_name = $1',
+    [name, lsn],
+  );
+  return row?.done;
+}
+
+export async function copyCompanies(source: Queryable, target: Queryable, ids: Ids): Promise<void> {
+  const rows = await source.query<{ row: string }>(
+    'SELECT to_jsonb(companies)::text AS row FROM companies WHERE id = ANY($1)',
+    [ids],
+  );
+  for (const { row } of rows) {
+    const columns = Object.keys(JSON.parse(row)).join(', ');
+    await target.query(
+      `INSERT INTO companies (${columns}) SELECT ${columns} FROM jsonb_populate_record(NULL::companies, $1)
+       ON CONFLICT (id) DO UPDATE SET (${columns}) = (SELECT ${columns} FROM jsonb_populate_record(NULL::companies, $1))`,
+      [row],
+    );
+  }
+}
+
+const removeCount = 2_000;
+
+/** Customers and their cards refer to each other. */
+export async function forgetDefaultCards(db: DatabasePool, ids: Ids): Promise<void> {
+  await inBatches(
+    db,
+    ids,
+    `UPDATE customers SET default_payment_method_id = NULL
+     WHERE (company_id, id) IN (SELECT company_id, id FROM customers
+       WHERE company_id ${isOneOf(ids)} AND default_payment_method_id IS NOT NULL LIMIT ${removeCount}) RETURNING 1`,
+  );
+}
+
+export async function removeRowsFrom(db: DatabasePool, table: Table, ids: Ids): Promise<void> {
+  const key = table.key.join(', ');
+  await inBatches(
+    db,
+    ids,
+    `DELETE FROM ${table.name} WHERE (${key}) IN (
+       SELECT ${key} FROM ${table.name} WHERE ${rowsOf(table, ids, bareName(table))} LIMIT ${removeCount}) RETURNING 1`,
+  );
+}
+
+/** The triggers let the move itself change these companies. */
+async function inBatches(db: DatabasePool, ids: Ids, statement: string): Promise<void> {
+  for (let count = removeCount; count === removeCount; ) {
+    count = await db.transaction(async (transaction) => {
+      await transaction.query(`SELECT set_config('svc.moving', $1, true)`, [ids[0]]);
+      return (await transaction.query(statement)).length;
+    });
+  }
+}
