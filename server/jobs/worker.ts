@@ -247,8 +247,12 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
       const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, onShard);
       onShards.push(loop(job, onShard, stopping.signal, alarm));
     }
-    const { db, batchDb, clock } = shard;
-    dispatchers.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random }));
+    const { name, db, batchDb, clock } = shard;
+    const elsewhere = async (companyId: string): Promise<Queryable | undefined> => {
+      const now = await shards.find(companyId);
+      return now.name === name ? undefined : now.batchDb;
+    };
+    dispatchers.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, elsewhere }));
   });
   const onControl = controlJobs.map((job) => loop(job, dependencies, stopping.signal, undefined));
   return {

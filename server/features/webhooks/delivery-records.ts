@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBatcher } from '../../platform/batcher.ts';
-import { isUnavailable } from '../../platform/database.ts';
+import { isUnavailable, type Queryable } from '../../platform/database.ts';
 import { type Attempt, type Delivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
 import { disableEndpoint } from './service.ts';
@@ -25,7 +25,7 @@ export function createDeliveryRecords(
   workerId: string,
   onReturned: () => void,
 ): DeliveryRecords {
-  const { db, batchDb, log } = dependencies;
+  const { db, batchDb, log, elsewhere = async () => undefined } = dependencies;
   const state = { stopping: false };
   const returning = new Set<readonly Delivery[]>();
   const recordBatched = createBatcher(
@@ -36,6 +36,21 @@ export function createDeliveryRecords(
     },
     { batchMax: 256, width: 1 },
   );
+
+  /** A delivery moves with its company: what this shard refuses is recorded on the new one. */
+  async function following(
+    companyId: string,
+    write: () => Promise<unknown>,
+    writeThere: (there: Queryable) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      const there = await elsewhere(companyId).catch(() => undefined);
+      if (!there) throw error;
+      await writeThere(there);
+    }
+  }
 
   async function untilRecorded(write: () => Promise<unknown>): Promise<void> {
     for (;;) {
@@ -51,13 +66,22 @@ export function createDeliveryRecords(
   }
 
   return {
-    record: (attempt) => untilRecorded(() => recordBatched(attempt)),
+    record: (attempt) =>
+      untilRecorded(() =>
+        following(
+          attempt.company_id,
+          () => recordBatched(attempt),
+          (there) => recordAttempts(there, workerId, [attempt]),
+        ),
+      ),
     disable: ({ company_id, endpoint_id }) =>
       untilRecorded(() => disableEndpoint(dependencies, company_id, endpoint_id, 'gone')),
     giveBack(deliveries) {
-      if (deliveries.length === 0) return;
+      const [first] = deliveries;
+      if (!first) return;
       returning.add(deliveries);
-      untilRecorded(() => returnDeliveries(db, workerId, deliveries))
+      const give = (to: Queryable): Promise<void> => returnDeliveries(to, workerId, deliveries);
+      untilRecorded(() => following(first.company_id, () => give(db), give))
         .finally(() => returning.delete(deliveries))
         .then(onReturned, (error: unknown) =>
           log.error({ err: error }, 'deliveries could not be returned to the queue'),

@@ -23,6 +23,8 @@ export interface DispatcherDependencies {
   readonly secretKey: ServiceKey;
   readonly random: () => number;
   readonly times?: Partial<DispatcherTimes>;
+  /** The database of a company that has moved to another shard; undefined if it is on this one. */
+  readonly elsewhere?: (companyId: string) => Promise<Queryable | undefined>;
 }
 
 export interface DispatcherTimes {
