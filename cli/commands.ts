@@ -1,5 +1,6 @@
 import { limits } from '../server/limits.ts';
 import type { Flags, OptionName } from './options.ts';
+import { shardCommands } from './shard-commands.ts';
 
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
 
@@ -28,7 +29,6 @@ const plans = async (): Promise<Run> => (await import('./plans.ts')).plansComman
 const processors = async (): Promise<Run> => (await import('./processors.ts')).processorsCommand;
 const subscriptions = async (): Promise<Run> => (await import('./subscriptions.ts')).subscriptionsCommand;
 const companies = async (): Promise<Run> => (await import('./companies.ts')).companiesCommand;
-const shards = async (): Promise<Run> => (await import('./shards.ts')).shardsCommand;
 const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
 
 export const groups: Readonly<Record<string, readonly Command[]>> = {
@@ -103,15 +103,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       summary: 'Show which keys and master secrets are in use, and what is still encrypted with old ones',
       load: async () => (await import('./secrets.ts')).secretsCommand,
     },
-    { name: 'shards list', summary: 'List the shards, their companies, and which of them drain', load: shards },
-    {
-      name: 'shards drain',
-      takes: 'NAME',
-      summary: 'Place no new companies on a shard',
-      more: 'Its companies stay. `svc companies rebalance --apply` moves them to the other shards.',
-      load: shards,
-    },
-    { name: 'shards undrain', takes: 'NAME', summary: 'Place new companies on a shard again', load: shards },
+    ...shardCommands,
     {
       name: 'vault keys',
       summary: 'Print a value for SVC_VAULT_KEYS: the current keys and a new one',

@@ -1,6 +1,7 @@
 import { hourMs } from '../server/platform/durations.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { firstShard } from '../server/shards/shards.ts';
+import { findResidents } from '../server/shards/inspect-queries.ts';
 
 /** The checks of `doctor` that compare servers: no foreign key and no transaction spans two of them. */
 
@@ -54,11 +55,6 @@ export async function examineShards(shards: Shards): Promise<Finding[]> {
 
 type Note = (check: CheckName, example: string) => void;
 
-/** Companies that live on the shard: not those that have left it, are arriving, or are not in the directory yet. */
-const residents = `SELECT id FROM companies c WHERE NOT EXISTS (
-    SELECT 1 FROM company_fences f WHERE f.company_id = c.id AND f.state IN ('left', 'arriving'))
-  AND NOT EXISTS (SELECT 1 FROM unfinished_sign_ups u WHERE u.company_id = c.id)`;
-
 async function checkCompanies({ control, all }: Shards, note: Note): Promise<void> {
   const rows = await control.query<{ company_id: string; shard: string }>(
     'SELECT company_id, shard FROM company_shards',
@@ -66,7 +62,7 @@ async function checkCompanies({ control, all }: Shards, note: Note): Promise<voi
   const directory = new Map(rows.map(({ company_id, shard }) => [company_id, shard]));
   const seen = new Map<string, string>();
   for (const { name, db } of all) {
-    for (const { id } of await db.query<{ id: string }>(residents)) {
+    for (const id of await findResidents(db)) {
       const other = seen.get(id);
       if (other) note('company_on_two_shards', `${id} / ${other} and ${name}`);
       seen.set(id, name);

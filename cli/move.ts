@@ -1,7 +1,7 @@
 import type { Config } from '../server/config.ts';
 import { loadConfig } from '../server/config.ts';
 import { abortMove, accountsOn, type Mover, moveCompanies } from '../server/shards/move/move.ts';
-import { planMoves } from '../server/shards/move/rebalance.ts';
+import { type PlannedMove, planMoves } from '../server/shards/move/rebalance.ts';
 import { MoveError } from '../server/shards/move/sql.ts';
 import { findDraining } from '../server/shards/queries.ts';
 import { firstShard, type Shards } from '../server/shards/shards.ts';
@@ -56,6 +56,28 @@ function chosenTarget(shards: Shards, to: string | undefined): string {
   throw new CommandError(`Choose a shard with --to: ${shards.all.map(({ name }) => name).join(', ')}.`);
 }
 
+/** One after the other until the switch. The wait before rows are removed from the old shard is shared. */
+async function applyMoves(mover: Mover, moves: readonly PlannedMove[]): Promise<void> {
+  const begun: Promise<unknown>[] = [];
+  try {
+    for (const { companyId, to } of moves) {
+      const switched = Promise.withResolvers<void>();
+      const onStep = (step: string): void => {
+        mover.onStep(step);
+        if (step === 'clean') switched.resolve();
+      };
+      const moved = moveCompanies({ ...mover, onStep }, companyId, to);
+      // Its failure is reported when all moves have ended.
+      moved.catch(() => undefined);
+      begun.push(moved);
+      await Promise.race([switched.promise, moved]);
+    }
+  } finally {
+    await Promise.allSettled(begun);
+  }
+  await Promise.all(begun);
+}
+
 export async function rebalanceCommand(_words: readonly string[], flags: Flags): Promise<string> {
   if (Boolean(flags['dry-run']) === Boolean(flags.apply))
     throw new CommandError('Use companies rebalance --dry-run or companies rebalance --apply.');
@@ -65,7 +87,7 @@ export async function rebalanceCommand(_words: readonly string[], flags: Flags):
     for (const shard of shards.all)
       loads.push({ shard: shard.name, drains: draining.includes(shard.name), accounts: await accountsOn(shard) });
     const moves = planMoves(loads);
-    if (flags.apply) for (const { companyId, to } of moves) await moveCompanies(mover, companyId, to);
+    if (flags.apply) await applyMoves(mover, moves);
     const shown = moves.map(({ companyId, from, to }) => ({ company: companyId, from, to }));
     if (flags.json) return `${JSON.stringify({ moves: shown, applied: flags.apply ?? false })}\n`;
     if (moves.length === 0) return 'Every shard has about as many companies: there is nothing to move.\n';

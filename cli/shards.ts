@@ -1,15 +1,18 @@
 import { loadConfig } from '../server/config.ts';
+import { readWalLevel } from '../server/shards/inspect-queries.ts';
 import { countCompanies, findDraining, setDraining } from '../server/shards/queries.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
+import { addShard } from './add-shard.ts';
 import { CommandError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
-/** `shards list`, `shards drain` and `shards undrain`. */
+/** `shards list`, `shards add`, `shards drain` and `shards undrain`. */
 export async function shardsCommand([action, name]: readonly string[], flags: Flags): Promise<string> {
+  if (action === 'add') return addShard(loadConfig(process.env), name, flags);
   const wanted = { drain: true, undrain: false }[action ?? ''];
   if (action !== 'list' && wanted === undefined)
-    throw new CommandError('Use shards list, shards drain NAME or shards undrain NAME.');
+    throw new CommandError('Use shards list, shards add NAME=URL, shards drain NAME or shards undrain NAME.');
   return withShards(loadConfig(process.env), async (shards) => {
     if (wanted !== undefined) await setDraining(shards.control, named(shards, name), wanted);
     const draining = await findDraining(shards.control);
@@ -30,6 +33,6 @@ function named({ all }: Shards, name: string | undefined): string {
 }
 
 async function describe({ name, db }: ShardDatabase, draining: readonly string[]) {
-  const [row] = await db.query<{ level: string }>(`SELECT current_setting('wal_level') AS level`);
-  return { name, companies: await countCompanies(db), drains: draining.includes(name), wal_level: row?.level };
+  const walLevel = await readWalLevel(db);
+  return { name, companies: await countCompanies(db), drains: draining.includes(name), wal_level: walLevel };
 }

@@ -1,93 +1,38 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { examine } from '../cli/doctor.ts';
 import { examineShards } from '../cli/doctor-shards.ts';
 import { openAuditLog } from '../server/features/audit/service.ts';
 import { openDatabase, controlPlaneOn } from '../server/platform/database.ts';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { createLog } from '../server/platform/log.ts';
-import { migrate } from '../server/platform/migrations.ts';
 import { abortMove, findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
-import { planMoves } from '../server/shards/move/rebalance.ts';
 import { MoveError, until } from '../server/shards/move/sql.ts';
 import * as steps from '../server/shards/move/steps.ts';
 import { findTables } from '../server/shards/move/tables.ts';
-import type { Vault } from '../server/vault/vault.ts';
-import { svc } from './support/command.ts';
-import { cloneDatabase, rolePassword, type TestDatabase } from './support/database.ts';
+import { cloneDatabase } from './support/database.ts';
 import { checkAllOpen, openShop, order, type Shop, succeeded } from './support/orders.ts';
 import { somePlan, someSubscriber } from './support/subscriptions.ts';
-import { type Merchant, startTestService, type TestService } from './support/service.ts';
+import type { Merchant, TestService } from './support/service.ts';
+import { type ShardServers, startShardServers } from './support/shard-servers.ts';
 
 /** Companies move between two PostgreSQL servers while they are in use. */
 
-let folder: string;
-let servers: EmbeddedPostgres[] = [];
+let servers: ShardServers;
 let service: TestService;
 let mover: Mover;
 
 /** A request that began before the switch tries for so long to record its outcome. */
 const insistedMs = 6_000;
 
-const settings = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  shared_buffers: '32MB',
-  wal_level: 'logical',
-};
-
-async function startServer(name: string): Promise<EmbeddedPostgres> {
-  const server = await startEmbeddedPostgres({ dataDirectory: join(folder, name), settings });
-  servers.push(server);
-  await migrate(server.connectionString);
-  const admin = new pg.Client({ connectionString: server.connectionString });
-  await admin.connect();
-  for (const role of ['svc_api', 'svc_vault']) await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
-  await admin.end();
-  return server;
-}
-
-function urlsOf({
-  connectionString,
-}: EmbeddedPostgres): Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'> {
-  const as = (role: string): string => {
-    const url = new URL(connectionString);
-    url.username = role;
-    url.password = rolePassword;
-    return url.href;
-  };
-  return { connectionString, apiUrl: as('svc_api'), vaultUrl: as('svc_vault') };
-}
-
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-move-'));
-  const [a, b] = (await Promise.all([startServer('a'), startServer('b')])).map(urlsOf);
-  assert.ok(a && b);
-  service = await startTestService({
-    database: { ...a, others: [{ ...b, name: 'b' }], settings: {}, drop: async () => undefined },
-  });
-  const urls = new Map([
-    ['a', a.connectionString],
-    ['b', b.connectionString],
-  ]);
-  mover = { shards: service.shards, urlOf: (shard) => urls.get(shard) ?? '', keptMs: 100, onStep: () => undefined };
+  servers = await startShardServers();
+  ({ service } = servers);
+  mover = { shards: service.shards, urlOf: servers.urlOf, keptMs: 100, onStep: () => undefined };
 });
 
-after(async () => {
-  await service?.stop();
-  await Promise.all(servers.map((server) => server.stop()));
-  await rm(folder, { recursive: true, force: true });
-});
+after(async () => servers?.stop());
 
 const on = (shard: string) => service.shards.of({ shard }).db;
 
@@ -341,7 +286,7 @@ describe('a request that outlives the move of its company', () => {
   /** The answer of the processor to the next charge or refund is held until it is released. */
   function hold(kind: 'charge' | 'refund') {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const vault = service.vault as { -readonly [Call in keyof Vault]: Vault[Call] };
+    const { vault } = service;
     const usual = vault[kind] as (request: unknown) => Promise<never>;
     vault[kind] = async (request: unknown) => {
       vault[kind] = usual;
@@ -424,65 +369,5 @@ describe('a request that outlives the move of its company', () => {
       });
     await steps.clean(move);
     await assertTidy();
-  });
-});
-
-describe('the commands', () => {
-  const run = async (...parameters: string[]) => {
-    const settings = { DATABASE_URL: mover.urlOf('a'), SVC_SHARDS: `b=${mover.urlOf('b')}` };
-    const { code, stdout, stderr } = await svc(settings, ...parameters);
-    return { code, stderr, body: stdout ? JSON.parse(stdout) : undefined };
-  };
-
-  it('list and drain shards, and name the moves of a rebalance', async () => {
-    const { body: drained } = await run('shards', 'drain', 'b', '--json');
-    assert.deepEqual(
-      drained.map(({ name, drains, wal_level }: Record<string, unknown>) => [name, drains, wal_level]),
-      [
-        ['a', false, 'logical'],
-        ['b', true, 'logical'],
-      ],
-    );
-    const { id } = (await service.createMerchant()).sandbox;
-    const { accountId } = await findAccount(mover, id);
-    const { body: plan } = await run('companies', 'rebalance', '--dry-run', '--json');
-    assert.equal(plan.applied, false);
-    const accounts = await Promise.all(
-      plan.moves.map(async ({ company, from, to }: Record<string, string>) => {
-        assert.deepEqual([from, to], ['b', 'a']);
-        return (await findAccount(mover, company ?? '')).accountId;
-      }),
-    );
-    assert.ok(accounts.includes(accountId));
-    await run('shards', 'undrain', 'b', '--json');
-    assert.equal((await run('shards', 'list', '--json')).body[1].drains, false);
-    assert.match((await run('shards', 'drain', 'z')).stderr, /a, b/);
-  });
-
-  it('refuse to abort what does not move, and a shard that does not exist', async () => {
-    const { id } = (await service.createMerchant()).live;
-    const move = (...parameters: string[]) => run('companies', 'move', '--company', id, ...parameters);
-    for (const [parameters, message] of [
-      [['--abort'], /The companies do not move/],
-      [['--to', 'z'], /--to: a, b/],
-      [[], /--to SHARD/],
-    ] as const) {
-      const { code, stderr } = await move(...parameters);
-      assert.equal(code, 1);
-      assert.match(stderr, message);
-    }
-  });
-});
-
-describe('a rebalance', () => {
-  it('moves accounts from full shards to empty ones, and all of them from a shard that drains', () => {
-    const load = (shard: string, accounts: string[], drains = false) => ({ shard, accounts, drains });
-    assert.deepEqual(planMoves([load('a', ['1', '2', '3']), load('b', ['4', '5'])]), []);
-    assert.deepEqual(planMoves([load('a', ['1', '2', '3', '4']), load('b', [])]), [
-      { companyId: '4', from: 'a', to: 'b' },
-      { companyId: '3', from: 'a', to: 'b' },
-    ]);
-    assert.deepEqual(planMoves([load('a', ['1'], true), load('b', ['2'])]), [{ companyId: '1', from: 'a', to: 'b' }]);
-    assert.deepEqual(planMoves([load('a', ['1'], true)]), []);
   });
 });

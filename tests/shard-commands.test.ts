@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { examineShards } from '../cli/doctor-shards.ts';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { migrate } from '../server/platform/migrations.ts';
+import { findAccount, type Mover } from '../server/shards/move/move.ts';
+import { planMoves } from '../server/shards/move/rebalance.ts';
+import { svc } from './support/command.ts';
+import { openShop, succeeded } from './support/orders.ts';
+import type { TestService } from './support/service.ts';
+import { type ShardServers, startShardServers } from './support/shard-servers.ts';
+
+/** `svc shards`, `svc companies move` and `svc companies rebalance`, as an operator runs them. */
+
+describe('svc shards and svc companies', () => {
+  let servers: ShardServers;
+  let service: TestService;
+  let mover: Mover;
+
+  before(async () => {
+    servers = await startShardServers();
+    ({ service } = servers);
+    mover = { shards: service.shards, urlOf: servers.urlOf, keptMs: 100, onStep: () => undefined };
+  });
+
+  after(async () => servers?.stop());
+
+  const run = async (...parameters: string[]) => {
+    const settings = { DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${servers.urlOf('b')}` };
+    const { code, stdout, stderr } = await svc(settings, ...parameters);
+    return { code, stderr, body: stdout ? JSON.parse(stdout) : undefined };
+  };
+
+  it('list and drain shards, and name the moves of a rebalance', async () => {
+    const { body: drained } = await run('shards', 'drain', 'b', '--json');
+    assert.deepEqual(
+      drained.map(({ name, drains, wal_level }: Record<string, unknown>) => [name, drains, wal_level]),
+      [
+        ['a', false, 'logical'],
+        ['b', true, 'logical'],
+      ],
+    );
+    const { id } = (await service.createMerchant()).sandbox;
+    const { accountId } = await findAccount(mover, id);
+    const { body: plan } = await run('companies', 'rebalance', '--dry-run', '--json');
+    assert.equal(plan.applied, false);
+    const accounts = await Promise.all(
+      plan.moves.map(async ({ company, from, to }: Record<string, string>) => {
+        assert.deepEqual([from, to], ['b', 'a']);
+        return (await findAccount(mover, company ?? '')).accountId;
+      }),
+    );
+    assert.ok(accounts.includes(accountId));
+    await run('shards', 'undrain', 'b', '--json');
+    assert.equal((await run('shards', 'list', '--json')).body[1].drains, false);
+    assert.match((await run('shards', 'drain', 'z')).stderr, /a, b/);
+  });
+
+  it('move companies until every shard has about as many', async () => {
+    const stores = await Promise.all(Array.from({ length: 3 }, () => service.createMerchant()));
+    const shops = await Promise.all(stores.map(({ key }) => openShop(service, undefined, { key })));
+    const before = await run('shards', 'list', '--json');
+    const { code, stderr, body } = await run('companies', 'rebalance', '--apply', '--json');
+    assert.equal(code, 0, stderr);
+    assert.equal(body.applied, true);
+    assert.ok(body.moves.length >= 2, `${body.moves.length} moves`);
+    const { body: lists } = await run('shards', 'list', '--json');
+    const [a, b] = lists.map(({ companies }: { companies: number }) => companies);
+    // Each account has two companies.
+    assert.ok(Math.abs(a - b) <= 2, `${a} and ${b} companies`);
+    const sum = (list: { companies: number }[]): number => list.reduce((all, { companies }) => all + companies, 0);
+    assert.equal(a + b, sum(before.body));
+    for (const [index, { key }] of stores.entries())
+      await succeeded(service, shops[index] as (typeof shops)[number], { key });
+    assert.deepEqual(await examineShards(service.shards), []);
+    const again = await run('companies', 'rebalance', '--dry-run', '--json');
+    assert.deepEqual(again.body.moves, []);
+  });
+
+  it('refuse to abort what does not move, and a shard that does not exist', async () => {
+    const { id } = (await service.createMerchant()).live;
+    const move = (...parameters: string[]) => run('companies', 'move', '--company', id, ...parameters);
+    for (const [parameters, message] of [
+      [['--abort'], /The companies do not move/],
+      [['--to', 'z'], /--to: a, b/],
+      [[], /--to SHARD/],
+    ] as const) {
+      const { code, stderr } = await move(...parameters);
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }
+  });
+});
+
+describe('svc shards add', () => {
+  let folder: string;
+  let server: EmbeddedPostgres;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-shards-add-'));
+    server = await startEmbeddedPostgres({ dataDirectory: join(folder, 'postgres') });
+    await migrate(server.connectionString);
+  });
+
+  after(async () => {
+    await server?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const urlOf = (database: string): string => {
+    const url = new URL(server.connectionString);
+    url.pathname = `/${database}`;
+    return url.href;
+  };
+
+  async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** A database with these statements run on it. */
+  async function newDatabase(name: string, ...statements: string[]): Promise<string> {
+    await withClient(server.connectionString, (client) => client.query(`CREATE DATABASE ${name}`));
+    await withClient(urlOf(name), async (client) => {
+      for (const statement of statements) await client.query(statement);
+    });
+    return urlOf(name);
+  }
+
+  const add = (entry: string, shards = '') =>
+    svc({ DATABASE_URL: server.connectionString, SVC_SHARDS: shards }, 'shards', 'add', entry, '--json');
+
+  /** Errors are JSON if the answer would be. */
+  const messageOf = ({ stderr, stdout }: { stderr: string; stdout: string }): string =>
+    (stderr + stdout).replaceAll('\\"', '"');
+
+  it('migrates an empty database, and prints the setting with which the service uses it', async () => {
+    const [b, c] = [await newDatabase('shard_b'), await newDatabase('shard_c')];
+    const { code, stdout, stderr } = await add(`b=${b}`);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), { name: 'b', wal_level: 'replica', SVC_SHARDS: `b=${b}` });
+    const next = await add(`c=${c}`, `b=${b}`);
+    const { SVC_SHARDS: setting } = JSON.parse(next.stdout);
+    assert.equal(setting, `b=${b} c=${c}`);
+    const listed = await svc(
+      { DATABASE_URL: server.connectionString, SVC_SHARDS: setting },
+      'shards',
+      'list',
+      '--json',
+    );
+    assert.deepEqual(
+      JSON.parse(listed.stdout).map(({ name, companies }: Record<string, unknown>) => [name, companies]),
+      [
+        ['a', 0],
+        ['b', 0],
+        ['c', 0],
+      ],
+    );
+    const shown = await svc({ DATABASE_URL: server.connectionString }, 'shards', 'add', `b=${b}`);
+    assert.match(shown.stdout, /SVC_SHARDS="b=postgres/);
+    assert.match(shown.stdout, /wal_level = replica/);
+  });
+
+  it('refuses a database that is away, of another program, of another shard, or of another installation', async () => {
+    const foreign = await newDatabase('shop', 'CREATE TABLE goods (id integer)');
+    const other = await newDatabase('elsewhere');
+    await migrate(other);
+    await withClient(other, (client) =>
+      client.query(
+        `INSERT INTO companies (id, account_id, mode, name, api_version) VALUES (gen_random_uuid(), gen_random_uuid(), 'live', 'Other', '1')`,
+      ),
+    );
+    const lax = await newDatabase('lax', `ALTER DATABASE lax SET synchronous_commit = 'off'`);
+    for (const [entry, message] of [
+      ['b=postgres://127.0.0.1:1/svc', /SVC_SHARDS, shard "b", cannot be used/],
+      [`b=${urlOf('missing')}`, /shard "b", cannot be used.*missing/],
+      [`b=${foreign}`, /"b" has tables of another program \(public\.goods\)/],
+      [`b=${server.connectionString}`, /is that of the shard "a"/],
+      [`b=${other}`, /which the directory places on the shard "a"/],
+      [`b=${lax}`, /"b" has synchronous_commit = off/],
+      [`a=${foreign}`, /must not name the shard "a"/],
+      ['b', /for example "b=postgres/],
+    ] as const) {
+      const refused = await add(entry);
+      assert.equal(refused.code, 1, entry);
+      assert.match(messageOf(refused), message);
+    }
+    const tables = await withClient(foreign, (client) =>
+      client.query(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`),
+    );
+    assert.equal(tables.rows.length, 1, 'a refused database is left as it was');
+  });
+
+  it('and every command refuse a shard with a newer or edited schema, by its name', async () => {
+    const newer = await newDatabase('newer');
+    await migrate(newer);
+    await withClient(newer, (client) =>
+      client.query(`INSERT INTO schema_migrations (name, run_on) VALUES ('999999_later', now())`),
+    );
+    const edited = await newDatabase('edited');
+    await migrate(edited);
+    await withClient(edited, (client) =>
+      client.query(`UPDATE schema_migrations SET sha256 = repeat('f00d', 16) WHERE name = '000009_people'`),
+    );
+    const behind = await newDatabase('behind');
+    const ownSettings = { SVC_DATA_DIR: join(folder, 'data'), SVC_MASTER_SECRET: 'x'.repeat(32), PORT: '0' };
+    for (const [url, message] of [
+      [newer, /shard "b" of SVC_SHARDS: .*newer version of the service \(999999_later\)/],
+      [edited, /shard "b" of SVC_SHARDS: .*edited after this database ran them/],
+    ] as const) {
+      assert.match(messageOf(await add(`b=${url}`)), message);
+      const settings = { DATABASE_URL: server.connectionString, SVC_SHARDS: `b=${url}` };
+      for (const words of [['status'], ['migrate'], ['start']]) {
+        const refused = await svc({ ...settings, ...ownSettings }, ...words);
+        assert.equal(refused.code, 1, words.join());
+        assert.match(messageOf(refused), message, words.join());
+      }
+    }
+    const settings = { DATABASE_URL: server.connectionString, SVC_SHARDS: `b=${behind}` };
+    assert.match((await svc(settings, 'status')).stderr, /shard "b" of SVC_SHARDS: .*older than this version/);
+  });
+});
+
+describe('a rebalance', () => {
+  it('moves accounts from full shards to empty ones, and all of them from a shard that drains', () => {
+    const load = (shard: string, accounts: string[], drains = false) => ({ shard, accounts, drains });
+    assert.deepEqual(planMoves([load('a', ['1', '2', '3']), load('b', ['4', '5'])]), []);
+    assert.deepEqual(planMoves([load('a', ['1', '2', '3', '4']), load('b', [])]), [
+      { companyId: '4', from: 'a', to: 'b' },
+      { companyId: '3', from: 'a', to: 'b' },
+    ]);
+    assert.deepEqual(planMoves([load('a', ['1'], true), load('b', ['2'])]), [{ companyId: '1', from: 'a', to: 'b' }]);
+    assert.deepEqual(planMoves([load('a', ['1'], true)]), []);
+  });
+});

@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../server/platform/embedded-postgres/embedded-postgres.ts';
+import { migrate } from '../../server/platform/migrations.ts';
+import { rolePassword, type TestDatabase } from './database.ts';
+import { startTestService, type TestOptions, type TestService } from './service.ts';
+
+/** A service on two PostgreSQL servers, between which companies can move. Its own companies are on shard b. */
+export interface ShardServers {
+  readonly service: TestService;
+  /** The URL of a shard, with the login of the owner. */
+  readonly urlOf: (shard: string) => string;
+  stop(): Promise<void>;
+}
+
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '32MB',
+  wal_level: 'logical',
+};
+
+type Urls = Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'>;
+
+function urlsOf({ connectionString }: EmbeddedPostgres): Urls {
+  const as = (role: string): string => {
+    const url = new URL(connectionString);
+    url.username = role;
+    url.password = rolePassword;
+    return url.href;
+  };
+  return { connectionString, apiUrl: as('svc_api'), vaultUrl: as('svc_vault') };
+}
+
+export async function startShardServers(options: TestOptions = {}): Promise<ShardServers> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-shard-servers-'));
+  const start = async (name: string): Promise<EmbeddedPostgres> => {
+    const server = await startEmbeddedPostgres({ dataDirectory: join(folder, name), settings });
+    await migrate(server.connectionString);
+    const admin = new pg.Client({ connectionString: server.connectionString });
+    await admin.connect();
+    for (const role of ['svc_api', 'svc_vault'])
+      await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
+    await admin.end();
+    return server;
+  };
+  const servers = await Promise.all([start('a'), start('b')]);
+  const [a, b] = servers.map(urlsOf) as [Urls, Urls];
+  const service = await startTestService({
+    ...options,
+    database: { ...a, others: [{ ...b, name: 'b' }], settings: {}, drop: async () => undefined },
+  });
+  return {
+    service,
+    urlOf: (shard) => (shard === 'a' ? a : b).connectionString,
+    async stop() {
+      await service.stop();
+      await Promise.all(servers.map((server) => server.stop()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
