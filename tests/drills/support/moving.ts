@@ -22,7 +22,7 @@ interface Window extends Home {
 }
 
 /** So many companies move at the same time. */
-const width = 2;
+const width = 3;
 
 /** Only a company that moves may have to repeat a request, for a moment. */
 export async function moveAll(
