@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
 /**
@@ -40,6 +41,11 @@ export interface Connection {
     name?: string;
     query_timeout?: number;
   }): Promise<{ rows: object[]; command: string }>;
+}
+
+/** A connection of its own, outside of the pool. */
+export interface Client extends Connection {
+  readonly connection: { readonly stream: Duplex };
 }
 
 export interface ConnectionOptions extends pg.ClientConfig {

@@ -1,6 +1,6 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import {
+  type Client,
   type Connection,
   connectionOptionsOf,
   type Timeouts,
@@ -130,7 +130,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
 
     async transaction(work, last) {
       refuseWhenClosed();
-      const client = await pool.connect();
+      const client = (await pool.connect()) as pg.PoolClient & Client;
       let broken: Error | undefined;
       try {
         const result = await work(transactionOn(client, health));
@@ -209,7 +209,7 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
   // process.
   pool.on('connect', (client) => {
     client.on('error', options.onError);
-    readInSlices((client as unknown as { connection: { stream: Duplex } }).connection.stream);
+    readInSlices((client as unknown as Client).connection.stream);
   });
   pool.on('acquire', (client) => idle.delete(client as unknown as WatchedClient));
   pool.on('release', (error: Error | undefined, client) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, Statement } from './database.ts';
-import type { Connection } from './database-connections.ts';
+import type { Client, Connection } from './database-connections.ts';
 import { tracedStatement } from './statement-spans.ts';
 
 /** Statements on one connection. Those that are sent without waiting for each other share a round trip. */
@@ -44,7 +44,15 @@ export async function run<Row extends object>(
   }
 }
 
-export function transactionOn(connection: Connection, listener: Listener): Database {
+/** What is sent until the end of the turn of the event loop leaves with one call of the system. */
+function sendTogether(connection: Client): void {
+  const { stream } = connection.connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+export function transactionOn(connection: Client, listener: Listener): Database {
+  sendTogether(connection);
   let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
   // The first statement reports an error of BEGIN; without this handler the error would also be an unhandled
   // rejection.
@@ -62,7 +70,8 @@ export function transactionOn(connection: Connection, listener: Listener): Datab
 }
 
 /** After a statement that failed, PostgreSQL answers COMMIT with ROLLBACK. */
-export async function commit(connection: Connection, listener: Listener, last: Statement | undefined): Promise<void> {
+export async function commit(connection: Client, listener: Listener, last: Statement | undefined): Promise<void> {
+  sendTogether(connection);
   const [, { command }] = await Promise.all([
     last && run(connection, listener, last.text, last.values),
     connection.query({ text: 'COMMIT' }),
