@@ -147,6 +147,7 @@ describe('a replica', () => {
     assert.ok(performance.now() - startedMs < 5_000);
     const { status, text } = await callOn(0, 'GET', '/readyz', { key: null });
     assert.equal(status, 200, text);
+    assert.equal(await metric('svc_replica_up{shard="a"}'), 0);
     proxy.accept(true);
     await untilUsed();
   });

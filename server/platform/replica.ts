@@ -36,6 +36,9 @@ const restMs = secondMs;
 /** After a failover, the replica may follow another server. */
 const verifiedForMs = secondMs;
 const pollMs = 3;
+/** A replica that hangs must not hold back the other metrics. */
+const stateMs = secondMs;
+const silent: ReplicaState = { problem: `it does not respond within ${stateMs} ms`, lagSeconds: undefined };
 
 const countRead = counter('svc_replica_reads_total');
 
@@ -72,7 +75,12 @@ export function openReplica(servers: Servers, { waitMs }: Patience): Replica {
   async function isCurrent(): Promise<boolean> {
     const startedMs = performance.now();
     if (startedMs < restUntilMs) return false;
-    const isReached = await inTime(catchesUp(startedMs + waitMs), waitMs);
+    // An error counts as not reached: the read itself finds out whether the primary has a problem.
+    const isReached = await inTime(
+      catchesUp(startedMs + waitMs).catch(() => false),
+      waitMs,
+      false,
+    );
     if (!isReached) restUntilMs = performance.now() + restMs;
     return isReached;
   }
@@ -93,16 +101,15 @@ export function openReplica(servers: Servers, { waitMs }: Patience): Replica {
       countRead({ server: 'primary' });
       return work(primary);
     },
-    state: () => replicaState(servers),
+    state: () => inTime(replicaState(servers), stateMs, silent),
     stats: () => standby.stats(),
   };
 }
 
-/** False after the deadline and on any error: the read itself then finds out whether the primary has a problem. */
-async function inTime(work: Promise<boolean>, waitMs: number): Promise<boolean> {
-  const late = Promise.withResolvers<false>();
-  const timer = setTimeout(() => late.resolve(false), waitMs);
-  return Promise.race([work.catch(() => false), late.promise]).finally(() => clearTimeout(timer));
+async function inTime<Result>(work: Promise<Result>, waitMs: number, otherwise: Result): Promise<Result> {
+  const late = Promise.withResolvers<Result>();
+  const timer = setTimeout(() => late.resolve(otherwise), waitMs);
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** The end of the log that contains every commit that was answered, and its timeline. */
