@@ -138,16 +138,16 @@ export function PlaceProvider({ children }: { children: ReactNode }) {
   // Before the effects of pages, which may navigate.
   useLayoutEffect(() => {
     show = (next) => startTransition(() => setPlace(next));
-    const step = (event: PopStateEvent): void => void onStep(event);
+    const onPopState = (event: PopStateEvent): void => void onStep(event);
     const keep = (): void => {
       positions.set(current.index, scrollY);
       sessionStorage.setItem(positionsName, JSON.stringify([...positions]));
     };
     history.scrollRestoration = 'manual';
-    addEventListener('popstate', step);
+    addEventListener('popstate', onPopState);
     addEventListener('pagehide', keep);
     return () => {
-      removeEventListener('popstate', step);
+      removeEventListener('popstate', onPopState);
       removeEventListener('pagehide', keep);
     };
   }, []);

@@ -61,9 +61,8 @@ export function openCardWatch({ shards, clock, log }: WatchDependencies): CardWa
     const known = noted.get(companyId) ?? new Set();
     if (known.has(`${operation} ${field}`) || known.size >= limits.cardWarnings) return;
     noted.set(companyId, known.add(`${operation} ${field}`));
-    const note = (): Promise<void> =>
-      follow(shards, company, ({ db }) => noteField(db, companyId, operation, field, limits.cardWarnings));
-    background.run(note(), (error) =>
+    const stored = follow(shards, company, ({ db }) => noteField(db, companyId, operation, field, limits.cardWarnings));
+    background.run(stored, (error) =>
       log.warn({ err: error, company: companyId, operation, field }, 'failed to store a card warning'),
     );
   }
