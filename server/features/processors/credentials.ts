@@ -1,8 +1,10 @@
 import { ApiError, invalidField } from '../../errors.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { FieldProblem, Vault } from '../../vault/vault.ts';
+import { keepAccount } from './queries.ts';
 import type { ConnectionCreate, ConnectionTestResult } from './schemas.ts';
 
 /** Checks, tests and stores the credentials of a connection. Only the vault keeps them. */
@@ -28,19 +30,65 @@ function refuseInvalid(problem: FieldProblem | undefined): void {
   if (problem) throw invalidField(`configuration.${problem.field}`, problem.problem);
 }
 
-/** A connection that does not work is not stored: the owner sees at once what is wrong. */
-export async function requireWorking(vault: Pick<Vault, 'test'>, companyId: string, change: Change): Promise<void> {
-  // An acquirer is the operator's own, and may start later.
-  if (change.kind === 'acquirer') return;
-  const result = await testConfiguration(vault, companyId, change);
-  if (!result.works) throw new ApiError('invalid_request', result.problem ?? '', { param: 'configuration' });
+/**
+ * A connection that does not work is not stored: the owner sees at once what is wrong. Returns the account that the
+ * credentials belong to; null if the processor does not report it.
+ */
+export async function requireWorking(
+  vault: Pick<Vault, 'test'>,
+  companyId: string,
+  change: Change,
+): Promise<string | null> {
+  // An acquirer is the operator's own, and may start later. Its URL tells it from others.
+  const { url } = change.configuration;
+  if (change.kind === 'acquirer') return url === undefined ? null : new URL(url).href;
+  const result = await testedConfiguration(vault, companyId, change);
+  const { works, problem } = testToWire(result);
+  if (!works) throw new ApiError('invalid_request', problem ?? '', { param: 'configuration' });
+  return accountOf(result);
+}
+
+const accountOf = (result: TestResult): string | null =>
+  result.outcome === 'works' ? (result.accountId ?? null) : null;
+
+/**
+ * New credentials must be of the same account. Another account does not have the payments of this connection: it would
+ * report those in doubt as never made, and refund none.
+ */
+export async function requireSameAccount(
+  db: Queryable,
+  vault: Pick<Vault, 'test'>,
+  { companyId, connectionId }: { readonly companyId: string; readonly connectionId: string },
+  accountId: string | null,
+): Promise<void> {
+  if (accountId === null) return;
+  const place = { companyId, connectionId };
+  const known =
+    (await keepAccount(db, companyId, connectionId, null)) ??
+    (await keepAccount(db, companyId, connectionId, accountOf(await vault.test(place)) ?? accountId));
+  if (known === accountId) return;
+  throw invalidField(
+    'configuration',
+    `must be of the account ${known}, which has the payments of this connection. These are of ${accountId}. ` +
+      'Connect that account as a new processor',
+  );
 }
 
 export async function testConfiguration(
   vault: Pick<Vault, 'test'>,
   companyId: string,
-  { kind, configuration, connectionId }: Change,
+  change: Change,
 ): Promise<ConnectionTestResult> {
+  return testToWire(await testedConfiguration(vault, companyId, change));
+}
+
+type TestResult = Awaited<ReturnType<Vault['test']>>;
+
+async function testedConfiguration(
+  vault: Pick<Vault, 'test'>,
+  companyId: string,
+  { kind, configuration, connectionId }: Change,
+): Promise<TestResult> {
   const { timeoutMs } = kindNamed(kind);
   const unsaved = {
     companyId,
@@ -52,12 +100,10 @@ export async function testConfiguration(
   };
   const result = await vault.test(unsaved);
   if (result.outcome === 'invalid') refuseInvalid(result);
-  return testToWire(result);
+  return result;
 }
 
-export function testToWire(
-  result: Exclude<Awaited<ReturnType<Vault['test']>>, FieldProblem> | FieldProblem,
-): ConnectionTestResult {
+export function testToWire(result: TestResult): ConnectionTestResult {
   if (result.outcome === 'works' && result.livemode) return { works: true, account: result.account, problem: null };
   if (result.outcome === 'works') {
     const problem = 'These are credentials of the test mode. Enter those of the live mode.';

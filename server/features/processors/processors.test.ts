@@ -233,6 +233,23 @@ describe('the connections of a company', () => {
     assertRefused(await ask('POST', '/test', { ...test, connection_id: randomUUID() }), 404, 'resource_not_found');
   });
 
+  it('belong to one account for ever: the credentials of another account are refused', async () => {
+    const { id } = (await ask('POST', '', acquirerOf(`${first.url}/`))).body;
+    const move = (url: string): Promise<Reply> =>
+      ask('PATCH', `/${id}`, { configuration: { url, secret: first.secret } });
+    const refused = await move(`${second.url}/`);
+    assertRefused(refused, 400, 'validation_error');
+    assert.match(
+      refused.text,
+      new RegExp(`must be of the account ${first.url}.*Connect that account as a new processor`),
+    );
+    assert.equal((await move(`${first.url}/`)).status, 200);
+    // One that was connected before the account was recorded is asked for it.
+    await service.db.query('UPDATE processor_connections SET account_id = NULL WHERE id = $1', [id]);
+    assertRefused(await move(`${second.url}/`), 400, 'validation_error');
+    assert.equal((await ask('POST', `/${id}/test`, {})).body.works, true, 'nothing was stored');
+  });
+
   it('are tested with a harmless call that says what is wrong', async () => {
     const test = async (secret: string): Promise<Reply> => ask('POST', '/test', acquirerOf(`${first.url}/`, secret));
     assert.deepEqual((await test(first.secret)).body.works, true);

@@ -25,6 +25,8 @@ export interface ConnectionRow {
   readonly disconnected_at: Date | null;
   readonly removed_at: Date | null;
   readonly notice_seen_at: Date | null;
+  /** Undefined if it is not known. */
+  readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
@@ -53,17 +55,35 @@ export async function findConnectionById(db: Queryable, id: string): Promise<Con
   return row;
 }
 
-export type NewConnectionRow = Pick<ConnectionRow, 'company_id' | 'id' | 'kind' | 'name' | 'request_life_ms'>;
+export type NewConnectionRow = Pick<
+  ConnectionRow,
+  'company_id' | 'id' | 'kind' | 'name' | 'request_life_ms' | 'account_id'
+>;
 
 /** The new connection is tried last. */
 export async function insertConnection(db: Queryable, connection: NewConnectionRow): Promise<void> {
-  const { company_id, id, kind, name, request_life_ms } = connection;
+  const { company_id, id, kind, name, request_life_ms, account_id = null } = connection;
   await db.query(
-    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms)
-     SELECT $1, $2, $3, $4, 1 + coalesce(max(position), 0), $5 FROM processor_connections
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, account_id)
+     SELECT $1, $2, $3, $4, 1 + coalesce(max(position), 0), $5, $6 FROM processor_connections
      WHERE company_id = $1 AND disconnected_at IS NULL`,
-    [company_id, id, kind, name, request_life_ms],
+    [company_id, id, kind, name, request_life_ms, account_id],
   );
+}
+
+/** Remembers the account of a connection, unless one is known. Returns the account that is known now. */
+export async function keepAccount(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  accountId: string | null,
+): Promise<string | null> {
+  const [row] = await db.query<{ account_id: string | null }>(
+    `UPDATE processor_connections SET account_id = coalesce(account_id, $3)
+     WHERE company_id = $1 AND id = $2 RETURNING account_id`,
+    [companyId, id, accountId],
+  );
+  return row?.account_id ?? null;
 }
 
 export async function updateConnection(

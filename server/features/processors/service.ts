@@ -6,7 +6,14 @@ import type { ProcessorKind } from '../../vault/processors/kind.ts';
 import { kindNamed, processorKinds } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Connections } from './connections.ts';
-import { requireOffered, requireWorking, storeCredentials, testConfiguration, testToWire } from './credentials.ts';
+import {
+  requireOffered,
+  requireSameAccount,
+  requireWorking,
+  storeCredentials,
+  testConfiguration,
+  testToWire,
+} from './credentials.ts';
 import {
   type ConnectionRow,
   findConnection,
@@ -118,36 +125,42 @@ function withUrls(kind: ProcessorKind, { acquirers }: ProcessorDependencies): Pr
   };
 }
 
-/** Runs before the transaction: the vault checks and stores the credentials. Returns the id of the connection. */
+/** A connection whose credentials are stored. */
+interface StoredConnection {
+  readonly id: string;
+  readonly account_id: string | null;
+}
+
+/** Runs before the transaction: the vault checks and stores the credentials. */
 export async function storeNew(
   { db, company, nowMs, auditFirst, ...rest }: RequestContext,
   dependencies: ProcessorDependencies,
   input: ConnectionCreate,
-): Promise<string> {
+): Promise<StoredConnection> {
   requireLive({ db, company, nowMs, ...rest });
   requireOffered(input, dependencies);
   const { vault } = dependencies;
   if ((await findConnections(db, company.id)).length >= limits.connections) {
     throw new ApiError('invalid_request', `A company can have at most ${limits.connections} connections.`);
   }
-  await requireWorking(vault, company.id, input);
+  const account_id = await requireWorking(vault, company.id, input);
   const id = newId(nowMs);
   // The vault may store the credentials although its answer is lost.
   await auditFirst?.(db);
   await storeCredentials(vault, company.id, id, input);
-  return id;
+  return { id, account_id };
 }
 
 export async function connect(
   context: RequestContext,
   dependencies: ProcessorDependencies,
   input: ConnectionCreate,
-  id: string,
+  stored: StoredConnection,
 ): Promise<Connection> {
   const { name, requestLifeMs } = kindNamed(input.kind);
-  const row = { company_id: context.company.id, id, kind: input.kind, name: input.name ?? name };
+  const row = { company_id: context.company.id, ...stored, kind: input.kind, name: input.name ?? name };
   await addConnection(context.db, { ...row, request_life_ms: requestLifeMs });
-  return changed(context, dependencies, id);
+  return changed(context, dependencies, stored.id);
 }
 
 /** Records a connection whose credentials the vault has. */
@@ -183,7 +196,10 @@ export async function replaceCredentials(
   if (removed_at) throw removed();
   const replaced = { kind, configuration, connectionId: id };
   if (configuration.url !== undefined) requireOffered(replaced, dependencies);
-  await requireWorking(dependencies.vault, context.company.id, replaced);
+  const { vault } = dependencies;
+  const place = { companyId: context.company.id, connectionId: id };
+  const accountId = await requireWorking(vault, place.companyId, replaced);
+  await requireSameAccount(context.db, vault, place, accountId);
   await context.auditFirst?.(context.db);
   await storeCredentials(dependencies.vault, context.company.id, id, replaced);
 }

@@ -271,6 +271,8 @@ export type ConnectionTest =
       readonly outcome: 'works';
       /** The name of the account at the processor. */
       readonly account: string;
+      /** What tells this account from every other; undefined if the processor does not report it. */
+      readonly accountId?: string;
       /** False if the credentials are for the processor's test mode. */
       readonly livemode: boolean;
     }

@@ -78,7 +78,8 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerO
     async test() {
       const answer = await exchange({ method: 'GET', path: ['operations', randomUUID()] });
       if ('reason' in answer) return { outcome: 'fails', problem: `The acquirer does not answer: ${answer.reason}.` };
-      if (answer.status === 404) return { outcome: 'works', account: new URL(url).host, livemode: true };
+      const { host, href } = new URL(url);
+      if (answer.status === 404) return { outcome: 'works', account: host, accountId: href, livemode: true };
       const problem =
         answer.status === 401
           ? 'The acquirer rejects the secret. Enter the secret that it gave you.'

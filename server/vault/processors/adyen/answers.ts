@@ -298,7 +298,9 @@ export function connectionTestOf(answer: Answer | Silence, account: string, live
     return fails(`Adyen cannot be reached: ${answer.reason}. Check the live URL prefix: Developers, API URLs.`);
   }
   const { status } = answer;
-  if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) return { outcome: 'works', account, livemode };
+  if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) {
+    return { outcome: 'works', account, accountId: account, livemode };
+  }
   if (status === 401) {
     return fails(
       'Adyen does not accept the API key. Enter the current key of an API credential, from the same environment.',

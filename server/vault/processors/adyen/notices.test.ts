@@ -392,7 +392,12 @@ describe('a card at Adyen', () => {
 
 describe('a connection to Adyen', () => {
   it('works, and says which account and environment it is', async () => {
-    assert.deepEqual(await processor.test?.(), { outcome: 'works', account: merchantAccount, livemode: true });
+    assert.deepEqual(await processor.test?.(), {
+      outcome: 'works',
+      account: merchantAccount,
+      accountId: merchantAccount,
+      livemode: true,
+    });
   });
 
   it('fails in words if the key is wrong or revoked or the account is another', async () => {

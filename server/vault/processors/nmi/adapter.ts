@@ -160,10 +160,12 @@ async function testOf(reports: Reports, host: string): Promise<ConnectionTest> {
   }
   const { merchant } = fieldsOf(await reports.ask({ report_type: 'profile' }));
   const company = typeof merchant === 'object' && merchant !== null && 'company' in merchant ? merchant.company : '';
-  const name = (typeof company === 'string' && shownText(company)) || `NMI account at ${host}`;
+  const named = typeof company === 'string' ? shownText(company) : '';
   const isTest = isTestMode(fieldsOf(mode));
   // The sandbox host has no live accounts. Elsewhere an account that does not report its mode is taken as live.
   const livemode = isTest !== true && !host.startsWith('sandbox.');
   const note = isTest === undefined ? ' (NMI does not report whether test mode is on)' : '';
-  return { outcome: 'works', account: name + note, livemode };
+  // NMI reports no id of the account, but the name of the company.
+  const known = named ? { accountId: named } : {};
+  return { outcome: 'works', account: (named || `NMI account at ${host}`) + note, ...known, livemode };
 }

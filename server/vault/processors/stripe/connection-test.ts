@@ -27,5 +27,5 @@ export async function testConnection({ send }: Client, secretKey: Secret<string>
   const balance = 'reason' in balanceAnswer ? undefined : readBalance(jsonOf(balanceAnswer));
   const name = account.settings?.dashboard?.display_name || account.business_profile?.name || account.email;
   const livemode = balance?.livemode ?? /^[sr]k_live_/.test(secretKey.reveal());
-  return { outcome: 'works', account: name || account.id, livemode };
+  return { outcome: 'works', account: name || account.id, accountId: account.id, livemode };
 }
