@@ -55,7 +55,9 @@ const actions: Readonly<Record<string, Action>> = {
     await withVault(connected, (vault) =>
       store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing }),
     );
-    if (!flags.connection) {
+    // The operator knows whether it is the same account, for example of an acquirer that has another URL now.
+    if (flags.connection) await setCompanyConnection(connected.shards.of(company).db, company.id, id, 'moved');
+    else {
       const row = { company_id: company.id, id, kind, name: flags.name ?? name };
       await addConnection(connected.shards.of(company).db, { ...row, request_life_ms: timing.requestLifeMs });
     }

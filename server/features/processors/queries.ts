@@ -86,6 +86,13 @@ export async function keepAccount(
   return row?.account_id ?? null;
 }
 
+export async function forgetAccount(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('UPDATE processor_connections SET account_id = NULL WHERE company_id = $1 AND id = $2', [
+    companyId,
+    id,
+  ]);
+}
+
 export async function updateConnection(
   db: Queryable,
   { company_id, id }: Pick<ConnectionRow, 'company_id' | 'id'>,

@@ -18,6 +18,7 @@ import {
   type ConnectionRow,
   findConnection,
   findConnections,
+  forgetAccount,
   hasOpenOperations,
   insertConnection,
   markRemoved,
@@ -296,10 +297,11 @@ export async function setCompanyConnection(
   db: Queryable,
   companyId: string,
   id: string,
-  wanted: 'disconnected' | 'removed' | { readonly rules: ConnectionRow['rules'] },
+  wanted: 'disconnected' | 'removed' | 'moved' | { readonly rules: ConnectionRow['rules'] },
 ): Promise<boolean> {
   if (wanted === 'removed') await markRemoved(db, companyId, id);
   else if (wanted === 'disconnected') await setConnected(db, companyId, id, false);
+  else if (wanted === 'moved') await forgetAccount(db, companyId, id);
   else await updateConnection(db, { company_id: companyId, id }, wanted);
   await refreshCompany(db, companyId);
   return (await findConnections(db, companyId)).every(({ disconnected_at }) => disconnected_at !== null);

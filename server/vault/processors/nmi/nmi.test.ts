@@ -719,19 +719,10 @@ describe('history', () => {
 
 describe('the connection', () => {
   it('is tested by reports, which name the account and the test mode', async () => {
-    assert.deepEqual(await processor.test?.(), {
-      outcome: 'works',
-      account: 'Fake Company',
-      accountId: 'Fake Company',
-      livemode: true,
-    });
+    const account = { account: 'Fake Company', accountId: 'Fake Company' };
+    assert.deepEqual(await processor.test?.(), { outcome: 'works', ...account, livemode: true });
     await fake.control({ test_mode: true });
-    assert.deepEqual(await processor.test?.(), {
-      outcome: 'works',
-      account: 'Fake Company',
-      accountId: 'Fake Company',
-      livemode: false,
-    });
+    assert.deepEqual(await processor.test?.(), { outcome: 'works', ...account, livemode: false });
   });
 
   it('with a wrong or deleted key fails in words that do not contain it', async () => {
