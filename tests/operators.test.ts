@@ -149,7 +149,7 @@ describe('a vault of its own', () => {
 
   it('says what to do when its database has no vault yet', async () => {
     const { connectionString } = await database(emptyDatabase);
-    await assert.rejects(startVault({ SVC_VAULT_DATABASE_URL: connectionString }), /svc -- migrate/);
+    await assert.rejects(startVault({ SVC_VAULT_DATABASE_URL: connectionString }), /`svc migrate`/);
   });
 
   it('is not given a login while everything else would go to an embedded database', () => {
@@ -253,7 +253,7 @@ describe('a login that is not the owner’s', () => {
     const { connectionString, apiUrl, vaultUrl } = await database(emptyDatabase);
     const settings = { ...own, SVC_DATA_DIR: newFolder() };
     const logins = { ...settings, DATABASE_URL: apiUrl, SVC_VAULT_DATABASE_URL: vaultUrl };
-    await assert.rejects(start(logins), /svc -- migrate/);
+    await assert.rejects(start(logins), /`svc migrate`/);
     assertSaid(await svc({ ...settings, DATABASE_URL: connectionString }, 'doctor'), /older than this version/);
     const migrated = await svc({ ...settings, DATABASE_URL: connectionString }, 'migrate');
     assert.match(migrated.stdout, /^The database is migrated to \d{6}_/);

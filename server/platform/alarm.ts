@@ -30,7 +30,8 @@ export function createAlarm(): Alarm {
     },
     pause(ms) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, ms);
+      // Node warns about a time that has passed.
+      const timer = setTimeout(resolve, Math.max(0, ms));
       emitter.once('wake', resolve);
       return promise.finally(() => {
         clearTimeout(timer);
