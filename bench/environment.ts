@@ -16,6 +16,7 @@ import {
   startEmbeddedPostgres,
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
+import { nextKeys } from '../server/vault/key-store.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { originalKeys } from '../server/platform/service-keys.ts';
 import { readyUrl } from '../tests/support/ready.ts';
@@ -93,6 +94,8 @@ export async function startEnvironment(): Promise<Environment> {
 async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () => Promise<void>): Promise<Environment> {
   await migrate(postgres.connectionString);
   const masterSecret = randomBytes(32).toString('base64url');
+  // Two services that are compared on one database share its cards.
+  const vaultKeys = nextKeys(undefined);
   const sql = new pg.Client({ connectionString: postgres.connectionString });
   await sql.connect();
   const company = await createCompany(postgres.connectionString, masterSecret, 'Benchmark');
@@ -104,6 +107,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
       DATABASE_URL: postgres.connectionString,
       SVC_DATABASE_POOL: poolSize,
       SVC_MASTER_SECRET: masterSecret,
+      SVC_VAULT_KEYS: vaultKeys,
       SVC_DATA_DIR: dataDir,
       SVC_LOG_LEVEL: 'info',
       HOST: '127.0.0.1',
