@@ -18,13 +18,14 @@ export interface ShardServers {
   stop(): Promise<void>;
 }
 
-const settings = {
+/** For tests, which never crash the server. */
+const fast = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  shared_buffers: '32MB',
-  wal_level: 'logical',
 };
+/** As a server is usually set up. */
+export const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' };
 
 type Urls = Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'>;
 
@@ -38,7 +39,11 @@ function urlsOf({ connectionString }: EmbeddedPostgres): Urls {
   return { connectionString, apiUrl: as('svc_api'), vaultUrl: as('svc_vault') };
 }
 
-export async function startShardServers(options: TestOptions = {}): Promise<ShardServers> {
+export async function startShardServers(
+  options: TestOptions = {},
+  durability: typeof durable | typeof fast = fast,
+): Promise<ShardServers> {
+  const settings = { shared_buffers: '64MB', wal_level: 'logical', ...durability };
   const folder = await mkdtemp(join(tmpdir(), 'svc-shard-servers-'));
   const start = async (name: string): Promise<EmbeddedPostgres> => {
     const server = await startEmbeddedPostgres({ dataDirectory: join(folder, name), settings });
