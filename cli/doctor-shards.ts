@@ -1,6 +1,7 @@
 import { hourMs } from '../server/platform/durations.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { firstShard } from '../server/shards/shards.ts';
+import * as queries from './doctor-shard-queries.ts';
 import { findResidents } from '../server/shards/inspect-queries.ts';
 
 /** The checks of `doctor` that compare servers: no foreign key and no transaction spans two of them. */
@@ -10,12 +11,6 @@ interface Finding {
   readonly means: string;
   readonly count: number;
   readonly examples: readonly string[];
-}
-
-interface Place {
-  readonly company_id: string;
-  readonly id: string;
-  readonly shard: string;
 }
 
 const shownMax = 5;
@@ -56,10 +51,7 @@ export async function examineShards(shards: Shards): Promise<Finding[]> {
 type Note = (check: CheckName, example: string) => void;
 
 async function checkCompanies({ control, all }: Shards, note: Note): Promise<void> {
-  const rows = await control.query<{ company_id: string; shard: string }>(
-    'SELECT company_id, shard FROM company_shards',
-  );
-  const directory = new Map(rows.map(({ company_id, shard }) => [company_id, shard]));
+  const directory = await queries.readDirectory(control);
   const seen = new Map<string, string>();
   for (const { name, db } of all) {
     for (const id of await findResidents(db)) {
@@ -78,93 +70,57 @@ async function checkCompanies({ control, all }: Shards, note: Note): Promise<voi
 }
 
 async function checkMoves({ control, all }: Shards, note: Note): Promise<void> {
-  const moving = await control.query<{ company_id: string; moving_to: string; is_old: boolean }>(
-    `SELECT company_id, moving_to, moving_since < now() - $1 * interval '1 s' AS is_old FROM company_shards
-     WHERE moving_to IS NOT NULL`,
-    [settledSeconds],
-  );
+  const moving = await queries.findMoves(control, settledSeconds);
   for (const { company_id, moving_to, is_old } of moving)
     if (is_old) note('move_unfinished', `${company_id} / ${moving_to}`);
   const moves = new Set(moving.map(({ company_id }) => company_id));
   for (const { name, db } of all) {
-    const fences = await db.query<{ company_id: string }>(
-      `SELECT company_id FROM company_fences WHERE state IN ('leaving', 'arriving')`,
-    );
-    for (const { company_id } of fences) if (!moves.has(company_id)) note('fence_forgotten', `${company_id} / ${name}`);
-    const unfinished = await db.query<{ company_id: string }>(
-      `SELECT company_id FROM unfinished_sign_ups WHERE started_at < now() - $1 * interval '1 s'`,
-      [settledSeconds],
-    );
-    for (const { company_id } of unfinished) note('sign_up_unfinished', `${company_id} / ${name}`);
+    for (const id of await queries.findFences(db)) if (!moves.has(id)) note('fence_forgotten', `${id} / ${name}`);
+    for (const id of await queries.findUnfinishedSignUps(db, settledSeconds))
+      note('sign_up_unfinished', `${id} / ${name}`);
   }
 }
-
-const placed = (columns: string, table: string): string =>
-  `SELECT ${columns}, coalesce((SELECT shard FROM company_shards s WHERE s.company_id = ${table}.company_id), '${firstShard}') AS shard
-   FROM ${table} WHERE created_at < now() - $3 * interval '1 s'`;
 
 /** The rows of the control plane that lead to a row of a shard, and back. */
 async function checkLeads(shards: Shards, note: Note): Promise<void> {
   const { control, all } = shards;
-  const memberships = `${placed('company_id, member_id AS id, user_id::text AS key', 'memberships')}
-    AND (user_id::text || company_id::text) > $1 ORDER BY user_id::text || company_id::text LIMIT $2`;
-  for await (const page of pages(shards, memberships, ({ key, company_id }) => `${key}${company_id}`)) {
-    for (const { company_id, id } of await missingFrom(all, page, 'team_members'))
-      note('membership_without_member', `${company_id} / ${id}`);
-  }
-  const lookups = `${placed('company_id, api_key_id AS id, lookup_id AS key', 'api_key_lookups')}
-    AND lookup_id > $1 ORDER BY lookup_id LIMIT $2`;
-  for await (const page of pages(shards, lookups, ({ key }) => key)) {
-    for (const { company_id, id } of await missingFrom(all, page, 'api_keys'))
-      note('lookup_without_key', `${company_id} / ${id}`);
+  for (const [from, to, check] of [
+    ['memberships', 'team_members', 'membership_without_member'],
+    ['api_key_lookups', 'api_keys', 'lookup_without_key'],
+  ] as const) {
+    for (let after = ''; ; ) {
+      const page = await queries.readLeads(control, from, after, pageCount, settledSeconds);
+      for (const { company_id, id } of await missingFrom(all, page, to)) note(check, `${company_id} / ${id}`);
+      after = page.at(-1)?.mark ?? '';
+      if (page.length < pageCount) break;
+    }
   }
   for (const { db } of all) {
     for (let after = ''; ; ) {
-      const keys = await db.query<{ company_id: string; id: string; lookup_id: string }>(
-        'SELECT company_id, id, lookup_id FROM api_keys WHERE lookup_id > $1 AND revoked_at IS NULL ORDER BY lookup_id LIMIT $2',
-        [after, pageCount],
+      const keys = await queries.readKeys(db, after, pageCount);
+      const known = await queries.findKnownLookups(
+        control,
+        keys.map(({ lookup_id }) => lookup_id),
       );
-      const known = await control.query<{ lookup_id: string }>(
-        'SELECT lookup_id FROM api_key_lookups WHERE lookup_id = ANY($1)',
-        [keys.map(({ lookup_id }) => lookup_id)],
-      );
-      const ids = new Set(known.map(({ lookup_id }) => lookup_id));
       for (const { company_id, id, lookup_id } of keys)
-        if (!ids.has(lookup_id)) note('key_without_lookup', `${company_id} / ${id}`);
+        if (!known.has(lookup_id)) note('key_without_lookup', `${company_id} / ${id}`);
       after = keys.at(-1)?.lookup_id ?? '';
       if (keys.length < pageCount) break;
     }
   }
 }
 
-type Lead = Place & { readonly key: string };
-
-async function* pages({ control }: Shards, sql: string, markOf: (row: Lead) => string): AsyncGenerator<Lead[]> {
-  for (let after = ''; ; ) {
-    const page = await control.query<Lead>(sql, [after, pageCount, settledSeconds]);
-    yield page;
-    const last = page.at(-1);
-    if (!last || page.length < pageCount) return;
-    after = markOf(last);
-  }
-}
-
 async function missingFrom(
   all: readonly ShardDatabase[],
-  leads: readonly Lead[],
+  leads: readonly queries.Lead[],
   table: 'team_members' | 'api_keys',
-): Promise<Lead[]> {
-  const missing: Lead[] = [];
+): Promise<queries.Lead[]> {
+  const missing: queries.Lead[] = [];
   for (const [shard, ofShard] of Map.groupBy(leads, (lead) => lead.shard)) {
     const db = all.find(({ name }) => name === shard)?.db;
     if (!db) continue;
-    const rows = await db.query<{ id: string }>(
-      `SELECT t.id FROM unnest($1::uuid[], $2::uuid[]) AS lead (company_id, id)
-       JOIN ${table} t ON t.company_id = lead.company_id AND t.id = lead.id`,
-      [ofShard.map(({ company_id }) => company_id), ofShard.map(({ id }) => id)],
-    );
-    const ids = new Set(rows.map(({ id }) => id));
-    missing.push(...ofShard.filter(({ id }) => !ids.has(id)));
+    const existing = await queries.findExisting(db, table, ofShard);
+    missing.push(...ofShard.filter(({ id }) => !existing.has(id)));
   }
   return missing;
 }
