@@ -95,6 +95,20 @@ export const brandFilter: Filter = {
   choices: brands.map((value) => ({ value, label: brandName(value) })),
 };
 
+/** Two months, as `YYYY-MM`: those in which a card expires soon. */
+export function expiringMonths(nowMs: number): string {
+  const now = new Date(nowMs);
+  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
+  return [now, next].map((one) => one.toISOString().slice(0, 7)).join(',');
+}
+
+export const cardExpiresFilter: Filter = {
+  kind: 'text',
+  name: 'card_expires',
+  label: lists.cardExpires,
+  placeholder: lists.cardExpiresExample,
+};
+
 export const failureFilter: Filter = {
   kind: 'choices',
   name: 'failure_code',

@@ -134,6 +134,13 @@ export const currenciesParameter = listParameter(
   Type.String({ format: 'currency' }),
 );
 
+export const monthsParameter = (description: string) =>
+  listParameter(
+    (text) => (/^20\d\d-(?:0[1-9]|1[0-2])$/.test(text) ? undefined : 'must be months, for example 2026-11'),
+    description,
+    Type.String({ pattern: '^20\\d\\d-(?:0[1-9]|1[0-2])$' }),
+  );
+
 export const cardBrandsParameter = choicesParameter(choice(brandNames, { title: 'CardBrand' }), 'card brands');
 
 const dateOrTime =

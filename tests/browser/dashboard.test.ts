@@ -322,19 +322,19 @@ describe('a merchant', () => {
     await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
     await button(orders.refund).click();
     await field(orders.refundAmount, dialog()).fill('1,900');
-    await button(common.next, dialog()).click();
+    await button(orders.reviewRefund, dialog()).click();
     await dialog()
       .getByText(amounts.ambiguous('1,900', '1900.00', '1.90'))
       .waitFor();
     await field(orders.refundAmount, dialog()).fill('5,00');
     await field(orders.refundReason, dialog()).selectOption('Duplicate');
-    await button(common.next, dialog()).click();
+    await button(orders.reviewRefund, dialog()).click();
     await loseFirstAnswer('**/refund');
     await button(orders.refundButton('$5.00'), dialog()).click();
     await page.getByText(common.notTwice).waitFor();
     await button(common.cancel, dialog()).click();
     await field(orders.refundReason, dialog()).selectOption('Fraudulent');
-    await button(common.next, dialog()).click();
+    await button(orders.reviewRefund, dialog()).click();
     await button(orders.refundButton('$5.00'), dialog()).click();
     await page.getByText(orders.refundDone).waitFor();
     await page.getByText(orders.refundNote('$5.00', 'Fraudulent')).waitFor();

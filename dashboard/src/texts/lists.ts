@@ -7,6 +7,8 @@ export const lists = {
   addFilter: (label: string) => `Filter by ${label.toLowerCase()}`,
   several: (first: string, more: number) => `${first} and ${more} more`,
   date: 'Date',
+  cardExpires: 'Card expires',
+  cardExpiresExample: '2026-11',
   cardBrand: 'Card brand',
   failureReason: 'Failure reason',
   failureCodes: [

@@ -1,4 +1,5 @@
 export const orders = {
+  reviewRefund: 'Review refund',
   title: 'Orders',
   lead: 'One-time and recurring charges.',
   add: 'Create order',

@@ -1,4 +1,5 @@
 export const team = {
+  rolePlaceholder: 'Choose a role',
   title: 'Team',
   lead: 'Team members and their roles.',
   invite: 'Invite member',

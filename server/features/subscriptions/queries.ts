@@ -6,7 +6,7 @@ import { anyOf, type Arm, containing, equalId, everyRow, keyArm, searchPage } fr
 import type { Queryable } from '../../platform/database.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { sql } from '../../platform/sql.ts';
-import { armsOfLastFour, armsOfOwners, idArms } from '../orders/search-queries.ts';
+import { armsOfLastFour, armsOfOwners, cardExpires, idArms } from '../orders/search-queries.ts';
 import { isRestored } from '../restores/queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
@@ -325,13 +325,12 @@ const source: ListSource = {
   sorts: {},
 };
 
-export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters> {
+type Choices = Partial<Readonly<Record<'status' | 'currency' | 'card_brand' | 'card_expires', readonly string[]>>>;
+
+export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters>, Choices {
   readonly q?: string;
   readonly customer_id?: string;
   readonly plan_id?: string;
-  readonly status?: readonly string[];
-  readonly currency?: readonly string[];
-  readonly card_brand?: readonly string[];
 }
 
 const plansMax = 50;
@@ -380,6 +379,7 @@ export async function listSubscriptions(
       ...(filters.status ? anyOf('status', filters.status) : [sql`status <> 'pending'`]),
       ...anyOf('currency', filters.currency),
       ...anyOf('card_brand', filters.card_brand),
+      ...cardExpires(filters.card_expires),
     ],
   });
 }

@@ -8,6 +8,7 @@ import {
   integerParameter,
   textParameter,
   uuidParameter,
+  monthsParameter,
 } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
@@ -107,6 +108,9 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
         status: choicesParameter(subscriptionStatus, 'statuses'),
         currency: currenciesParameter,
         card_brand: cardBrandsParameter,
+        card_expires: monthsParameter(
+          'Only subscriptions whose card expires in one of these months, for example 2026-11.',
+        ),
         ...createdAtFilters,
       },
       success: {

@@ -256,6 +256,25 @@ describe('POST /v1/subscriptions', () => {
   });
 });
 
+describe('GET /v1/subscriptions', () => {
+  it('finds those whose card expires in one of some months', async () => {
+    const at = await scene();
+    const { id, payment_method } = await created(service, at);
+    await service.db.query('UPDATE payment_methods SET exp_year = 2031, exp_month = 2 WHERE id = $1', [
+      payment_method.id,
+    ]);
+    const list = async (query: string) => service.call('GET', `/v1/subscriptions?${query}`, { key: at.key });
+    const found = async (months: string): Promise<string[]> =>
+      (await list(`card_expires=${months}`)).body.data.map((one: { id: string }) => one.id);
+    assert.deepEqual(await found('2031-02'), [id]);
+    assert.deepEqual(await found('2031-01,2031-02&status=active'), [id]);
+    assert.deepEqual(await found('2031-01,2032-02'), []);
+    for (const wrong of ['2031-2', '2031-13', '', 'soon']) {
+      assertInvalid(await list(`card_expires=${wrong}`), 'card_expires');
+    }
+  });
+});
+
 describe('a plan that costs nothing', () => {
   it('is active without a sale transaction, and its renewals too', async () => {
     const at = await scene({ amount: 0 }, declined);

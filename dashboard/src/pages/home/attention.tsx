@@ -1,7 +1,9 @@
 import { DateTime } from '../../components/date-time.tsx';
 import { Icon, type IconName } from '../../components/icons.tsx';
 import { Panel, Skeleton } from '../../components/page.tsx';
+import { useNowMs } from '../../clock.ts';
 import { useGet } from '../../data.ts';
+import { expiringMonths } from '../../list-filters.ts';
 import { home } from '../../texts/home.ts';
 import type { Attention } from '../../types.ts';
 import { Link } from '../../routing.tsx';
@@ -35,7 +37,7 @@ const looks: Readonly<Record<Entry['kind'], Look>> = {
     tone: 'warn',
     to: '/subscriptions',
     one: '/subscriptions/',
-    search: { status: 'active' },
+    search: { status: 'active,past_due' },
   },
 };
 
@@ -71,6 +73,8 @@ const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as
 
 function Row({ entry }: { entry: Entry }) {
   const { icon, tone, to, one, search } = looks[entry.kind];
+  const nowMs = useNowMs();
+  const months = entry.kind === 'cards_expiring' && nowMs !== undefined && { card_expires: expiringMonths(nowMs) };
   const isOne = entry.object_id !== null && one !== undefined;
   const [singular, plural] = home.attentions[entry.kind];
   const number = `${entry.count.toLocaleString('en-US')}${entry.has_more ? '+' : ''}`;
@@ -78,7 +82,7 @@ function Row({ entry }: { entry: Entry }) {
     <li>
       <Link
         to={isOne ? `${one}${entry.object_id}` : to}
-        {...(search && !isOne ? { search } : {})}
+        {...(search && !isOne ? { search: { ...search, ...months } } : {})}
         className="flex items-center gap-3 rounded-[8px] px-2 py-2 hover:bg-sunken"
       >
         <span className={`inline-flex size-8 shrink-0 items-center justify-center rounded-full ${tones[tone]}`}>

@@ -229,7 +229,7 @@ function useRefund(order: Order, left: number) {
       <>
         {!form.asking && (
           <Dialog title={orders.refundTitle} onClose={close}>
-            <Form form={form} submit={common.next} onCancel={close}>
+            <Form form={form} submit={orders.reviewRefund} onCancel={close}>
               <MoneyField
                 form={form}
                 name="amount"

@@ -9,6 +9,7 @@ import { ResourceTable } from '../../components/resource-table.tsx';
 import { OnPhone } from '../../components/table.tsx';
 import {
   brandFilter,
+  cardExpiresFilter,
   currencyFilter,
   customerFilter,
   datesFilter,
@@ -32,6 +33,7 @@ const filters: readonly Filter[] = [
   datesFilter,
   currencyFilter,
   brandFilter,
+  cardExpiresFilter,
   customerFilter,
 ];
 

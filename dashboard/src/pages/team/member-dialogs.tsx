@@ -27,7 +27,7 @@ function useOwnRoles(): readonly Role[] {
 }
 
 const choicesOf = (roles: readonly Role[]) => [
-  { value: '', label: '…' },
+  { value: '', label: team.rolePlaceholder },
   ...roles.map(({ id, name, description }) => ({ value: id, label: `${name} — ${description}` })),
 ];
 

@@ -148,6 +148,8 @@ export interface ListSubscriptionsParams {
   currency?: string | readonly string[] | undefined;
   /** One or more card brands, separated by commas. */
   card_brand?: CardBrand | readonly CardBrand[] | undefined;
+  /** Only subscriptions whose card expires in one of these months, for example 2026-11. */
+  card_expires?: string | readonly string[] | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }
 
