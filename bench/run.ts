@@ -9,6 +9,7 @@ import { type Environment, startEnvironment } from './environment.ts';
 import { workload as fairness } from './fairness.ts';
 import { workload as home } from './home.ts';
 import { workload as lists } from './lists.ts';
+import { workload as pages } from './pages.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
 import { workload as overload } from './overload.ts';
@@ -32,6 +33,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   webhooks,
   'request-log': requestLog,
   lists,
+  pages,
   load,
   fairness,
   home,
@@ -48,7 +50,7 @@ function readArguments(): { names: readonly string[]; options: BenchOptions } {
       seconds: { type: 'number', describe: 'The length of each measurement.' },
       rounds: { type: 'number', describe: 'The rounds of each comparison. Default: 3, or 10 with --against.' },
       rows: { type: 'number', default: 1_000_000, describe: 'How many customers or orders to seed.' },
-      only: { type: 'text', default: '', describe: 'Of fairness and lists, runs the cases whose name matches.' },
+      only: { type: 'text', default: '', describe: 'Of fairness, lists and pages, runs the cases whose name matches.' },
       against: { type: 'text', describe: 'Measures another commit, or another copy, in the same rounds.' },
       profile: { type: 'flag', describe: 'Leaves a CPU profile of the service in bench/results/profiles.' },
     },

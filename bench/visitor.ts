@@ -1,6 +1,8 @@
 /** A merchant who signed up to the dashboard of a measured service. */
 export interface Visitor {
   readonly companyId: string;
+  /** Of the session, as `name=value`. */
+  readonly cookie: string;
   /** Reads a path in the sandbox of the merchant. */
   get(path: string): Promise<unknown>;
 }
@@ -16,6 +18,7 @@ export async function signUp(baseUrl: string): Promise<Visitor> {
   const cookie = reply.headers.getSetCookie().map((one) => one.split(';')[0]);
   return {
     companyId,
+    cookie: cookie[0] ?? '',
     async get(path) {
       const answer = await fetch(baseUrl + path, {
         headers: { accept: 'application/json', cookie: cookie.join('; '), 'svc-company': companyId },

@@ -122,7 +122,10 @@ export const settings = {
     'Where to report vulnerabilities of your installation, shown at `/.well-known/security.txt`: an email address or an https URL. ' +
       'Default: none; the file does not exist.',
   ),
-  SVC_BRAND_NAME: text('Svc', 'Name of your installation, shown in the dashboard, the guides and the API reference.'),
+  SVC_BRAND_NAME: text(
+    'Svc',
+    'Name of your installation, shown in the dashboard, the guides, the API reference and emails to your team.',
+  ),
   SVC_BRAND_LOGO: optional(
     'File (SVG or PNG, at most 100 kB, square) with the logo beside this name, and the icon of the browser tab. Default: the logo of Svc.',
   ),

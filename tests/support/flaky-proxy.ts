@@ -42,7 +42,8 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
     const body = Buffer.concat(chunks);
     const answer = await fetch(target + request.url, {
       method: request.method ?? 'GET',
-      headers: headers as Record<string, string>,
+      // `fetch` would decompress the answer, and leave the header that says it is compressed.
+      headers: { ...(headers as Record<string, string>), 'accept-encoding': 'identity' },
       ...(body.length > 0 && { body }),
     });
     const text = await answer.text();

@@ -40,6 +40,8 @@ export type { Invitation };
 export interface TeamDependencies {
   /** The base of links in mails. */
   readonly baseUrl: string;
+  /** What the installation calls itself. */
+  readonly brandName: string;
   /** Invitations are stored as hashes with this key. */
   readonly invitationKey: ServiceKey;
   /** Links are encrypted with this key until their mails are sent. */
@@ -187,16 +189,16 @@ export async function mailInvitation(
     const message = `A company can send at most ${limits.mailsPerDay} emails a day. Try again tomorrow.`;
     throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
   }
-  const { baseUrl, mailKey } = dependencies;
+  const { baseUrl, brandName, mailKey } = dependencies;
   await writeLinkMail(db, mailKey, company.id, nowMs, {
     recipient: member.email,
-    subject: `You are invited to join ${company.name}`,
+    subject: `You are invited to join ${company.name} on ${brandName}`,
     link: { url: `${baseUrl}/invitations/${token}`, for: member.id, expiresAt },
     body: (link) =>
       [
         member.first_name === '' ? 'Hello,' : `Hello ${member.first_name},`,
         '',
-        `You are invited to join ${company.name} as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
+        `You are invited to join ${company.name} on ${brandName} as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
         '',
         link,
         '',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { SMTPServer } from 'smtp-server';
-import { assertRefused, contextOf, countOf } from '../../../tests/support/orders.ts';
+import { assertRefused, contextOf, countOf, until } from '../../../tests/support/orders.ts';
 import { newPerson, signUp, somePassword } from '../../../tests/support/dashboard.ts';
 import { type CallOptions, type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { memberPermissions } from '../../http/permissions.ts';
@@ -255,6 +255,27 @@ describe('mails', () => {
     for (const headers of [{ host: `evil.example:${port}` }, { host, 'x-forwarded-for': '203.0.113.7' }]) {
       const { statusCode } = await service.app.inject({ method: 'GET', url: '/mailbox', headers });
       assert.equal(statusCode, 404);
+    }
+  });
+
+  it('name the installation in the invitation and in the password reset', async () => {
+    const branded = await startTestService({ settings: { SVC_BRAND_NAME: 'Till' } });
+    try {
+      const owner = await signUp(branded);
+      const role_id = (await owner.in('GET', '/v1/roles')).body.data[0].id;
+      const { body: member } = await owner.in('POST', '/v1/team_members', newMember({ role_id }));
+      await newPerson(branded).call('POST', '/dashboard/password_resets', { body: { email: owner.email } });
+      const subjects = async (): Promise<string[]> => {
+        const recipients = [member.email, owner.email];
+        const text = 'SELECT subject FROM mails WHERE recipient = ANY ($1) ORDER BY subject';
+        return (await branded.db.query<{ subject: string }>(text, [recipients])).map(({ subject }) => subject);
+      };
+      await until('both mails are stored', async () => (await subjects()).length === 2);
+      const [reset, invitation = ''] = await subjects();
+      assert.equal(reset, 'Reset your password for Till');
+      assert.match(invitation, /^You are invited to join .+ on Till$/);
+    } finally {
+      await branded.stop();
     }
   });
 

@@ -53,13 +53,13 @@ async function mailReset(dependencies: UserDependencies, user: UserRow): Promise
   await shards.of(company).db.transaction((transaction) =>
     writeLinkMail(transaction, team.mailKey, company.id, nowMs, {
       recipient: user.email,
-      subject: 'Reset your password',
+      subject: `Reset your password for ${team.brandName}`,
       link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
       body: (link) =>
         [
           `Hello ${user.first_name},`,
           '',
-          `To reset your password, open this link within ${limits.passwordResetMinutes} minutes:`,
+          `To reset your password for ${team.brandName}, open this link within ${limits.passwordResetMinutes} minutes:`,
           '',
           link,
           '',
