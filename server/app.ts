@@ -151,8 +151,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
   const mailKey = keys.mails;
-  const { SVC_BRAND_NAME: brandName } = config;
-  const team = { baseUrl: dependencies.baseUrl, brandName, invitationKey: keys.invitations, mailKey };
+  const team = { baseUrl: dependencies.baseUrl, brandName: brand.name, invitationKey: keys.invitations, mailKey };
   const pages = openCustomerPages(dependencies, cards, links);
   const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, ...pages };
   const routes = apiRoutes(references, links, cards, others);
