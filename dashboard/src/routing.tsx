@@ -47,7 +47,7 @@ function placeAt({ pathname, search }: { pathname: string; search: string }, ind
 if (history.state === null) history.replaceState({ index: 0 }, '');
 let current = placeAt(location, indexOf(history.state));
 let blocker: Blocker | undefined;
-let show: (place: Place) => void = () => undefined;
+let show: (place: Place, isOtherPage: boolean) => void = () => undefined;
 /** Ends a step through the history that this module makes itself. */
 let endOwnStep: (() => void) | undefined;
 
@@ -76,8 +76,9 @@ export async function navigate(target: Target): Promise<void> {
 }
 
 function open(next: Place): void {
+  const isOtherPage = next.pathname !== current.pathname;
   current = next;
-  show(next);
+  show(next, isOtherPage);
 }
 
 /** Filters and open drawers change the address, but not the page. */
@@ -137,7 +138,8 @@ export function PlaceProvider({ children }: { children: ReactNode }) {
   const [place, setPlace] = useState(current);
   // Before the effects of pages, which may navigate.
   useLayoutEffect(() => {
-    show = (next) => startTransition(() => setPlace(next));
+    // A filter that is ticked must not wait: React would untick it until the transition ends.
+    show = (next, isOtherPage) => (isOtherPage ? startTransition(() => setPlace(next)) : setPlace(next));
     const onPopState = (event: PopStateEvent): void => void onStep(event);
     const keep = (): void => {
       positions.set(current.index, scrollY);
