@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Environment, ServerProcess, ServiceOptions } from './environment.ts';
 import { median } from './compare.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
@@ -11,6 +12,8 @@ import type { Bench, Cell, OtherTree, Report } from './workload.ts';
 export interface Side {
   readonly environment: Environment;
   readonly service: ServerProcess;
+  /** The root of its tree. */
+  readonly root: string;
 }
 
 export interface Work {
@@ -33,14 +36,15 @@ interface Round {
   readonly now: Cpu;
 }
 
+const thisRoot = resolve(import.meta.dirname, '..');
 const ratioMax = 1.05;
 const warmUpSeconds = 15;
 const othersShareMax = 0.1;
 const attemptsMax = 3;
 
 export async function compareCpu(bench: Bench, against: OtherTree, work: Work): Promise<Report> {
-  const before = await openSide(await against.startEnvironment(), 'before', work);
-  const now = await openSide(bench.environment, 'now', work);
+  const before = await openSide(await against.startEnvironment(), against.root, 'before', work);
+  const now = await openSide(bench.environment, thisRoot, 'now', work);
   const rounds: Round[] = [];
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     // The first one alternates too.
@@ -54,12 +58,12 @@ export async function compareCpu(bench: Bench, against: OtherTree, work: Work): 
 
 const describe = ({ node, postgres }: Cpu): string => `${Math.round(node)} + ${Math.round(postgres)} µs`;
 
-async function openSide(environment: Environment, name: string, work: Work) {
+async function openSide(environment: Environment, root: string, name: string, work: Work) {
   // Otherwise it would affect some measurements and not others.
   await environment.sql.query('ALTER SYSTEM SET autovacuum = off');
   await environment.sql.query('SELECT pg_reload_conf()');
   const service = await environment.startService(name, work.service);
-  const run = await work.prepare({ environment, service });
+  const run = await work.prepare({ environment, service, root });
   await run(warmUpSeconds);
 
   async function measureOnce(): Promise<{ cpu: Cpu; othersShare: number }> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type Acquirers, openAcquirers } from './acquirer.ts';
 import { compareCpu } from './against.ts';
 import { median } from './compare.ts';
 import type { JobResult } from './client.ts';
@@ -148,16 +149,28 @@ export async function undisturbed<Result extends { readonly othersShare: number 
 }
 
 async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
+  if (bench.options.processor === 'sandbox') return compareOrders(bench, against);
+  const acquirers = openAcquirers();
+  try {
+    return await compareOrders(bench, against, acquirers);
+  } finally {
+    await acquirers.stop();
+  }
+}
+
+function compareOrders(bench: Bench, against: OtherTree, acquirers?: Acquirers): Promise<Report> {
   return compareCpu(bench, against, {
     unit: 'order',
     seconds: bench.options.seconds ?? 4,
-    async prepare({ environment, service }) {
-      const { customers, products } = await openShop(service, environment.key);
+    ...(acquirers && { service: { settings: acquirers.settings } }),
+    async prepare({ environment, service, root }) {
+      const key = acquirers ? await acquirers.connect({ environment, root }) : environment.key;
+      const { customers, products } = await openShop(service, key);
       const job = {
         module: import.meta.url,
         request: 'order',
         baseUrl: service.baseUrl,
-        key: environment.key,
+        key,
         connections,
         data: { customers, products },
       };
@@ -274,6 +287,7 @@ function reportOf(rates: readonly SizeRate[], rows: Cell[][], statuses: Readonly
 async function run(bench: Bench): Promise<Report> {
   const { environment, options, note, client, against } = bench;
   if (against) return runAgainst(bench, against);
+  if (options.processor !== 'sandbox') throw new Error('--processor acquirer needs --against COMMIT');
   const seconds = options.seconds ?? 8;
   const service = await environment.startService(
     'ours',

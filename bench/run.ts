@@ -52,6 +52,12 @@ function readArguments(): { names: readonly string[]; options: BenchOptions } {
       rows: { type: 'number', default: 1_000_000, describe: 'How many customers or orders to seed.' },
       only: { type: 'text', default: '', describe: 'Of fairness, lists and pages, runs the cases whose name matches.' },
       against: { type: 'text', describe: 'Measures another commit, or another copy, in the same rounds.' },
+      processor: {
+        type: 'text',
+        oneOf: ['sandbox', 'acquirer'],
+        default: 'sandbox',
+        describe: 'Of orders with --against: what charges them, the sandbox or a simulated acquirer.',
+      },
       profile: { type: 'flag', describe: 'Leaves a CPU profile of the service in bench/results/profiles.' },
     },
   });

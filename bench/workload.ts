@@ -24,6 +24,8 @@ export interface BenchOptions {
   readonly only: RegExp;
   /** The commit or folder to compare this tree with. */
   readonly against: string | undefined;
+  /** What charges the orders of a comparison with another tree. */
+  readonly processor: 'sandbox' | 'acquirer';
   readonly profile: boolean;
 }
 
