@@ -37,6 +37,7 @@ export type Snapshot = ReadonlyMap<string, string | null>;
 
 export interface Merchant {
   readonly company: Company;
+  readonly connectionId: string;
   readonly key: string;
   readonly shop: Shop;
   readonly vault: Vault;
@@ -173,7 +174,8 @@ export async function openLaboratory(): Promise<Laboratory> {
     });
     const url = await listen(simulator);
     const { live } = await service.createMerchant();
-    await connectAcquirer(service, live.id, { url, secret, timeoutMs: requestLifeMs / 2, requestLifeMs });
+    const timing = { timeoutMs: requestLifeMs / 2, requestLifeMs };
+    const connectionId = await connectAcquirer(service, live.id, { url, secret, ...timing });
     const company = { ...live, processor: 'connected' } as const;
     const key = await service.createKey(company);
     const ask = async (path: string, body?: object): Promise<{ operations: Operation[] }> => {
@@ -186,6 +188,7 @@ export async function openLaboratory(): Promise<Laboratory> {
     };
     return {
       company,
+      connectionId,
       key,
       shop: await openShop(service, undefined, { key }),
       vault: localVault(service.vaultDb, service.keys, clock),

@@ -57,9 +57,6 @@ const patienceMs = 7_000;
 const repeatsMax = 60;
 const drainRounds = 40;
 
-/** A company of the explorer has one connection, with which its operations are recorded. */
-const noOtherConnections = { candidates: async () => [], ever: async () => [], note: () => undefined };
-
 export class World {
   readonly scheduler: Scheduler;
   readonly merchant: Merchant;
@@ -214,7 +211,9 @@ export class World {
     ) as [SteppedPool, SteppedPool, SteppedPool];
     const { clock } = this.laboratory;
     const vault = this.vaultFor(machine);
-    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log, connections: noOtherConnections });
+    const candidates = async (): Promise<string[]> => [this.merchant.connectionId];
+    const connections = { candidates, ever: async () => [], note: () => undefined };
+    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log, connections });
     const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role };
     this.nodes.push(node);
     if (role === 'api') return;

@@ -84,9 +84,10 @@ async function sendCharge(
     intent = { ...intent, ...moved };
   }
   if (lookFirst && mode === 'live') {
-    const elsewhere = await findElsewhere(charging, intent, currency);
+    const elsewhere = await findElsewhere(charging, intent, currency, first);
     if (elsewhere) return elsewhere;
   }
+  if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
   return send(charging, {
     mode,
     intent,
@@ -113,18 +114,31 @@ async function candidatesOf(
   return candidates.filter((id) => !failed.includes(id));
 }
 
+/** The intent names the first connection of the company, which may not take this charge or is disconnected by now. */
+function takenByNone(
+  { log }: Charging,
+  { company_id, order_id, card_brand }: OpenedSale & OpenKey,
+  currency: string,
+): Sent<unknown>['outcome'] {
+  const reason = `no connected processor takes ${currency} with ${card_brand}`;
+  log.warn({ company_id, order_id, reason }, 'the charge was not sent');
+  const failureReason = `No connected processor takes ${currency.toUpperCase()} with this card brand.`;
+  return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration', failureReason };
+}
+
 /**
  * A restored database may have forgotten a charge with this reference at another connection than the one that would be
- * used now. Whatever is found there is the outcome.
+ * used now, which looks first itself. Whatever is found there is the outcome.
  */
 async function findElsewhere<Intent extends OpenedSale & OpenKey>(
   charging: Charging,
   intent: Intent,
   currency: string,
+  used: string | undefined,
 ): Promise<Sent<Intent> | undefined> {
   const { company_id: companyId, reference, amount, card_last4: last4 } = intent;
   for (const connectionId of await charging.connections.ever(companyId)) {
-    if (connectionId === intent.connection_id) continue;
+    if (connectionId === used) continue;
     const sent = { amount, currency, last4 };
     const about = { companyId, mode: 'live', reference, validUntilMs: 0, kind: 'charge', isRestored: true } as const;
     const found = await charging.vault.lookup({ ...about, connectionId, sent });

@@ -150,6 +150,7 @@ export function failureOf(outcome: Exclude<KnownOutcome, { outcome: 'approved' }
 } {
   if (outcome.outcome === 'declined') return { code: outcome.failureCode, reason: outcome.failureReason };
   if (outcome.outcome === 'conflict') return { code: conflictCode, reason: failureReasons[conflictCode] };
-  const code = (outcome.outcome === 'not_sent' && outcome.failureCode) || 'issuer_unavailable';
-  return { code, reason: failureReasons[code] };
+  const known = outcome.outcome === 'not_sent' ? outcome : undefined;
+  const code = known?.failureCode ?? 'issuer_unavailable';
+  return { code, reason: known?.failureReason ?? failureReasons[code] };
 }

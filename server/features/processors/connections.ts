@@ -18,7 +18,7 @@ export interface Connections {
   forget(companyId: string): void;
 }
 
-/** Another process that changed the connections is noticed after this time. The vault refuses what is not connected. */
+/** A change by another process is noticed after this time. The vault refuses connections whose credentials were removed. */
 const cacheMs = 2_000;
 
 export function openConnections(databaseOf: (companyId: string) => Promise<Queryable>): Connections {

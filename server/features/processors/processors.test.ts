@@ -32,13 +32,17 @@ interface Merchant {
 
 const unreachable = 'http://127.0.0.1:1/';
 
-async function merchantAt(...urls: readonly string[]): Promise<Merchant> {
+const merchantAt = (...urls: readonly string[]): Promise<Merchant> => openMerchant(urls);
+
+/** `change` is made to the connections before a request has read them. */
+async function openMerchant(urls: readonly string[], change?: string): Promise<Merchant> {
   const { live } = await service.createMerchant();
   const connections: string[] = [];
   for (const url of urls) {
     const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
     connections.push(await connectAcquirer(service, live.id, { url, secret: first.secret, ...timing }));
   }
+  if (change) await service.db.query(`UPDATE processor_connections SET ${change} WHERE company_id = $1`, [live.id]);
   const key = await service.createKey({ ...live, processor: 'connected' });
   return { shop: await openShop(service, undefined, { key }), key, companyId: live.id, connections };
 }
@@ -111,6 +115,23 @@ describe('a charge of a company with two connections', () => {
       const { body } = await place(merchant);
       assert.equal(body.status, 'failed');
       assert.deepEqual(await chargesOf(second, body.id), []);
+    }
+  });
+
+  it('is not sent if no connection takes its currency, or if the last one was disconnected meanwhile', async () => {
+    for (const change of [`rules = '{"currencies": ["eur"]}'`, 'disconnected_at = now()']) {
+      const { status, body } = await place(await openMerchant([first.url], change));
+      const [{ failure_code, failure_reason }] = body.transactions;
+      assert.deepEqual(
+        { status, order: body.status, failure_code, failure_reason },
+        {
+          status: 201,
+          order: 'failed',
+          failure_code: 'invalid_merchant_configuration',
+          failure_reason: 'No connected processor takes USD with this card brand.',
+        },
+      );
+      assert.deepEqual(await chargesOf(first, body.id), []);
     }
   });
 

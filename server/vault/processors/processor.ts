@@ -253,7 +253,13 @@ export type Outcome =
   /** Rejected, because the processor's clock is past the validity of the request. */
   | { readonly outcome: 'expired'; readonly nowMs?: number }
   /** No money can have moved: no byte was sent, or the processor confirmed that the prepared object is cancelled. */
-  | { readonly outcome: 'not_sent'; readonly reason: string; readonly failureCode?: FailureCode }
+  | {
+      readonly outcome: 'not_sent';
+      readonly reason: string;
+      readonly failureCode?: FailureCode;
+      /** For the merchant. Without it, the usual one of the code. */
+      readonly failureReason?: string;
+    }
   /** The processor may have received the request, and may have executed it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
