@@ -15,7 +15,7 @@ const kinds: Readonly<Record<string, KindTexts>> = {
   adyen: {
     for: 'Your Adyen merchant account, with the permission to send card numbers.',
     notices:
-      'In the Adyen Customer Area, open Developers → Webhooks, and enter this URL as the server URL of your standard webhook.',
+      'In the Adyen Customer Area, open Developers → Webhooks, and enter this URL as the server URL of your standard webhook. Generate its HMAC key, and enter the key with Replace credentials.',
   },
   acquirer: {
     for: 'An acquirer, or a bridge to another processor, that your service operator offers.',

@@ -52,7 +52,7 @@ export const adyenKind: ProcessorKind = {
     {
       name: 'live_url_prefix',
       label: 'Live URL prefix',
-      help: 'Live Customer Area, Developers, API URLs, Prefix: for example 1797a841fbb37ca7-AcmeInc. Leave it empty for the test environment.',
+      help: 'Live Customer Area, Developers, API URLs, Prefix: for example 1797a841fbb37ca7-AcmeInc. Without it, requests go to the test environment of Adyen, which a live company cannot use.',
       isSecret: false,
       isOptional: true,
       pattern: /^[A-Za-z0-9]+(-[A-Za-z0-9]+)+$/,
@@ -61,8 +61,9 @@ export const adyenKind: ProcessorKind = {
     {
       name: 'hmac_key',
       label: 'HMAC key',
-      help: 'Customer Area, Developers, Webhooks, your standard webhook, Security: generate the HMAC key. It signs the notices.',
+      help: 'Customer Area, Developers, Webhooks, your standard webhook, Security: generate the HMAC key. It signs the notices. You can enter it after you have connected, when you know our notice URL. Until then, notices are refused.',
       isSecret: true,
+      isOptional: true,
       pattern: /^[0-9A-Fa-f]{64}$/,
       rule: 'must have 64 hexadecimal digits',
     },
@@ -97,6 +98,7 @@ export const adyenKind: ProcessorKind = {
       help: 'Only for test systems: the URL of another host, with the version.',
       isSecret: false,
       isOptional: true,
+      isHidden: true,
     },
   ],
   origins: [...checkoutOrigins, ...disputesOrigins],
@@ -105,7 +107,7 @@ export const adyenKind: ProcessorKind = {
   sendsNotices: true,
   evidence: evidenceLimits,
   open(configuration, options) {
-    const { api_key = '', merchant_account = '', hmac_key = '', webhook_username, webhook_password } = configuration;
+    const { api_key = '', merchant_account = '', hmac_key, webhook_username, webhook_password } = configuration;
     if ((webhook_username === undefined) !== (webhook_password === undefined)) {
       const missing = webhook_username === undefined ? 'webhook_username' : 'webhook_password';
       throw new ConfigurationProblem(missing, 'is required, because user name and password belong together');
@@ -115,7 +117,11 @@ export const adyenKind: ProcessorKind = {
     return adyenProcessor({
       ...hostsOf(configuration, options),
       apiKey: new Secret(api_key),
-      notices: { merchantAccount: merchant_account, hmacKey: new Secret(hmac_key), ...(basic && { basic }) },
+      notices: {
+        merchantAccount: merchant_account,
+        ...(hmac_key !== undefined && { hmacKey: new Secret(hmac_key) }),
+        ...(basic && { basic }),
+      },
       verificationCurrency: configuration.verification_currency ?? 'USD',
       timeoutMs: options.timeoutMs,
       clock: systemClock,

@@ -20,8 +20,8 @@ const noticeBody = checkOf(
 
 export interface NoticeSettings {
   readonly merchantAccount: string;
-  /** 64 hexadecimal digits. */
-  readonly hmacKey: Secret<string>;
+  /** 64 hexadecimal digits. Without it, every notice is refused; Adyen sends them again later. */
+  readonly hmacKey?: Secret<string>;
   /** If Adyen signs in with a name and a password as well. */
   readonly basic?: { readonly username: string; readonly password: Secret<string> };
 }
@@ -137,11 +137,13 @@ function parsed(body: Buffer): unknown {
 
 export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: NoticeSettings): Reception {
   const refused = (reason: string): Reception => ({ outcome: 'refused', reason });
+  const { hmacKey } = settings;
+  if (!hmacKey) return refused('the HMAC key of the webhook is not entered');
   if (!isSignedIn(headers, settings.basic)) return refused('the user name or the password of the webhook is wrong');
   const content = parsed(body);
   if (!noticeBody.Check(content)) return refused('the body is not a webhook of Adyen');
   const items = content.notificationItems.map(({ NotificationRequestItem: item }) => item);
-  if (!items.every((item) => isSigned(item, settings.hmacKey))) return refused('the signature is missing or wrong');
+  if (!items.every((item) => isSigned(item, hmacKey))) return refused('the signature is missing or wrong');
   if (!items.every(({ merchantAccountCode }) => merchantAccountCode === settings.merchantAccount)) {
     return refused('the notice is about another merchant account');
   }
