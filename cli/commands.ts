@@ -312,7 +312,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       summary: 'Connect a processor to the live company',
       more:
         'Reads the secret of an acquirer from the environment variable SVC_PROCESSOR_SECRET, and the credentials of other ' +
-        'processors from a file. With --connection, replaces the credentials of a connection.',
+        'processors from a file. With --connection, replaces the credentials of a connection. Credentials that do not work ' +
+        'are not stored, except those of an acquirer, which may start later. Prints the notice URL to enter at the processor.',
       options: ['processor', 'url', 'credentials', 'name', 'connection', 'timeout-ms', 'request-life-ms', 'company'],
       examples: ['svc processors connect --processor stripe --credentials stripe.json'],
       load: processors,
@@ -335,6 +336,12 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'processors disconnect',
       summary: 'Stop new charges at a processor',
       more: 'Its credentials stay stored, so that its charges can still be refunded, looked up and disputed.',
+      options: ['connection', 'company'],
+      load: processors,
+    },
+    {
+      name: 'processors reconnect',
+      summary: 'Use a disconnected processor again, after the others',
       options: ['connection', 'company'],
       load: processors,
     },

@@ -1,14 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
+import type { Static } from 'typebox';
 import type { Company } from '../server/company.ts';
+import { baseUrlOf } from '../server/config.ts';
 import { ApiError } from '../server/errors.ts';
+import { requireWorking, testToWire } from '../server/features/processors/credentials.ts';
+import { connectionRules } from '../server/features/processors/schemas.ts';
 import {
   addConnection,
   companyConnections,
+  noticeUrl,
   orderCompanyConnections,
   requireNothingOpen,
+  requireRoom,
   setCompanyConnection,
 } from '../server/features/processors/service.ts';
+import { validator } from '../server/http/validate.ts';
 import { newId } from '../server/platform/ids.ts';
 import { Secret } from '../server/platform/secret.ts';
 import type { Configuration } from '../server/vault/processors/kind.ts';
@@ -30,16 +37,21 @@ type Action = (given: {
 }) => Promise<{ json: unknown; text: string }>;
 
 const actions: Readonly<Record<string, Action>> = {
-  list: async ({ connected: { shards }, company }) => {
-    const rows = await companyConnections(shards.of(company).db, company.id);
+  list: async ({ connected, company }) => {
+    const rows = await companyConnections(connected.shards.of(company).db, company.id);
     const lines = rows.map((row) => {
       const status = row.removed_at ? 'removed' : row.disconnected_at ? 'disconnected' : `${row.position}.`;
-      return `${row.id}  ${status.padEnd(12)}  ${row.kind.padEnd(8)}  ${row.name}  ${JSON.stringify(row.rules)}`;
+      const notices = row.removed_at ? null : noticesTo(connected, row);
+      const line = `${row.id}  ${status.padEnd(12)}  ${row.kind.padEnd(8)}  ${row.name}  ${JSON.stringify(row.rules)}`;
+      const seen = row.notice_seen_at ? `last notice ${row.notice_seen_at.toISOString()}` : 'no notice yet';
+      return notices === null ? line : `${line}\n    notice URL ${notices}, ${seen}`;
     });
     return { json: rows, text: lines.length > 0 ? `${lines.join('\n')}\n` : 'No processor is connected.\n' };
   },
   connect: async ({ connected, company, flags }) => {
-    const { kind, name, timeoutMs, requestLifeMs } = kindOf(flags.processor ?? 'acquirer');
+    const replaced = flags.connection === undefined ? undefined : await known(connected, company, flags.connection);
+    const { kind, name, timeoutMs, requestLifeMs } = kindOf(flags.processor ?? replaced?.kind ?? 'acquirer');
+    requireReplaceable(replaced, kind);
     const timing = {
       timeoutMs: milliseconds(flags['timeout-ms'], '--timeout-ms', timeoutMs),
       requestLifeMs: milliseconds(flags['request-life-ms'], '--request-life-ms', requestLifeMs),
@@ -48,33 +60,39 @@ const actions: Readonly<Record<string, Action>> = {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
     const configuration = await configurationFrom(kind, flags);
-    const id = flags.connection ?? newId(connected.clock.nowMs());
+    const { db } = connected.shards.of(company);
+    if (!replaced) await requireRoom(db, company.id);
+    const id = replaced?.id ?? newId(connected.clock.nowMs());
     const fields = Object.keys(configuration);
-    if (flags.connection) await requireKnown(connected, company, flags.connection);
-    await auditOperator(connected.shards.of(company).db, company, { action: 'connectProcessor', objectId: id, fields });
-    await withVault(connected, (vault) =>
-      store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing }),
-    );
+    const account_id = await withVault(connected, async (vault) => {
+      const accountId = await requireWorking(vault, company.id, { kind, configuration });
+      await auditOperator(db, company, { action: 'connectProcessor', objectId: id, fields });
+      await store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing });
+      return accountId;
+    });
     // The operator knows whether it is the same account, for example of an acquirer that has another URL now.
-    if (flags.connection) await setCompanyConnection(connected.shards.of(company).db, company.id, id, 'moved');
+    if (replaced) await setCompanyConnection(db, company.id, id, 'moved');
     else {
-      const row = { company_id: company.id, id, kind, name: flags.name ?? name };
-      await addConnection(connected.shards.of(company).db, { ...row, request_life_ms: timing.requestLifeMs });
+      const row = { company_id: company.id, id, kind, name: flags.name ?? name, account_id };
+      await addConnection(db, { ...row, request_life_ms: timing.requestLifeMs });
     }
     const where = configuration.url === undefined ? name : configuration.url;
+    const notices = noticesTo(connected, { kind, id });
+    const text = `${company.name} is connected to ${where}. The connection is ${id}.\n`;
     return {
-      json: { company_id: company.id, id, processor: kind, url: configuration.url ?? null },
-      text: `${company.name} is connected to ${where}. The connection is ${id}.\n`,
+      json: { company_id: company.id, id, processor: kind, url: configuration.url ?? null, notice_url: notices },
+      text: notices === null ? text : `${text}Enter this notice URL at the processor: ${notices}\n`,
     };
   },
   test: async ({ connected, company, flags }) => {
-    const id = await chosenConnection(connected, company, flags);
+    const { id } = await chosenConnection(connected, company, flags);
     const result = await withVault(connected, (vault) => vault.test({ companyId: company.id, connectionId: id }));
-    if (result.outcome !== 'works') throw new CommandError(result.problem);
-    return { json: result, text: `The connection works. The account is ${result.account}.\n` };
+    const { works, account, problem } = testToWire(result);
+    if (!works) throw new CommandError(problem ?? '');
+    return { json: result, text: `The connection works. The account is ${account}.\n` };
   },
   disconnect: async ({ connected, company, flags }) => {
-    const id = await chosenConnection(connected, company, flags);
+    const { id } = await chosenConnection(connected, company, flags);
     await auditOperator(connected.shards.of(company).db, company, {
       action: 'disconnectProcessor',
       objectId: id,
@@ -86,8 +104,17 @@ const actions: Readonly<Record<string, Action>> = {
       : 'Disconnected. New orders use the other processors.';
     return { json: { company_id: company.id, id, status: 'disconnected' }, text: `${text}\n` };
   },
+  reconnect: async ({ connected, company, flags }) => {
+    const { id, removed_at } = await chosenConnection(connected, company, flags, 'disconnected');
+    if (removed_at) throw new CommandError(credentialsRemoved);
+    const { db } = connected.shards.of(company);
+    await auditOperator(db, company, { action: 'reconnectProcessor', objectId: id, fields: [] });
+    await setCompanyConnection(db, company.id, id, 'connected');
+    const text = 'Connected. New orders use this processor after the others.\n';
+    return { json: { company_id: company.id, id, status: 'connected' }, text };
+  },
   remove: async ({ connected, company, flags }) => {
-    const id = await chosenConnection(connected, company, flags);
+    const { id } = await chosenConnection(connected, company, flags, 'disconnected');
     await requireNothingOpen(connected.shards.of(company).db, company.id, id);
     await auditOperator(connected.shards.of(company).db, company, {
       action: 'removeProcessor',
@@ -100,7 +127,7 @@ const actions: Readonly<Record<string, Action>> = {
     return { json: { company_id: company.id, id, status: 'removed' }, text };
   },
   rules: async ({ connected, company, flags }) => {
-    const id = await chosenConnection(connected, company, flags);
+    const { id } = await chosenConnection(connected, company, flags);
     const rules = rulesFrom(flags);
     await auditOperator(connected.shards.of(company).db, company, {
       action: 'updateProcessor',
@@ -165,37 +192,62 @@ async function store(vault: Vault, connection: Parameters<Vault['connect']>[0]):
   if (problem) throw new CommandError(`${problem.field} ${problem.problem}.`);
 }
 
-async function requireKnown({ shards }: Connected, company: Company, id: string): Promise<void> {
-  if (!(await companyConnections(shards.of(company).db, company.id)).some((row) => row.id === id)) {
-    throw new CommandError('--connection must be the ID of a connection. `svc processors list` lists them.');
+type Row = Awaited<ReturnType<typeof companyConnections>>[number];
+
+const credentialsRemoved = 'The credentials of this connection were removed. Connect the processor again.';
+
+/** The credentials of one kind mean nothing to another, and the payments of the connection would be lost with the old ones. */
+function requireReplaceable(replaced: Row | undefined, kind: string): void {
+  if (!replaced) return;
+  if (replaced.removed_at) throw new CommandError(`${credentialsRemoved} Leave out --connection.`);
+  if (replaced.kind !== kind) {
+    throw new CommandError(
+      `The connection is of ${replaced.kind}. To connect ${kind} as well, leave out --connection.`,
+    );
   }
 }
 
-/** Without --connection: the only one that is connected. */
-async function chosenConnection(connected: Connected, company: Company, flags: Flags): Promise<string> {
-  if (flags.connection) {
-    await requireKnown(connected, company, flags.connection);
-    return flags.connection;
-  }
+function noticesTo({ config }: Connected, { kind, id }: Pick<Row, 'kind' | 'id'>): string | null {
+  return kindNamed(kind).sendsNotices ? noticeUrl(baseUrlOf(config, config.PORT), id) : null;
+}
+
+async function known({ shards }: Connected, company: Company, id: string): Promise<Row> {
+  const rows = await companyConnections(shards.of(company).db, company.id);
+  const row = rows.find((one) => one.id === id.toLowerCase());
+  if (!row) throw new CommandError('--connection must be the ID of a connection. `svc processors list` lists them.');
+  return row;
+}
+
+/** Without --connection: the only one with this status. */
+async function chosenConnection(
+  connected: Connected,
+  company: Company,
+  flags: Flags,
+  status: 'connected' | 'disconnected' = 'connected',
+): Promise<Row> {
+  if (flags.connection) return known(connected, company, flags.connection);
   const rows = await companyConnections(connected.shards.of(company).db, company.id);
-  const [only, other] = rows.filter(({ disconnected_at }) => disconnected_at === null);
-  if (!only) throw new CommandError('No processor is connected.');
-  if (other) throw new CommandError('Several processors are connected. Name one with --connection ID.');
-  return only.id;
+  const [only, other] = rows.filter(
+    ({ disconnected_at, removed_at }) => !removed_at && (disconnected_at === null) === (status === 'connected'),
+  );
+  if (!only) throw new CommandError(`No processor is ${status}.`);
+  if (other) throw new CommandError(`Several processors are ${status}. Name one with --connection ID.`);
+  return only;
 }
 
-function rulesFrom(flags: Flags): object {
-  const share = flags.share === undefined ? undefined : Number(flags.share);
-  if (share !== undefined && !(Number.isInteger(share) && share >= 1 && share <= 100)) {
-    throw new CommandError('--share must be a whole number from 1 to 100.');
+const checkRules = validator(connectionRules);
+
+function rulesFrom(flags: Flags): Static<typeof connectionRules> {
+  const list = (text: string): string[] => text.split(',').map((one) => one.trim().toLowerCase());
+  try {
+    return checkRules({
+      ...(flags.currencies !== undefined && { currencies: list(flags.currencies) }),
+      ...(flags.brands !== undefined && { brands: list(flags.brands) }),
+      ...(flags.share !== undefined && { share: Number(flags.share) }),
+    });
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(`--${error.message}.`) : error;
   }
-  const list = (text: string | undefined): string[] | undefined =>
-    text?.split(',').map((one) => one.trim().toLowerCase());
-  return {
-    ...(flags.currencies && { currencies: list(flags.currencies) }),
-    ...(flags.brands && { brands: list(flags.brands) }),
-    ...(share !== undefined && { share }),
-  };
 }
 
 function checkedUrl(text: string | undefined): string {

@@ -21,7 +21,7 @@ const configuration = Type.Unsafe<Configuration>(
   ),
 );
 
-const rules = Type.Object(
+export const connectionRules = Type.Object(
   {
     currencies: Type.Optional(Type.Array(Type.String({ format: 'currency' }), { minItems: 1, maxItems: 200 })),
     brands: Type.Optional(Type.Array(choice(brandNames), { minItems: 1, maxItems: brandNames.length })),
@@ -52,7 +52,7 @@ export type ConnectionTest = Static<typeof connectionTest>;
 export const connectionUpdate = Type.Object(
   {
     name: Type.Optional(name()),
-    rules: Type.Optional(rules),
+    rules: Type.Optional(connectionRules),
     verifies_cards: Type.Optional(Type.Boolean()),
     configuration: Type.Optional(configuration),
   },
@@ -73,7 +73,7 @@ export const connection = Type.Object(
     name: Type.String(),
     status: choice(['connected', 'disconnected', 'removed']),
     position: nullable(Type.Integer()),
-    rules,
+    rules: connectionRules,
     verifies_cards: Type.Boolean(),
     notice_url: nullable(Type.String()),
     notice_seen_at: nullable(timestamp()),

@@ -87,7 +87,8 @@ function rulesOf({ rules: { currencies, brands, share } }: ConnectionRow): Conne
   };
 }
 
-const noticeUrl = (baseUrl: string, id: string): string => `${baseUrl.replace(/\/+$/, '')}/processors/${id}/notices`;
+export const noticeUrl = (baseUrl: string, id: string): string =>
+  `${baseUrl.replace(/\/+$/, '')}/processors/${id}/notices`;
 
 const kindToWire = ({ kind, name, fields, sendsNotices }: ProcessorKind): ConnectionList['kinds'][number] => ({
   kind,
@@ -132,6 +133,11 @@ interface StoredConnection {
   readonly account_id: string | null;
 }
 
+export async function requireRoom(db: Queryable, companyId: string): Promise<void> {
+  if ((await findConnections(db, companyId)).length < limits.connections) return;
+  throw new ApiError('invalid_request', `A company can have at most ${limits.connections} connections.`);
+}
+
 /** Runs before the transaction: the vault checks and stores the credentials. */
 export async function storeNew(
   { db, company, nowMs, auditFirst, ...rest }: RequestContext,
@@ -141,9 +147,7 @@ export async function storeNew(
   requireLive({ db, company, nowMs, ...rest });
   requireOffered(input, dependencies);
   const { vault } = dependencies;
-  if ((await findConnections(db, company.id)).length >= limits.connections) {
-    throw new ApiError('invalid_request', `A company can have at most ${limits.connections} connections.`);
-  }
+  await requireRoom(db, company.id);
   const account_id = await requireWorking(vault, company.id, input);
   const id = newId(nowMs);
   // The vault may store the credentials although its answer is lost.
@@ -297,11 +301,12 @@ export async function setCompanyConnection(
   db: Queryable,
   companyId: string,
   id: string,
-  wanted: 'disconnected' | 'removed' | 'moved' | { readonly rules: ConnectionRow['rules'] },
+  wanted: 'connected' | 'disconnected' | 'removed' | 'moved' | { readonly rules: ConnectionRow['rules'] },
 ): Promise<boolean> {
   if (wanted === 'removed') await markRemoved(db, companyId, id);
-  else if (wanted === 'disconnected') await setConnected(db, companyId, id, false);
-  else if (wanted === 'moved') await forgetAccount(db, companyId, id);
+  else if (wanted === 'connected' || wanted === 'disconnected') {
+    await setConnected(db, companyId, id, wanted === 'connected');
+  } else if (wanted === 'moved') await forgetAccount(db, companyId, id);
   else await updateConnection(db, { company_id: companyId, id }, wanted);
   await refreshCompany(db, companyId);
   return (await findConnections(db, companyId)).every(({ disconnected_at }) => disconnected_at !== null);
