@@ -117,12 +117,16 @@ export async function areFencedFor(db: Queryable, ids: Ids, ms: number): Promise
   return recent.length === 0;
 }
 
-export async function hasTrigger(db: Queryable, table: Table, name: string): Promise<boolean> {
+async function hasTriggerNamed(db: Queryable, table: Table, name: string): Promise<boolean> {
   const rows = await db.query('SELECT 1 FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = $2', [
     table.name,
-    `${name}_new`,
+    name,
   ]);
   return rows.length > 0;
+}
+
+export async function hasTrigger(db: Queryable, table: Table, name: string): Promise<boolean> {
+  return hasTriggerNamed(db, table, `${name}_new`);
 }
 
 const triggerKinds = { new: 'INSERT OR UPDATE', old: 'UPDATE OR DELETE' };
@@ -137,6 +141,17 @@ export async function addTriggers(db: Queryable, table: Table, name: string, ids
 
 export async function removeTriggers(db: Queryable, table: Table, name: string): Promise<void> {
   for (const row of Object.keys(triggerKinds)) await db.query(`DROP TRIGGER IF EXISTS ${name}_${row} ON ${table.name}`);
+}
+
+const leftTrigger = 'svc_left';
+
+/** From now on the table refuses new rows of companies that have left this server. */
+export async function refuseLeft(db: Queryable, { name }: Table): Promise<void> {
+  await db.query(`CREATE TRIGGER ${leftTrigger} BEFORE INSERT ON ${name} FOR EACH ROW EXECUTE FUNCTION refuse_left()`);
+}
+
+export async function refusesLeft(db: Queryable, table: Table): Promise<boolean> {
+  return hasTriggerNamed(db, table, leftTrigger);
 }
 
 export async function identifyFully(db: Queryable, table: Table): Promise<void> {

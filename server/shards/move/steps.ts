@@ -154,13 +154,21 @@ async function hasSwitched({ control, source, target, companyIds }: Move): Promi
   return source.name !== target.name && queries.isOnShard(control, companyIds, target.name);
 }
 
-/** Removes what the move leaves on the source. The fence stays: it tells that these companies are elsewhere. */
+/** Removes what the move leaves on the source. The fence stays: it says that these companies are elsewhere. */
 export async function clean(move: Move): Promise<void> {
   if (!(await hasSwitched(move))) throw new MoveError('The companies have not moved yet.');
   await disconnect(move);
   await untilForgotten(move);
   await removeRows(move.source.db, move);
+  await refuseLate(move.source.db);
   await dropTriggers(move);
+}
+
+/** A process may have been suspended since before the switch, so the fence is checked without end. */
+async function refuseLate(db: DatabasePool): Promise<void> {
+  for (const table of await findTables(db))
+    if (!table.isReferring && !(await queries.refusesLeft(db, table)))
+      await withBriefLock(db, (transaction) => queries.refuseLeft(transaction, table));
 }
 
 /** Until then, requests that began before the switch, and processes that missed it, still read on the source. */

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 
 /** The tables with rows of companies, from the catalogue: a table that a migration adds moves too. */
 
@@ -10,6 +11,8 @@ export interface Table {
   readonly key: readonly string[];
   /** Whether the server writes the old company of a changed row to its log, which a filter needs. */
   readonly isIdentified: boolean;
+  /** Whether a row needs another row of its company, so that none can be added after the company has left. */
+  readonly isReferring: boolean;
 }
 
 /** Tables of the control plane, and those about a shard. They do not move. */
@@ -23,13 +26,22 @@ export const companies: Table = {
   company: (row) => `${row}.id`,
   key: ['id'],
   isIdentified: true,
+  isReferring: true,
 };
 
 /** All tables but `companies`. */
 export async function findTables(db: Queryable): Promise<Table[]> {
-  const rows = await db.query<{ name: string; has_company: boolean; key: string[] | null; identity: string }>(
+  const rows = await db.query<{
+    name: string;
+    has_company: boolean;
+    key: string[] | null;
+    identity: string;
+    refers: boolean;
+  }>(
     `SELECT format('%I.%I', n.nspname, c.relname) AS name, company.attname IS NOT NULL AS has_company,
        c.relreplident::text AS identity,
+       ${anyRow(`pg_constraint f
+         WHERE f.conrelid = c.oid AND f.contype = 'f' AND company.attnum = ANY (f.conkey)`)} AS refers,
        (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_index i
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
         WHERE i.indrelid = c.oid AND i.indisprimary) AS key
@@ -40,11 +52,12 @@ export async function findTables(db: Queryable): Promise<Table[]> {
      ORDER BY 1`,
     [staying],
   );
-  return rows.map(({ name, has_company, key, identity }) => ({
+  return rows.map(({ name, has_company, key, identity, refers }) => ({
     name,
     company: has_company ? byColumn : byFileKey,
     key: key ?? [],
     isIdentified: identity !== 'd' || !has_company || (key ?? []).includes('company_id'),
+    isReferring: refers,
   }));
 }
 
