@@ -35,6 +35,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
+import { type Elsewhere, elsewhereThan } from '../shards/follow.ts';
 import type { Shards } from '../shards/shards.ts';
 
 /** What the worker has on each shard. */
@@ -67,7 +68,9 @@ export interface WorkerDependencies {
 }
 
 /** What a job on one shard uses. */
-type OnShard = WorkerDependencies & WorkerShard;
+interface OnShard extends WorkerDependencies, WorkerShard {
+  readonly elsewhere: Elsewhere<Queryable>;
+}
 
 interface Job<Dependencies> {
   readonly name: string;
@@ -150,13 +153,15 @@ const shardJobs: readonly Job<OnShard>[] = [
   {
     name: 'due mails',
     everyMs: 2_000,
-    run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, mailBatch),
+    run: ({ db, mailer, mailKey, log, elsewhere }) => sendDueMails(db, mailer, mailKey, log, mailBatch, { elsewhere }),
   },
   {
     name: 'due emails to customers',
     everyMs: 2_000,
-    run: async ({ db, mailer, mailKey, log }) =>
-      (await sendDueMails(db, mailer, mailKey, log, mailBatch, true)) === mailBatch ? batch : 0,
+    run: async ({ db, mailer, mailKey, log, elsewhere }) => {
+      const options = { toCustomers: true, elsewhere };
+      return (await sendDueMails(db, mailer, mailKey, log, mailBatch, options)) === mailBatch ? batch : 0;
+    },
   },
   {
     name: 'emails to customers',
@@ -242,16 +247,13 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
   const dispatchers: { stop(): Promise<void> }[] = [];
   shards.each((shard) => {
     if (stopping.signal.aborted) return;
-    const onShard = { ...dependencies, ...shard };
+    const { name, db, batchDb, clock } = shard;
+    const onShard = { ...dependencies, ...shard, elsewhere: elsewhereThan(shards, name, (there) => there.db) };
     for (const job of shardJobs) {
       const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, onShard);
       onShards.push(loop(job, onShard, stopping.signal, alarm));
     }
-    const { name, db, batchDb, clock } = shard;
-    const elsewhere = async (companyId: string): Promise<Queryable | undefined> => {
-      const now = await shards.find(companyId);
-      return now.name === name ? undefined : now.batchDb;
-    };
+    const elsewhere = elsewhereThan(shards, name, (there) => there.batchDb);
     dispatchers.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, elsewhere }));
   });
   const onControl = controlJobs.map((job) => loop(job, dependencies, stopping.signal, undefined));

@@ -17,3 +17,38 @@ export async function follow<Part extends ShardDatabase, Result>(
     return work(now);
   }
 }
+
+/** Finds the shard of a company that has moved; undefined if the company is where it was. */
+export type Elsewhere<Part> = (companyId: string) => Promise<Part | undefined>;
+
+export function elsewhereThan<Part extends ShardDatabase, There>(
+  { find }: Pick<Shards<Part>, 'find'>,
+  name: string,
+  pick: (part: Part) => There,
+): Elsewhere<There> {
+  return async (companyId) => {
+    const now = await find(companyId);
+    return now.name === name ? undefined : pick(now);
+  };
+}
+
+/**
+ * Records the result of work that began before the company may have moved. Its old shard then refuses the write, or has
+ * nothing left to change, so that the write returns nothing; the new shard has what moved.
+ */
+export async function recordWhereItIs<Part, Result>(
+  here: Part,
+  elsewhere: Elsewhere<Part> | undefined,
+  companyId: string,
+  write: (part: Part) => Promise<Result>,
+): Promise<Result> {
+  const attempt = await write(here).then(
+    (result) => ({ result }),
+    (error: unknown) => ({ error }),
+  );
+  if ('result' in attempt && attempt.result) return attempt.result;
+  const there = await elsewhere?.(companyId).catch(() => undefined);
+  if (there) return write(there);
+  if ('error' in attempt) throw attempt.error;
+  return attempt.result;
+}

@@ -461,7 +461,8 @@ async function withServer(
 const quiet = async (): Promise<void> => {
   await service.db.query('UPDATE mails SET next_attempt_at = NULL');
 };
-const send = (mailer: Mailer): Promise<number> => sendDueMails(service.db, mailer, service.mailKey, log, 50, true);
+const send = (mailer: Mailer): Promise<number> =>
+  sendDueMails(service.db, mailer, service.mailKey, log, 50, { toCustomers: true });
 
 describe('sending', () => {
   it('uses the name and the reply address of the merchant, and both HTML and text', async () => {

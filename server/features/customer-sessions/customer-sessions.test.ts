@@ -526,7 +526,7 @@ describe('a link by email', () => {
     const texts = () => sent.filter(({ recipient }) => recipient === customer.email).map(({ text }) => text);
     await sendDueMails(service.db, mailer, service.mailKey, log, 500);
     assert.deepEqual(texts(), []);
-    await sendDueMails(service.db, mailer, service.mailKey, log, 500, true);
+    await sendDueMails(service.db, mailer, service.mailKey, log, 500, { toCustomers: true });
     assert.equal(texts().length, 1);
     assert.match(texts()[0] ?? '', /^Open this link within 60 minutes .*\/customer\/[0-9A-Za-z]{44}\s/s);
     assert.ok(!texts()[0]?.includes(customer.first_name), 'the text has no name that a stranger could choose');

@@ -1,11 +1,13 @@
 import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { insist } from '../../platform/insist.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
 import { type Mailer, RefusedRecipientError } from '../../platform/mail/mailer.ts';
 import { claimDueMails, deleteOldMails, dropExpiredLinks, type MailRow, markFailed, markSent } from './queries.ts';
 import { contentOf } from './service.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
+import { type Elsewhere, recordWhereItIs } from '../../shards/follow.ts';
 
 export async function removeExpiredLinks(db: Queryable): Promise<number> {
   return dropExpiredLinks(db);
@@ -19,6 +21,14 @@ const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes 
 /** Connections to the mail server at once. */
 const atOnce = 5;
 
+interface Sending {
+  readonly db: Queryable;
+  readonly mailer: Mailer;
+  readonly key: ServiceKey;
+  readonly log: Logger;
+  readonly elsewhere: Elsewhere<Queryable> | undefined;
+}
+
 /**
  * Sends one batch of due mails, to customers or to teams: each has its own turn, so that receipts delay no invitation. Without a
  * mailer, mails are only stored and shown.
@@ -29,30 +39,25 @@ export async function sendDueMails(
   key: ServiceKey,
   log: Logger,
   batch: number,
-  toCustomers = false,
+  { toCustomers = false, elsewhere }: { toCustomers?: boolean; elsewhere?: Elsewhere<Queryable> } = {},
 ): Promise<number> {
   if (!mailer) return 0;
   const due = await claimDueMails(db, batch, retryDelaysSeconds, toCustomers);
   const queue = due.values();
   const sendNext = async (): Promise<void> => {
-    for (const mail of queue) await sendOne(db, mailer, key, log, mail);
+    for (const mail of queue) await sendOne({ db, mailer, key, log, elsewhere }, mail);
   };
   await Promise.all(Array.from({ length: atOnce }, sendNext));
   return due.length;
 }
 
-async function sendOne(
-  db: Queryable,
-  mailer: Mailer,
-  key: ServiceKey,
-  log: Logger,
-  mail: MailRow & { readonly attempts: number },
-): Promise<void> {
+type ClaimedMail = MailRow & { readonly attempts: number };
+
+async function sendOne(sending: Sending, mail: ClaimedMail): Promise<void> {
+  const { mailer, key, log } = sending;
   const { id, recipient, subject, attempts } = mail;
   try {
     await mailer.send({ id, recipient, subject, ...contentOf(key, mail) });
-    await markSent(db, mail);
-    count({ result: 'sent' });
   } catch (error) {
     // The server will never accept this address, so a retry would only hurt the reputation of the sender.
     const isLast = error instanceof RefusedRecipientError || attempts >= retryDelaysSeconds.length;
@@ -62,8 +67,22 @@ async function sendOne(
     );
     const message = error instanceof Error ? error.message : String(error);
     count({ result: isLast ? 'given_up' : 'failed' });
-    await markFailed(db, mail, message, isLast);
+    await record(sending, mail, (db) => markFailed(db, mail, message, isLast));
+    return;
   }
+  count({ result: 'sent' });
+  await record(sending, mail, (db) => markSent(db, mail));
+}
+
+/** The company may have moved to another shard meanwhile. A result that is lost is a mail that is sent again. */
+async function record(
+  { db, elsewhere, log }: Sending,
+  { company_id, id }: ClaimedMail,
+  write: (db: Queryable) => Promise<boolean>,
+): Promise<void> {
+  await insist(() => recordWhereItIs(db, elsewhere, company_id, write)).catch((error: unknown) =>
+    log.error({ err: error, mail_id: id }, 'the result of an email was not recorded; the email may be sent again'),
+  );
 }
 
 export function forgetOldMails(db: Queryable, batch: number): Promise<number> {

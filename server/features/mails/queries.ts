@@ -195,25 +195,29 @@ export async function claimDueMails(
   );
 }
 
-export async function markSent(db: Queryable, { company_id, id }: MailKey): Promise<void> {
-  await db.query(
+/** Returns false if the mail is not on this shard any more. */
+export async function markSent(db: Queryable, { company_id, id }: MailKey): Promise<boolean> {
+  const rows = await db.query(
     `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, ${noLink}
-     WHERE company_id = $1 AND id = $2`,
+     WHERE company_id = $1 AND id = $2 RETURNING 1`,
     [company_id, id],
   );
+  return rows.length > 0;
 }
 
+/** Returns false if the mail is not on this shard any more. */
 export async function markFailed(
   db: Queryable,
   { company_id, id }: MailKey,
   error: string,
   givenUp: boolean,
-): Promise<void> {
-  await db.query(
+): Promise<boolean> {
+  const rows = await db.query(
     `UPDATE mails SET last_error = $3, next_attempt_at = CASE WHEN $4 THEN NULL ELSE next_attempt_at END
-     WHERE company_id = $1 AND id = $2`,
+     WHERE company_id = $1 AND id = $2 RETURNING 1`,
     [company_id, id, error, givenUp],
   );
+  return rows.length > 0;
 }
 
 export async function deleteOldMails(db: Queryable, batch: number, keptDays: number): Promise<number> {
