@@ -10,7 +10,7 @@ import { type Demo, ensureDemo } from './demo.ts';
 import type { EmailDependencies } from './features/customer-emails/mail.ts';
 import { customerPageLink } from './features/customer-sessions/service.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
-import { batchConnections } from './features/orders/service.ts';
+import { batchConnections, type MoneyDependencies } from './features/orders/service.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { type RestoreWatch, watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
@@ -43,6 +43,7 @@ import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
+import { elsewhereThan } from './shards/follow.ts';
 import { firstShard, openShards, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
@@ -218,12 +219,18 @@ async function openAll(
   [home, ...others]: readonly [Home, ...Home[]],
   directory: Directory,
 ): Promise<Pick<Parts, 'first' | 'shards'>> {
-  const first = await openShard(surroundings, connections, home);
   const names = others.map(({ name }) => name);
-  const shards = openShards(controlPlaneOn(home.db), [first], directory, names);
+  const shards = openShards<OpenedShard>(controlPlaneOn(home.db), [], directory, [home.name, ...names]);
+  const open = async (one: Home): Promise<OpenedShard> => {
+    const elsewhere = names.length > 0 ? elsewhereThan(shards, one.name, ({ orders }) => orders.charging) : undefined;
+    const opened = await openShard(surroundings, connections, one, elsewhere);
+    shards.add(opened);
+    return opened;
+  };
+  const first = await open(home);
   await openFurther(others, surroundings, async (other) => {
     await prepareShard(other.db, first.clock.nowMs());
-    shards.add(await openShard(surroundings, connections, other));
+    await open(other);
   });
   return { first, shards };
 }
@@ -248,6 +255,7 @@ async function openShard(
   { config, log, resources, vault }: Surroundings,
   connections: Connections,
   home: Home,
+  elsewhere: MoneyDependencies['elsewhere'],
 ): Promise<OpenedShard> {
   const { name, apiUrl, db } = home;
   const onClockError = (error: unknown): void =>
@@ -265,7 +273,7 @@ async function openShard(
     settings: byKeySettings,
   });
   const onExpired = (): void => clocks.noteExpired();
-  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores });
+  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere });
   return { ...home, clock, clocks, restores, ...payments };
 }
 

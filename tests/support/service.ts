@@ -10,7 +10,7 @@ import { usualReferences, type References } from '../../server/references.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey, reserveApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
-import { batchConnections, type Orders } from '../../server/features/orders/service.ts';
+import { batchConnections, type MoneyDependencies, type Orders } from '../../server/features/orders/service.ts';
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
@@ -21,6 +21,7 @@ import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } fro
 import { byKeySettings } from '../../server/platform/database-settings.ts';
 import { onAccessChange, oneShard, openDirectory } from '../../server/shards/directory.ts';
 import { insertShards } from '../../server/shards/queries.ts';
+import { elsewhereThan } from '../../server/shards/follow.ts';
 import { firstShard, openShards, type ShardDatabase, type Shards } from '../../server/shards/shards.ts';
 import { shardedVault } from '../../server/vault/sharded.ts';
 import { type Clock, systemClock } from '../../server/platform/clock.ts';
@@ -219,11 +220,16 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     options.restores ?? (await watchRestores({ db: home.db, clock, log, file: join(dataDir, 'high-water.json') }));
   const opened = homes.map((one) => {
     const batchDb = openBatchPool(one.apiUrl);
-    const payments = openPayments({ db: one.db, batchDb, vault, connections, clock, log, onExpired, restores });
+    const elsewhere: MoneyDependencies['elsewhere'] =
+      homes.length > 1
+        ? (companyId) => elsewhereThan(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
+        : undefined;
+    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere };
+    const payments = openPayments(parts);
     return { ...one, batchDb, clock, restores, ...payments };
   });
   const { orders, subscriptions } = opened.at(-1) as (typeof opened)[number];
-  const apiShards = openShards(apiControl, opened, directory);
+  const apiShards: Shards<(typeof opened)[number]> = openShards(apiControl, opened, directory);
   const background = createBackground();
   const components = openComponents(log);
   components.watch('database', () => apiDb.ping(1_000), 5_000);

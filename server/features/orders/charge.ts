@@ -1,5 +1,4 @@
 import { failpoint } from '../../platform/failpoints.ts';
-import { insist } from '../../platform/insist.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
@@ -8,6 +7,7 @@ import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder } from './queries.ts';
+import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
@@ -40,16 +40,17 @@ export async function charge(
   const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
     countOpenCharge(state.mode, 'in_doubt');
-    await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
     throw gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const replacesAnswer = failed.length > 0;
-  const recorded = await insist(() => charging.recordOutcome({ state, sale: intent, outcome, nowMs, replacesAnswer }));
+  const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0 };
+  const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
   failpoint(`${path}.after_record`);
   if (isRefused) throw usedByAnother();
   if (recorded && outcome.outcome === 'declined' && outcome.isProcessorFault && intent.connection_id !== null) {
-    const next = await charging.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
+    const home = await homeOf(charging, order);
+    const next = await home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
     if (next) return next;
   }
   return recorded ?? currentOrder(charging, order, sale.id);
@@ -79,7 +80,8 @@ async function sendCharge(
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
-    const moved = await insist(() => renewSending(charging.db, intent, { connectionId: first }, lockMs[mode]));
+    const renewal = { connectionId: first };
+    const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs[mode]));
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
@@ -146,7 +148,8 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
     if (found.outcome === 'unknown') {
       return { intent, outcome: { outcome: 'unavailable', reason: 'an earlier processor could not be asked' } };
     }
-    const moved = await insist(() => renewSending(charging.db, intent, { connectionId }, lockMs.live));
+    const renewal = { connectionId };
+    const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
     return moved && { intent: { ...intent, ...moved }, outcome: found };
   }
   return undefined;
@@ -156,11 +159,12 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
  * Returns the order after another process recorded the outcome first. That process called the same processor with the
  * same reference.
  */
-async function currentOrder({ db }: Charging, { company_id, id }: OrderRow, saleId: string): Promise<Order> {
+async function currentOrder(charging: Charging, order: OrderRow, saleId: string): Promise<Order> {
+  const { company_id, id } = order;
+  const { db } = await homeOf(charging, order);
   const now = await findOrder(db, company_id, id);
   const sale = now?.transactions.find((one) => one.id === saleId);
-  // Its company has moved to another shard, where the charge is.
-  if (!now || !sale) throw new Error('the charge is not on this shard any more');
+  if (!now || !sale) throw new Error('the charge is missing');
   if (sale.status === 'in_progress') throw gatewayError('charge');
   return toWire(now);
 }
@@ -176,15 +180,16 @@ async function waitForVault(
     { company_id, order_id, transaction_id: id, reason },
     'the charge was not sent; it waits for the vault',
   );
-  await insist(() => markWaiting(charging.db, open, request_id === null ? resendDelayMs : repeatWithinMs));
+  const checkAfterMs = request_id === null ? resendDelayMs : repeatWithinMs;
+  await recordResult(charging, open, ({ db }) => markWaiting(db, open, checkAfterMs));
   return vaultUnavailable('charge', { unfinished: true });
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
 async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey): Promise<Error> {
   const redemptionId = redemptionIdOf(order);
-  await insist(() =>
-    charging.db.transaction(async (transaction) => {
+  await recordResult(charging, order, ({ db }) =>
+    db.transaction(async (transaction) => {
       if (!(await discardOpen(transaction, open)) || redemptionId === undefined) return;
       const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
       await closeRedemptions(transaction, [end]);

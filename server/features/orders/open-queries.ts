@@ -192,7 +192,7 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
 }
 
 /** What changes in a new sending. */
-interface Renewal {
+export interface Renewal {
   readonly reference?: string;
   readonly fromMs?: number | undefined;
   readonly connectionId?: string;

@@ -28,9 +28,9 @@ import {
 } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import { deriveReference, isKeyed, nextFree, type Numbered, subjects } from './reference.ts';
+import { homeOf, recordResult } from './record-result.ts';
 import { reconcileOrFail } from './resume.ts';
 import { firstCheckMs, lockMs } from './timing.ts';
-import { insist } from '../../platform/insist.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface Refund {
@@ -150,18 +150,18 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
   if (outcome.outcome === 'conflict') {
-    await insist(() => discardOpen(charging.db, intent));
+    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     throw isKeyed(intent.numbered) ? usedByAnother() : notSentError('refund');
   }
   if (outcome.outcome === 'unknown') {
-    await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
     throw gatewayError('refund');
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
-    await insist(() => discardOpen(charging.db, intent));
+    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     throw outcome.outcome === 'not_sent' ? notSentError('refund') : vaultUnavailable('refund', { unfinished: false });
   }
-  const accepted = await insist(() => recordRefundOutcome(charging, intent, outcome));
+  const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
   failpoint('refund.after_accept');
   return accepted ?? currentOrder(charging, intent);
 }
@@ -191,9 +191,11 @@ async function sendRefund(
  * Returns the order after another process recorded the outcome first. That process called the same processor with the
  * same reference.
  */
-async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
+async function currentOrder(charging: Charging, refunded: Refund): Promise<Order> {
+  const { company_id, order_id, id } = refunded;
+  const { db } = await homeOf(charging, refunded);
   const state = await findOrder(db, company_id, order_id);
-  if (!state) throw new Error('the order is not on this shard any more');
+  if (!state) throw new Error('the order is missing');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
   return toWire(state);
 }

@@ -1,9 +1,9 @@
 import { inProgress } from '../../http/idempotency.ts';
-import { insist } from '../../platform/insist.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import { claimWaiting, type OpenTransaction } from './open-queries.ts';
 import { findOrder } from './queries.ts';
+import { recordResult } from './record-result.ts';
 import { attemptOf } from './retry.ts';
 import { lockMs } from './timing.ts';
 
@@ -34,6 +34,7 @@ export async function resendOrGiveUp(charging: Charging, open: OpenTransaction):
   if (!opened) return undefined;
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
   const outcome = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
-  await insist(() => charging.recordOutcome({ state, sale: { ...open, ...opened }, outcome, nowMs }));
+  const charged = { state, sale: { ...open, ...opened }, outcome, nowMs };
+  await recordResult(charging, open, (home) => home.recordOutcome(charged));
   return undefined;
 }

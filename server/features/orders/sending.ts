@@ -3,9 +3,9 @@ import { hourMs } from '../../platform/durations.ts';
 import type { Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { limits } from '../../limits.ts';
-import { insist } from '../../platform/insist.ts';
 import type { Charging } from './charging.ts';
-import { type Intended, type Opened, type OpenTransaction, renewSending } from './open-queries.ts';
+import { type Intended, type Opened, type OpenTransaction, type Renewal, renewSending } from './open-queries.ts';
+import { homeOf, recordResult } from './record-result.ts';
 import { deriveReference, isKeyed, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
@@ -69,6 +69,8 @@ export async function send<Intent extends Intended & Opened>(
 ): Promise<Sent<Intent> | undefined> {
   let intent = first;
   let numbered = firstNumbered;
+  const renew = (renewal: Renewal): Promise<Opened | undefined> =>
+    recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs[mode]));
   for (let expired = 0; ; ) {
     const startedMs = performance.now();
     const outcome = await call(intent);
@@ -82,7 +84,7 @@ export async function send<Intent extends Intended & Opened>(
           outcome: { outcome: 'unavailable', reason: 'the processor rejects every request as expired' },
         };
       }
-      const renewed = await insist(() => renewSending(charging.db, intent, { fromMs: outcome.nowMs }, lockMs[mode]));
+      const renewed = await renew({ fromMs: outcome.nowMs });
       if (!renewed) return undefined;
       intent = { ...intent, ...renewed };
       continue;
@@ -91,7 +93,7 @@ export async function send<Intent extends Intended & Opened>(
     const connectionId =
       outcome.outcome === 'not_sent' && outcome.failureCode === undefined ? next?.(intent) : undefined;
     if (connectionId !== undefined) {
-      const renewed = await insist(() => renewSending(charging.db, intent, { connectionId }, lockMs[mode]));
+      const renewed = await renew({ connectionId });
       if (!renewed) return undefined;
       intent = { ...intent, ...renewed };
       continue;
@@ -99,9 +101,10 @@ export async function send<Intent extends Intended & Opened>(
     if (!isExecuted(outcome)) return { intent, outcome };
     if (mode === 'live') await noteEarlier(charging, intent, outcome, elapsedMs);
     if (!numbered || !takesNext(outcome, numbered, elapsedMs)) return { intent, outcome };
-    numbered = await firstUnused(charging.db, intent.company_id, numbered.subject, numbered.number + 1);
+    const { db } = await homeOf(charging, intent);
+    numbered = await firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
     const reference = deriveReference(intent.company_id, numbered);
-    const renewed = await insist(() => renewSending(charging.db, intent, { reference }, lockMs[mode]));
+    const renewed = await renew({ reference });
     if (!renewed) return undefined;
     intent = { ...intent, ...renewed, reference };
   }

@@ -47,7 +47,7 @@ import type { Order, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
 
 /** The types that subscriptions need to charge their cycles. */
-export type { Billing, BillingEffect } from './charging.ts';
+export type { Billing, BillingEffect, MoneyDependencies } from './charging.ts';
 export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
@@ -69,6 +69,8 @@ export const batchConnections = 5 + 3;
 
 /** All operations on orders. */
 export interface Orders {
+  /** For the other shards, whose companies may move here while they are charged. */
+  readonly charging: Charging;
   create(context: RequestContext, input: ShownOrder, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
   /** Returns the refund that is recorded under this key, even after the key itself has expired. */
@@ -148,6 +150,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     },
   };
   return {
+    charging,
     create: (context, input, key) => flow.run(() => createOrder(charging, context, input, key)),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
     keyedRefund: (companyId, id, key) => findKeyedRefund(charging.db, companyId, id, key),

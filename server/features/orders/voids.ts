@@ -19,9 +19,9 @@ import { changeSale, discardOpen, insertOpen, markInDoubt, type Opened } from '.
 import { openOperation } from './open-operation.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { refuseWhileInFlight } from './refunds.ts';
+import { homeOf, recordResult } from './record-result.ts';
 import { reconcileOrFail } from './resume.ts';
 import { firstCheckMs, lockMs } from './timing.ts';
-import { insist } from '../../platform/insist.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 interface VoidIntent {
@@ -104,22 +104,24 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   });
   failpoint('void.after_processor');
   if (!sent) {
-    const recorded = await recordedVoid(charging, opened.company_id, opened.order_id, opened.id);
+    const home = await homeOf(charging, opened);
+    const recorded = await recordedVoid(home, opened.company_id, opened.order_id, opened.id);
     if (recorded) return recorded;
     throw gatewayError('void');
   }
   const { intent, outcome } = sent;
   if (outcome.outcome === 'unknown') {
-    await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
     throw gatewayError('void');
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {
-    await insist(() => discardOpen(charging.db, intent));
+    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     throw outcome.outcome === 'unavailable' ? vaultUnavailable('void', { unfinished: false }) : notSentError('void');
   }
-  await insist(() => recordVoid(charging, intent, outcome));
+  await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
   failpoint('void.after_record');
-  const recorded = await recordedVoid(charging, intent.company_id, intent.order_id, intent.id);
+  const home = await homeOf(charging, intent);
+  const recorded = await recordedVoid(home, intent.company_id, intent.order_id, intent.id);
   if (!recorded) throw new Error('the record of a void is missing');
   return recorded;
 }
