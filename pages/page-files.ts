@@ -39,7 +39,9 @@ const make = {
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
   'docs.js': () => classicScript(docsScripts.map(own)),
-  'tokens.css': () => readSource(own('shared/tokens.css')) + readSource(own('shared/font.css')),
+  'font.css': () => readSource(own('shared/font.css')),
+  'card-font.css': () => fontFrom('.'),
+  'tokens.css': () => readSource(own('shared/tokens.css')) + pageFile('font.css'),
   'docs.css': () => pageFile('tokens.css') + readSource(own('docs/docs.css')),
   'theme.js': () => classicScript([own('docs/theme.ts')]),
   'card-brands.svg': () => `<svg xmlns="http://www.w3.org/2000/svg">${readSource('src/brands.svg')}</svg>`,
@@ -57,8 +59,11 @@ export function pageFile(name: PageFile): string {
 
 function style(name: string): string {
   const tokens = withoutLightDark(readSource(own('shared/tokens.css')));
-  return tokens + readSource(own('shared/page.css')) + readSource(own(name));
+  return tokens + fontFrom('..') + readSource(own('shared/page.css')) + readSource(own(name));
 }
+
+/** The font by an address relative to the style, so that a path in front of the service does not matter. */
+const fontFrom = (folder: string): string => pageFile('font.css').replace('"/fonts/', `"${folder}/fonts/`);
 
 /** Customers pay with older browsers too, which do not have the function `light-dark`. Their pages follow the system. */
 function withoutLightDark(tokens: string): string {

@@ -37,7 +37,12 @@ export function createCardPicker(link: PageLink, cards: readonly OfferedCard[], 
   function mountFields(): CardFields {
     fields ??= Svc(link, { baseUrl: serviceUrl() })
       .cardFields({
-        theme: { mode: 'auto', radius: '10px', fontSize: '16px' },
+        theme: {
+          mode: 'auto',
+          radius: '10px',
+          fontSize: '16px',
+          fontFamily: getComputedStyle(document.body).fontFamily,
+        },
         language: words.language,
         onReady: () => byId('card').classList.add('ready'),
         onChange: ({ complete }) => {

@@ -47,6 +47,21 @@ test('the font is smaller than 60 kB and is cached for a year', async () => {
   assert.ok(bytes.subarray(0, 4).equals(Buffer.from('wOF2')) && bytes.length < 60_000, `${bytes.length} bytes`);
 });
 
+test('the pages of customers take font, text sizes and colors from the tokens of all pages', async () => {
+  for (const name of ['checkout', 'customer']) {
+    const css = await (await read(`/pages/${name}.css`)).text();
+    const own = css.slice(css.indexOf('--page:'));
+    const sizes = [...own.matchAll(/font(?:-size)?: ([^;]+);/g)].map(([, size = '']) => size);
+    assert.ok(sizes.length > 10, name);
+    assert.deepEqual(
+      sizes.filter((size) => !/^(inherit|var\(--text-[a-z]+\)( \/ 1\.5 var\(--font\))?)$/.test(size)),
+      [],
+    );
+    assert.doesNotMatch(own, /#[0-9a-f]{3,8}\b/i);
+    assert.match(css, /url\("\.\.\/fonts\/inter-/);
+  }
+});
+
 test('without settings, the name and the logo are ours', () => {
   const { name, logo } = readBrand({ SVC_BRAND_NAME: 'Svc', SVC_BRAND_LOGO: undefined });
   assert.deepEqual([name, logo.contentType], ['Svc', 'image/svg+xml']);

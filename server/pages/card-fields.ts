@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { pageFile } from '../../pages/page-files.ts';
 import { browserFile } from '../../sdk/browser/files.ts';
 import { asset, mountAsset, once, scriptType, sendPage, styleType, versionOf } from './assets.ts';
 
@@ -14,7 +15,8 @@ export async function mountCardFields(app: FastifyInstance): Promise<void> {
 
 function mountFields(app: FastifyInstance): void {
   const script = asset(scriptType, () => browserFile('card-fields.js'));
-  const style = asset(styleType, () => browserFile('card-fields.css'));
+  // A browser loads the font only where a theme names it, as our own pages do.
+  const style = asset(styleType, () => browserFile('card-fields.css') + pageFile('card-font.css'));
   mountAsset(app, '/card-fields.js', script);
   mountAsset(app, '/card-fields.css', style);
 
@@ -23,7 +25,7 @@ function mountFields(app: FastifyInstance): void {
     // Any merchant may embed the fields; pages with cross-origin isolation require the last two headers.
     reply.header('Cross-Origin-Resource-Policy', 'cross-origin').header('Cross-Origin-Embedder-Policy', 'require-corp');
     return sendPage(reply, page(), {
-      policy: "frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'",
+      policy: "font-src 'self'; frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'",
     });
   });
 }

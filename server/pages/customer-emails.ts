@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pageFile } from '../../pages/page-files.ts';
 import { unsubscribeTexts } from '../customer-texts.ts';
 import { ApiError } from '../errors.ts';
 import type { EmailKind } from '../features/customer-emails/content.ts';
@@ -21,11 +22,11 @@ interface EmailPageDependencies extends EmailLinks {
 }
 
 const style = `
-  :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }
+  :root { font: var(--text-reading)/1.5 var(--font); color: var(--ink); background: var(--canvas); }
   body { max-width: 32rem; margin: 15vh auto; padding: 0 1.25rem; }
-  button { font: inherit; padding: .6rem 1.2rem; border-radius: 8px; border: 0; background: #4338ca; color: #fff; cursor: pointer; }
-  @media (prefers-color-scheme: dark) { button { background: #f9fafb; color: #111827; } }
-  button:focus-visible { outline: 3px solid #2563eb; outline-offset: 2px; }`;
+  h1 { font-size: var(--text-title); }
+  button { font: inherit; font-weight: 600; padding: .6rem 1.2rem; border-radius: 8px; border: 0; background: var(--accent); color: var(--on-accent); cursor: pointer; }
+  button:focus-visible { outline: 2px solid var(--accent-ink); outline-offset: 2px; }`;
 
 function sendHtml(reply: FastifyReply, policy: string, page: string): FastifyReply {
   return reply
@@ -74,13 +75,13 @@ type UnsubscribePath = { Params: { company: string; customer: string }; Querystr
 function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependencies): void {
   const path = '/unsubscribe/:company/:customer';
   const policy =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
   const page = (reply: FastifyReply, content: string): FastifyReply =>
     sendHtml(
       reply,
       policy,
       `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(unsubscribeTexts.title)}</title><style>${style}</style><main><h1>${escaped(unsubscribeTexts.title)}</h1>${content}</main></html>`,
+<title>${escaped(unsubscribeTexts.title)}</title><style>${pageFile('tokens.css')}${style}</style><main><h1>${escaped(unsubscribeTexts.title)}</h1>${content}</main></html>`,
     );
   const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
   const contextOf = async (request: FastifyRequest<UnsubscribePath>): Promise<RequestContext | undefined> => {

@@ -10,7 +10,7 @@ interface HostedPagesOptions {
   readonly imageOrigin: string;
 }
 
-const policy = "frame-src 'self'; worker-src 'self'; frame-ancestors 'none'";
+const policy = "frame-src 'self'; font-src 'self'; worker-src 'self'; frame-ancestors 'none'";
 
 export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPagesOptions): void {
   const imageSources = ["'self'", imageOrigin];

@@ -44,6 +44,7 @@ describe('what is served', () => {
       'img-src': 'data:',
       'base-uri': "'none'",
       'form-action': "'none'",
+      'font-src': "'self'",
       'frame-ancestors': '*',
       'require-trusted-types-for': "'script'",
       'trusted-types': "'none'",

@@ -181,6 +181,8 @@ describe('the checkout page', () => {
       await page.waitForFunction("document.activeElement.id === 'banner'");
       assert.equal(await page.getByLabel('Email').inputValue(), email);
       assert.equal(await fields.locator('#number').inputValue(), '4000 0000 0000 9995');
+      const cut = await fields.locator('#number').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      assert.ok(cut <= 0, `the card number is cut by ${cut} px`);
       await checkLooks(page, 'checkout-declined');
       await typeCard(fields);
       await payButton(page).click();

@@ -12,7 +12,9 @@ export interface MountedFields {
 }
 
 type SvcStart = (credential: { readonly session: string; readonly live: boolean }) => {
-  cardFields(options: { readonly theme: { readonly mode: 'light' | 'dark' } }): MountedFields;
+  cardFields(options: {
+    readonly theme: { readonly mode: 'light' | 'dark'; readonly fontFamily: string };
+  }): MountedFields;
 };
 
 let loading: Promise<SvcStart> | undefined;
@@ -43,7 +45,7 @@ export function CardFields({ fields }: { fields: RefObject<MountedFields | null>
       (Svc) => {
         if (gone || !place.current) return;
         mounted = Svc({ session: company.id, live: company.mode === 'live' }).cardFields({
-          theme: { mode: dark ? 'dark' : 'light' },
+          theme: { mode: dark ? 'dark' : 'light', fontFamily: getComputedStyle(document.body).fontFamily },
         });
         mounted.mount(place.current);
         fields.current = mounted;

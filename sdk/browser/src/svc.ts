@@ -48,7 +48,7 @@ export interface Theme {
   /** `auto` follows the system setting. Default: `light`. */
   readonly mode?: 'light' | 'dark' | 'auto';
   readonly colors?: ThemeColors;
-  /** Fonts of the device. The iframe loads no web fonts. */
+  /** Fonts of the device. The iframe loads none from other servers. */
   readonly fontFamily?: string;
   readonly fontSize?: string;
   readonly radius?: string;
