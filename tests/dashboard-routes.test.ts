@@ -735,6 +735,20 @@ describe('the overview', () => {
     assertRefused(await owner.in('GET', `/dashboard/customers/${customer}/value`), 404, 'resource_not_found');
   });
 
+  it('sums up orders and payments of the customers of a list', async () => {
+    const path = '/dashboard/customer_summaries?customer_id=';
+    const { body } = await person.in('GET', `${path}${customer},${randomUUID()}`);
+    const [{ last_order_at, ...summary }] = body.data;
+    const spend = [{ currency: 'usd', amount: 700 }];
+    assert.deepEqual([body.data.length, summary], [1, { customer_id: customer, orders: 2, spend, is_partial: false }]);
+    assert.ok(Date.parse(last_order_at) > 0);
+    assert.deepEqual((await owner.in('GET', path + customer)).body.data, []);
+    const many = Array.from({ length: 101 }, () => randomUUID()).join();
+    for (const ids of [many, 'x']) {
+      assertRefused(await person.in('GET', path + ids), 400, 'validation_error', 'customer_id');
+    }
+  });
+
   it('keeps notes of the team on customers and orders', async () => {
     for (const [path, id] of [
       ['customers', customer],

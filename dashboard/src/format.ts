@@ -11,6 +11,9 @@ export function money(amount: number, currency: string | null | undefined): stri
   );
 }
 
+export const amountOrFree = (amount: number, currency: string | null | undefined): string =>
+  amount === 0 ? 'Free' : money(amount, currency);
+
 /** Rounded to whole units: `$1,235` */
 export function wholeMoney(amount: number, currency: string | null | undefined): string {
   const format = currencyFormat(currency, { minimumFractionDigits: 0, maximumFractionDigits: 0 });

@@ -31,6 +31,7 @@ const tones: Readonly<Record<string, Tone>> = {
   inquiry: 'warn',
   needs_response: 'warn',
   failed: 'bad',
+  failing: 'bad',
   refund_failed: 'bad',
   chargeback: 'bad',
   chargeback_accepted: 'bad',

@@ -38,3 +38,13 @@ export function DateTime({ at, day = false, real = false }: DateTimeProps) {
     </time>
   );
 }
+
+/** One time, or the days from one to another. */
+export function DaysOf({ first, last, day = false }: { first: string; last: string; day?: boolean }) {
+  if (first === last) return <DateTime at={first} day={day} />;
+  return (
+    <>
+      <DateTime at={first} day /> – <DateTime at={last} day />
+    </>
+  );
+}

@@ -6,10 +6,12 @@ import { OnPhone } from './table.tsx';
 
 /** On a phone, shows the customer and the date below the amount instead of in their own columns. */
 
+type Person = Pick<Customer, 'first_name' | 'last_name' | 'email'>;
+
 interface AmountProps {
   readonly amount: number;
   readonly currency: string;
-  readonly customer?: Customer | undefined;
+  readonly customer?: Person | undefined;
   readonly type?: string;
 }
 
@@ -38,7 +40,7 @@ export function StatusCell({ status, reason, at }: { status: string; reason?: st
 }
 
 /** The name, and the email in the same line. */
-export function CustomerCell({ customer }: { customer: Customer | undefined }) {
+export function CustomerCell({ customer }: { customer: Person | undefined }) {
   if (!customer) return '—';
   return (
     <span className="flex max-w-96 items-baseline gap-2">

@@ -37,6 +37,7 @@ export const webhooks = {
   versionHint: 'Events are sent in the format of this version.',
   secretTitle: 'Signing secret',
   secretOnce: 'Copy your signing secret now. You won’t be able to see it again.',
+  failing: 'Failing',
   enable: 'Enable',
   disable: 'Disable',
   enabled: 'Endpoint enabled.',

@@ -13,6 +13,7 @@ export interface DisputeRow {
   readonly id: string;
   readonly order_id: string;
   readonly order_number: string;
+  readonly customer_id: string;
   readonly transaction_id: string;
   readonly connection_id: string | null;
   readonly connection_name: string | null;
@@ -43,6 +44,8 @@ const columns = `id, order_id, transaction_id, connection_id, processor_id, stat
   network_reason_code, evidence_due_at, evidence, submitted_at, created_at, updated_at,
   (SELECT o.order_number FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
     AS order_number,
+  (SELECT o.customer_id FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
+    AS customer_id,
   (SELECT p.name FROM processor_connections p
    WHERE p.company_id = disputes.company_id AND p.id = disputes.connection_id) AS connection_name,
   (SELECT p.kind FROM processor_connections p

@@ -41,6 +41,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       operationId: 'listDisputes',
       summary: 'List disputes',
       permission: 'orders:read',
+      expand: { customer: 'customers:read' },
       sorts: [],
       filters: {
         q: textParameter(
@@ -54,7 +55,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       },
       success: { status: 200, schema: listSchema('DisputeList', dispute, path), shape: 'list' },
       errors: [],
-      handle: ({ context, query, page }) => getDisputes(context, query, page),
+      handle: ({ context, query, page, expand }) => getDisputes(context, query, page, expand),
     }),
     defineRoute({
       ...common,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { customer } from '../customers/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import { disputeReasons, disputeStates, evidenceFiles, evidenceTexts } from '../../vault/processors/notices.ts';
 
@@ -23,6 +24,8 @@ export const dispute = Type.Object(
     status: disputeStatus,
     order_id: uuid(),
     order_number: Type.String(),
+    customer_id: uuid(),
+    customer: Type.Optional(customer),
     transaction_id: uuid(),
     amount: Type.Integer(),
     currency: Type.String(),

@@ -7,6 +7,7 @@ import type { OfCompany, RequestContext } from '../../request-context.ts';
 import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
+import { customersById } from '../customers/service.ts';
 import type { Orders } from '../orders/service.ts';
 import {
   deleteFile,
@@ -48,6 +49,7 @@ function toWire(row: DisputeRow): Dispute {
     status: row.state,
     order_id: row.order_id,
     order_number: row.order_number,
+    customer_id: row.customer_id,
     transaction_id: row.transaction_id,
     amount: row.amount,
     currency: row.currency,
@@ -67,9 +69,18 @@ export async function getDisputes(
   context: RequestContext,
   filters: DisputeFilters,
   page: PageRequest,
+  expand: ReadonlySet<string>,
 ): Promise<Page<Dispute>> {
   const found = await listDisputes(context, filters, page);
-  return { ...found, items: found.items.map(toWire) };
+  const ids = found.items.map(({ customer_id }) => customer_id);
+  const customers = expand.has('customer') ? await customersById(context, ids) : undefined;
+  return {
+    ...found,
+    items: found.items.map((row) => {
+      const customer = customers?.get(row.customer_id);
+      return { ...toWire(row), ...(customer && { customer }) };
+    }),
+  };
 }
 
 async function existing({ db, company }: RequestContext, id: string): Promise<DisputeRow> {

@@ -118,6 +118,8 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     network_reason_code: ({ network_reason_code }) => network_reason_code,
     order_id: ({ order_id }) => order_id,
     order_number: ({ order_number }) => order_number,
+    customer_id: ({ customer_id }) => customer_id,
+    customer_email: ({ customer }) => customer?.email,
     processor: ({ processor }) => processor,
     evidence_due_at: ({ evidence_due_at }) => evidence_due_at,
     submitted_at: ({ submitted_at }) => submitted_at,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { failingAfter } from '../webhooks/health-queries.ts';
 import type { Attention } from './schemas.ts';
 
 export interface FoundAttention {
@@ -25,9 +26,8 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND disconnected_at IS NULL AND id = ANY($3::uuid[])`,
   endpoints_disabled: `SELECT id::text, failing_since AS since FROM webhook_endpoints
     WHERE company_id = $1 AND status = 'disabled' AND failing_since IS NOT NULL`,
-  // A few failures are normal: a delivery is repeated.
   endpoints_failing: `SELECT id::text, failing_since AS since FROM webhook_endpoints
-    WHERE company_id = $1 AND status = 'enabled' AND failing_since < $2::timestamptz - interval '15 minutes'`,
+    WHERE company_id = $1 AND status = 'enabled' AND failing_since < $2::timestamptz - ${failingAfter}`,
   subscriptions_past_due: `SELECT id::text, first_declined_at AS since FROM subscriptions
     WHERE company_id = $1 AND status = 'past_due'`,
   // Cards of subscriptions that renew, until the end of the next month.

@@ -1,10 +1,13 @@
 import Type from 'typebox';
-import { choiceParameter, type QueryParameter, textParameter } from '../../http/query-parameters.ts';
+import { choiceParameter, listParameter, type QueryParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
+import { formatMessages } from '../../http/formats.ts';
+import { limits } from '../../limits.ts';
+import { isUuid } from '../../platform/ids.ts';
 import { getAttention } from './attention.ts';
 import { intervals, ranges } from './period.ts';
-import { getCustomerValue } from './customer-value.ts';
-import { attention, customerValue, statistics } from './schemas.ts';
+import { getCustomerSummaries, getCustomerValue } from './customer-value.ts';
+import { attention, customerSummaries, customerValue, statistics } from './schemas.ts';
 import { getStatistics } from './service.ts';
 
 const common = {
@@ -34,6 +37,20 @@ const dateParameter = (description: string): QueryParameter<string> => ({
       ? { value: text }
       : { problem: `must be a date from ${firstDate} on, for example 2026-02-11` },
 });
+
+const customers = listParameter(
+  (text) => (isUuid(text) ? undefined : formatMessages.uuid),
+  `At most ${limits.pageSizeMax} customers, separated by commas.`,
+  Type.String({ format: 'uuid' }),
+);
+const customersParameter: QueryParameter<string[]> = {
+  ...customers,
+  parse: (texts) => {
+    const read = customers.parse(texts);
+    const isTooLong = 'value' in read && read.value.length > limits.pageSizeMax;
+    return isTooLong ? { problem: `must name at most ${limits.pageSizeMax} customers` } : read;
+  },
+};
 
 /** Used only by the dashboard. */
 export function figureRoutes(brokenConnections: () => readonly string[]): Route[] {
@@ -71,6 +88,17 @@ export function figureRoutes(brokenConnections: () => readonly string[]): Route[
       success: { status: 200, schema: customerValue, shape: 'other' },
       errors: ['resource_not_found'],
       handle: ({ context, params }) => getCustomerValue(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      resource: 'customer',
+      path: '/dashboard/customer_summaries',
+      operationId: 'listCustomerSummaries',
+      summary: 'List what customers have ordered and paid',
+      permission: 'orders:read',
+      parameters: { customer_id: customersParameter },
+      success: { status: 200, schema: customerSummaries, shape: 'other' },
+      handle: ({ context, query }) => getCustomerSummaries(context, query.customer_id ?? []),
     }),
   ];
 }

@@ -110,3 +110,18 @@ export const customerValue = Type.Object({
   mrr: nullable(Type.Array(Type.Object({ currency: Type.String(), mrr: Type.Integer() }))),
 });
 export type CustomerValue = Static<typeof customerValue>;
+
+export const customerSummaries = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      customer_id: uuid(),
+      orders: count,
+      spend: Type.Array(
+        Type.Object({ currency: Type.String(), amount: Type.Integer({ description: 'After refunds.' }) }),
+      ),
+      is_partial: Type.Boolean({ description: 'Whether older orders are left out, because there are too many.' }),
+      last_order_at: nullable(timestamp()),
+    }),
+  ),
+});
+export type CustomerSummaries = Static<typeof customerSummaries>;

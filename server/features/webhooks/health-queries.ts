@@ -48,6 +48,24 @@ export async function countFailed(
   return row ?? { failed: 0, first_id: null };
 }
 
+/** A few failures are normal, because deliveries are repeated. */
+export const failingAfter = "interval '15 minutes'";
+
+/** Since when no attempt has succeeded, if that is long enough to call an enabled endpoint failing. */
+export async function findFailingSince(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  now: Date,
+): Promise<Date | null> {
+  const [row] = await db.query<{ failing_since: Date }>(
+    `SELECT failing_since FROM webhook_endpoints
+     WHERE company_id = $1 AND id = $2 AND status = 'enabled' AND failing_since < $3::timestamptz - ${failingAfter}`,
+    [companyId, endpointId, now],
+  );
+  return row?.failing_since ?? null;
+}
+
 const attemptsMax = 10_000;
 
 export async function findLastAttempt(

@@ -48,6 +48,16 @@ describe('an endpoint that fails', () => {
       [[event.id, 1, 503, 'failed']],
     );
 
+    const failingSince = async (age: string): Promise<string | null> => {
+      await service.db.query(`UPDATE webhook_endpoints SET failing_since = now() - $2::interval WHERE id = $1`, [
+        id,
+        age,
+      ]);
+      return (await done('GET', `${path}/health`)).failing_since;
+    };
+    assert.deepEqual([health.failing_since, await failingSince('14 minutes')], [null, null]);
+    assert.ok(await failingSince('16 minutes'));
+
     // The last retry was in vain.
     await service.db.query(
       `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL WHERE endpoint_id = $1`,

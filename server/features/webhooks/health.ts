@@ -2,7 +2,14 @@ import { hourMs, minuteMs } from '../../platform/durations.ts';
 import { createdAt, firstIdOf } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { requireEnabled, logToWire } from './deliveries.ts';
-import { countFailed, findAttempts, findLastAttempt, resendFailed, sumRecentAttempts } from './health-queries.ts';
+import {
+  countFailed,
+  findAttempts,
+  findFailingSince,
+  findLastAttempt,
+  resendFailed,
+  sumRecentAttempts,
+} from './health-queries.ts';
 import type { DeliveryLog, Health, Resent } from './schemas.ts';
 import { getEndpoint } from './service.ts';
 
@@ -13,9 +20,10 @@ export const failedMax = 10_000;
 export async function getHealth(context: RequestContext, id: string): Promise<Health> {
   const { db, company, nowMs } = context;
   await getEndpoint(context, id);
-  const [recent, failed] = await Promise.all([
+  const [recent, failed, failingSince] = await Promise.all([
     sumRecentAttempts(db, company.id, id, firstIdOf(nowMs - 24 * hourMs)),
     countFailed(db, company.id, id, failedMax),
+    findFailingSince(db, company.id, id, new Date(nowMs)),
   ]);
   return {
     attempts: recent.attempts,
@@ -24,6 +32,7 @@ export async function getHealth(context: RequestContext, id: string): Promise<He
     last_success_at: recent.last_success_id && createdAt(recent.last_success_id),
     failed_events: failed.failed,
     first_failed_at: failed.first_id && createdAt(failed.first_id),
+    failing_since: failingSince?.toISOString() ?? null,
   };
 }
 

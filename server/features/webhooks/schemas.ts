@@ -274,6 +274,8 @@ export const health = Type.Object({
   /** Events that were not delivered and are not tried again. At most 10,000 are counted. */
   failed_events: counted,
   first_failed_at: nullable(timestamp()),
+  /** Since when no attempt of an enabled endpoint has succeeded; null if that is not long. */
+  failing_since: nullable(timestamp()),
 });
 export type Health = Static<typeof health>;
 

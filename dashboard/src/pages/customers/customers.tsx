@@ -5,6 +5,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
+import type { Column } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters, useOpening } from '../../data.ts';
 import { datesFilter, type Filter } from '../../list-filters.ts';
@@ -15,6 +16,7 @@ import { customers } from '../../texts/customers.ts';
 import { lists } from '../../texts/lists.ts';
 import type { Customer } from '../../types.ts';
 import { CustomerForm } from './customer-form.tsx';
+import { LastOrder, OrderCount, Spend } from './summary.tsx';
 import { navigate } from '../../routing.tsx';
 
 const example = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' };
@@ -31,10 +33,17 @@ const filters: readonly Filter[] = [
   },
 ];
 
+const orderColumns: readonly Column<Customer>[] = [
+  { header: customers.orders, cell: ({ id }) => <OrderCount id={id} />, wide: true, end: true },
+  { header: customers.spent, cell: ({ id }) => <Spend id={id} />, wide: true, end: true },
+  { header: customers.lastOrder, cell: ({ id }) => <LastOrder id={id} />, wide: true, end: true },
+];
+
 export function CustomersPage() {
   const [{ add }] = useFilters();
   const [adding, setAdding] = useState(add !== undefined);
   useOpening('add', () => setAdding(true));
+  const canOrders = useCan('orders:read');
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
@@ -54,7 +63,8 @@ export function CustomersPage() {
         columns={[
           { header: common.name, cell: (customer) => personName(customer), wraps: true },
           { header: customers.email, cell: ({ email }) => email, wraps: true },
-          { header: customers.company, cell: ({ company }) => company ?? '—', wide: true },
+          ...(canOrders ? orderColumns : []),
+          { header: customers.company, cell: ({ company }) => company ?? '—', wide: true, extra: true },
           {
             header: customers.tags,
             wide: true,

@@ -3,12 +3,12 @@ import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Deadline } from '../../components/deadline.tsx';
 import { Empty, Page } from '../../components/page.tsx';
+import { AmountCell, CustomerCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { OnPhone } from '../../components/table.tsx';
 import { lookEveryMs } from '../../data.ts';
 import { datesFilter, type Filter, statusFilter } from '../../list-filters.ts';
-import { money } from '../../format.ts';
-import { useSignedIn } from '../../session.ts';
+import { useExpand, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { disputes } from '../../texts/disputes.ts';
 import { lists } from '../../texts/lists.ts';
@@ -28,11 +28,13 @@ const filters: readonly Filter[] = [
 
 export function DisputesPage() {
   const { company } = useSignedIn();
+  const expand = useExpand('customer');
   const isSandbox = company.mode === 'sandbox';
   return (
     <Page title={disputes.title} lead={disputes.lead}>
       <ResourceTable<Dispute>
         path="/dashboard/disputes"
+        query={{ expand }}
         label={disputes.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/disputes/${id}`}
@@ -43,11 +45,8 @@ export function DisputesPage() {
         columns={[
           {
             header: common.amount,
-            cell: ({ amount, currency, order_number }) => (
-              <>
-                {money(amount, currency)}
-                <OnPhone>{order_number}</OnPhone>
-              </>
+            cell: ({ amount, currency, customer }) => (
+              <AmountCell amount={amount} currency={currency} customer={customer} />
             ),
           },
           {
@@ -61,6 +60,12 @@ export function DisputesPage() {
           },
           { header: disputes.deadline, cell: (row) => <Deadline dispute={row} /> },
           { header: disputes.reason, cell: ({ reason }) => disputes.reasons[reason][0], wide: true },
+          {
+            header: common.customer,
+            cell: ({ customer }) => <CustomerCell customer={customer} />,
+            wide: true,
+            fills: true,
+          },
           {
             header: disputes.order,
             cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,

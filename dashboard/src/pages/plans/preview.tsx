@@ -1,10 +1,11 @@
 import { useQuery, keepPreviousData } from '@tanstack/react-query';
 import { call } from '../../api.ts';
-import { DateTime } from '../../components/date-time.tsx';
+import { cyclesOf, joinFree } from '../../bills.ts';
+import { DaysOf } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { useSettled } from '../../data.ts';
-import { money } from '../../format.ts';
+import { amountOrFree } from '../../format.ts';
 import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -39,12 +40,12 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
         ) : (
           <Table
             label={plans.preview}
-            rows={query.data?.data}
-            keyOf={({ cycle }) => String(cycle)}
+            rows={query.data && joinFree(query.data.data, ({ amount }) => amount)}
+            keyOf={cyclesOf}
             columns={[
-              { header: plans.number, cell: ({ cycle }) => cycle },
-              { header: common.date, cell: ({ at }) => <DateTime at={at} day /> },
-              { header: common.amount, cell: ({ amount }) => money(amount, currency), end: true },
+              { header: plans.number, cell: cyclesOf },
+              { header: common.date, cell: ({ first, last }) => <DaysOf first={first.at} last={last.at} day /> },
+              { header: common.amount, cell: ({ first }) => amountOrFree(first.amount, currency), end: true },
             ]}
           />
         )}

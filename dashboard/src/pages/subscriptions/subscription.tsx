@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { cyclesOf, joinFree } from '../../bills.ts';
 import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -7,13 +8,13 @@ import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
-import { DateTime } from '../../components/date-time.tsx';
+import { DateTime, DaysOf } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet, useList } from '../../data.ts';
-import { cycleText, money } from '../../format.ts';
+import { amountOrFree, cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -160,8 +161,8 @@ function Actions({ subscription: { id, status }, subscription, renewal }: Action
       {open === 'card' && <ChangeCard subscription={subscription} onClose={close} />}
       {open === 'pause' && (
         <Confirm
-          title={subscriptions.pause}
-          confirm={subscriptions.pause}
+          title={subscriptions.pauseTitle}
+          confirm={subscriptions.pauseConfirm}
           done={subscriptions.paused}
           send={(key) => call('POST', `/dashboard/subscriptions/${id}/pause`, { body: {}, key })}
           onClose={close}
@@ -171,8 +172,8 @@ function Actions({ subscription: { id, status }, subscription, renewal }: Action
       )}
       {open === 'resume' && (
         <Confirm
-          title={subscriptions.resume}
-          confirm={subscriptions.resume}
+          title={subscriptions.resumeTitle}
+          confirm={subscriptions.resumeConfirm}
           done={subscriptions.resumed}
           send={(key) => call('POST', `/dashboard/subscriptions/${id}/resume`, { body: {}, key })}
           onClose={close}
@@ -196,18 +197,18 @@ function Upcoming({ subscription }: { subscription: Subscription }) {
       ) : (
         <Table
           label={subscriptions.upcoming}
-          rows={bills.data?.data}
-          keyOf={({ cycle }) => String(cycle)}
+          rows={bills.data && joinFree(bills.data.data, ({ total }) => total)}
+          keyOf={cyclesOf}
           columns={[
-            { header: subscriptions.number, cell: ({ cycle }) => cycle },
-            { header: common.date, cell: ({ date }) => <DateTime at={date} /> },
+            { header: subscriptions.number, cell: cyclesOf },
+            { header: common.date, cell: ({ first, last }) => <DaysOf first={first.date} last={last.date} /> },
             {
               header: subscriptions.discount,
-              cell: (bill) => (bill.discount_amount ? `−${money(bill.discount_amount, bill.currency)}` : '—'),
+              cell: ({ first }) => (first.discount_amount ? `−${money(first.discount_amount, first.currency)}` : '—'),
               end: true,
               wide: true,
             },
-            { header: common.amount, cell: ({ total, currency }) => money(total, currency), end: true },
+            { header: common.amount, cell: ({ first }) => amountOrFree(first.total, first.currency), end: true },
           ]}
         />
       )}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -16,6 +17,13 @@ const rateOf = ({ attempts, failed_attempts }: WebhookHealth): string =>
 
 const most = 10_000;
 const countText = (count: number): string => count.toLocaleString('en-US') + (count >= most ? '+' : '');
+
+/** An endpoint that is enabled and does not answer is not well. */
+export function EndpointStatus({ endpoint: { id, status } }: { endpoint: WebhookEndpoint }) {
+  const health = useHealth(id, lookEveryMs);
+  if (status === 'enabled' && health?.failing_since) return <Badge status="failing" label={webhooks.failing} />;
+  return <Badge status={status} />;
+}
 
 export function FailureRate({ endpointId }: { endpointId: string }) {
   const health = useHealth(endpointId);

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
@@ -17,7 +16,7 @@ import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookEndpoint } from '../../types.ts';
 import { Attempts, Deliveries } from './deliveries.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { EndpointProblems, RecentResults } from './health.tsx';
+import { EndpointProblems, EndpointStatus, RecentResults } from './health.tsx';
 import { MoveVersion } from './move-version.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { TestEndpoint } from './test-endpoint.tsx';
@@ -43,7 +42,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
   return (
     <Page
       title={endpoint.url}
-      badge={<Badge status={endpoint.status} />}
+      badge={<EndpointStatus endpoint={endpoint} />}
       lead={endpoint.description}
       back={{ to: '/developers/webhooks', label: webhooks.title }}
       actions={

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { SecretDialog } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -12,7 +11,7 @@ import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { FailureRate } from './health.tsx';
+import { EndpointStatus, FailureRate } from './health.tsx';
 import { navigate } from '../../routing.tsx';
 
 export function WebhooksPage() {
@@ -34,7 +33,7 @@ export function WebhooksPage() {
         link={({ id }) => `/developers/webhooks/${id}`}
         columns={[
           { header: webhooks.url, cell: ({ url }) => <span className="break-all">{url}</span> },
-          { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+          { header: common.status, cell: (endpoint) => <EndpointStatus endpoint={endpoint} /> },
           {
             header: webhooks.events,
             cell: ({ enabled_events: events }) =>
