@@ -31,6 +31,7 @@ import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
 import { figureRoutes } from './features/figures/routes.ts';
 import { noteRoutes } from './features/notes/routes.ts';
+import { savedViewRoutes } from './features/saved-views/routes.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
@@ -352,6 +353,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...figureRoutes(() => processors.connections.health.broken()),
     ...overviewRoutes(clock),
     ...noteRoutes(),
+    ...savedViewRoutes(),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
     ...bulkRefundRoutes(),

@@ -162,6 +162,10 @@ export const limits = {
   statisticsDays: 366,
   timeZoneLength: 64,
   /** On one customer or order. */
+  /** Of a member in a company. */
+  savedViews: 100,
+  savedViewNameLength: 60,
+  savedViewFilters: 20,
   notes: 200,
   noteLength: 5_000,
   searchResults: 20,

@@ -1079,6 +1079,19 @@ CREATE TABLE roles (
   CONSTRAINT roles_pkey PRIMARY KEY (company_id, id)
 );
 
+CREATE TABLE saved_views (
+  company_id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  id uuid NOT NULL,
+  list text NOT NULL,
+  name text NOT NULL,
+  search jsonb NOT NULL,
+  CONSTRAINT saved_views_company_id_member_id_fkey FOREIGN KEY (company_id, member_id) REFERENCES team_members(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT saved_views_name UNIQUE (company_id, member_id, list, name),
+  CONSTRAINT saved_views_name_check CHECK ((name <> ''::text)),
+  CONSTRAINT saved_views_pkey PRIMARY KEY (company_id, id)
+);
+
 CREATE TABLE scheduled_chargebacks (
   company_id uuid NOT NULL,
   order_id uuid NOT NULL,

@@ -61,6 +61,7 @@ const bodies: Record<string, () => unknown> = {
     totals: [{ currency: 'usd', amount: 100 }],
   }),
   createExport: () => ({ list: 'orders' }),
+  createSavedView: () => ({ list: '/v1/orders', name: 'Failed', search: { status: 'failed' } }),
   updateDispute: () => ({ evidence: { explanation: 'The customer signed for it.' } }),
   addDisputeFile: () => ({ kind: 'receipt', name: 'a.pdf', content_type: 'application/pdf', content: 'JVBERi0x' }),
 };
@@ -157,6 +158,7 @@ describe('every route of the dashboard', () => {
       return post('/v1/webhook_endpoints', { url: 'https://shop.example.com/hook', enabled_events: ['*'] });
     }
     if (kind === 'exports') return post('/dashboard/exports', bodies.createExport?.());
+    if (kind === 'saved_views') return post('/dashboard/saved_views', bodies.createSavedView?.());
     if (kind === 'team_members') return (await person.in('GET', '/v1/team_members')).body.data[0].id;
     const customer_id = await post('/v1/customers', someCustomer());
     const number = '4242424242424242';

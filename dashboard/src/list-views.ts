@@ -1,21 +1,16 @@
 import { useState } from 'react';
+import { call } from './api.ts';
+import { useAction } from './components/form.tsx';
+import { toast } from './components/toasts.tsx';
+import { useGet } from './data.ts';
 import { useSignedIn } from './session.ts';
+import { lists } from './texts/lists.ts';
+import type { SavedView } from './types.ts';
 
-/**
- * What a member chose for a list: hidden columns, row height and saved views. It is kept in the browser: a view can contain names and
- * emails that were searched for, which then stay on this device. The address of a page holds its filters, so a view can be shared.
- */
-
-export interface SavedView {
-  readonly name: string;
-  /** The filters and the order, as in the address. */
-  readonly search: Readonly<Record<string, string>>;
-}
-
+/** What a member chose for a list. Columns and row height depend on the screen, so they are kept in the browser. */
 export interface ListChoices {
   readonly columns?: readonly string[];
   readonly compact?: boolean;
-  readonly views?: readonly SavedView[];
 }
 
 function read(key: string): ListChoices {
@@ -33,10 +28,24 @@ export function useListChoices(list: string): [ListChoices, (changes: ListChoice
   const [state, setState] = useState({ key, choices: read(key) });
   if (state.key !== key) setState({ key, choices: read(key) });
   function change(changes: ListChoices): void {
-    // Read again: another tab may have saved a view meanwhile.
+    // Read again: another tab may have changed it meanwhile.
     const choices = { ...read(key), ...changes };
     localStorage.setItem(key, JSON.stringify(choices));
     setState({ key, choices });
   }
   return [state.choices, change];
+}
+
+const path = '/dashboard/saved_views';
+
+/** The views of this member in this company. The server keeps them, so that they are on every device. */
+export function useSavedViews(list: string, enabled: boolean) {
+  const { data } = useGet<{ data: SavedView[] }>(path, {}, { enabled });
+  const save = useAction<Omit<SavedView, 'id' | 'list'>, SavedView>({
+    send: (view, key) => call('POST', path, { body: { list, ...view }, key }),
+    onDone: () => toast(lists.viewSaved),
+    tells: true,
+  });
+  const remove = useAction<string, unknown>({ send: (id) => call('DELETE', `${path}/${id}`), tells: true });
+  return { views: (data?.data ?? []).filter((view) => view.list === list), save, remove };
 }

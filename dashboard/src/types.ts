@@ -17,8 +17,15 @@ export type { CustomerEmail, EmailPreview } from '../../server/features/customer
 export type { Dispute, DisputeDetail } from '../../server/features/disputes/schemas.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
-export type { Attention, CustomerSummaries, CustomerValue, FigureName, Statistics } from '../../server/features/figures/schemas.ts';
+export type {
+  Attention,
+  CustomerSummaries,
+  CustomerValue,
+  FigureName,
+  Statistics,
+} from '../../server/features/figures/schemas.ts';
 export type { Note } from '../../server/features/notes/schemas.ts';
+export type { SavedView } from '../../server/features/saved-views/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { Profile } from '../../server/features/profile/schemas.ts';
 export type { Health as WebhookHealth } from '../../server/features/webhooks/schemas.ts';

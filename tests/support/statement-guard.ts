@@ -76,6 +76,7 @@ const shardTables = new Set([
   'requests',
   'restores',
   'roles',
+  'saved_views',
   'subscription_movements',
   'subscriptions',
   'team_members',

@@ -1,16 +1,18 @@
 import { type FormEvent, useId, useState } from 'react';
 import { useFilters } from '../data.ts';
-import type { ListChoices, SavedView } from '../list-views.ts';
+import { type ListChoices, useSavedViews } from '../list-views.ts';
 import { common } from '../texts/common.ts';
 import { lists } from '../texts/lists.ts';
+import type { SavedView } from '../types.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icons.tsx';
 import { Popover } from './popover.tsx';
 import type { Column } from './table.tsx';
-import { toast } from './toasts.tsx';
 
 interface OptionsProps<T> {
+  /** The path of the list. */
+  readonly list: string;
   readonly columns: readonly Column<T>[];
   readonly choices: ListChoices;
   readonly onChange: (changes: ListChoices) => void;
@@ -22,11 +24,11 @@ export function shownColumns<T>(columns: readonly Column<T>[], { columns: chosen
 }
 
 /** Columns, row height and saved views of a list. */
-export function ListOptions<T>({ columns, choices, onChange }: OptionsProps<T>) {
+export function ListOptions<T>({ list, columns, choices, onChange }: OptionsProps<T>) {
   const [naming, setNaming] = useState(false);
   const [open, setOpen] = useState(false);
   const [address, change] = useFilters();
-  const { views = [] } = choices;
+  const { views, save: saving, remove: removing } = useSavedViews(list, open);
   const shown = shownColumns(columns, choices).map(({ header }) => header);
   function apply({ search }: SavedView): void {
     const cleared = Object.fromEntries(Object.keys(address).map((name) => [name, undefined]));
@@ -35,9 +37,7 @@ export function ListOptions<T>({ columns, choices, onChange }: OptionsProps<T>) 
   }
   function save(name: string): void {
     const { starting_after: _after, ending_before: _before, open: _open, ...search } = address;
-    onChange({ views: [...views.filter((view) => view.name !== name), { name, search }] });
-    setNaming(false);
-    toast(lists.viewSaved);
+    void saving.run({ name, search }).then((saved) => saved && setNaming(false));
   }
   return (
     <>
@@ -55,7 +55,7 @@ export function ListOptions<T>({ columns, choices, onChange }: OptionsProps<T>) 
         <section aria-label={lists.views} className="mb-3 border-b border-line pb-2">
           <h3 className="mb-1 text-xs font-semibold text-muted">{lists.views}</h3>
           {views.map((view) => (
-            <div key={view.name} className="flex items-center rounded-[6px] hover:bg-sunken">
+            <div key={view.id} className="flex items-center rounded-[6px] hover:bg-sunken">
               <button
                 type="button"
                 className="min-w-0 grow truncate px-1.5 py-1 text-left text-sm"
@@ -67,7 +67,7 @@ export function ListOptions<T>({ columns, choices, onChange }: OptionsProps<T>) 
                 type="button"
                 className="p-1.5 text-muted hover:text-ink"
                 aria-label={lists.deleteView(view.name)}
-                onClick={() => onChange({ views: views.filter(({ name }) => name !== view.name) })}
+                onClick={() => void removing.run(view.id)}
               >
                 <Icon name="close" size={12} />
               </button>
@@ -103,7 +103,7 @@ export function ListOptions<T>({ columns, choices, onChange }: OptionsProps<T>) 
         </fieldset>
         <Density compact={choices.compact ?? false} onChange={(compact) => onChange({ compact })} />
       </Popover>
-      {naming && <NameDialog onClose={() => setNaming(false)} onSave={save} />}
+      {naming && <NameDialog busy={saving.busy} onClose={() => setNaming(false)} onSave={save} />}
     </>
   );
 }
@@ -129,7 +129,13 @@ function Density({ compact, onChange }: { compact: boolean; onChange: (compact: 
   );
 }
 
-function NameDialog({ onClose, onSave }: { onClose: () => void; onSave: (name: string) => void }) {
+interface NameProps {
+  readonly busy: boolean;
+  readonly onClose: () => void;
+  readonly onSave: (name: string) => void;
+}
+
+function NameDialog({ busy, onClose, onSave }: NameProps) {
   const [name, setName] = useState('');
   const id = useId();
   return (
@@ -157,7 +163,7 @@ function NameDialog({ onClose, onSave }: { onClose: () => void; onSave: (name: s
         </p>
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="primary" type="submit">
+          <Button kind="primary" type="submit" busy={busy}>
             {common.save}
           </Button>
         </div>

@@ -110,7 +110,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
             {props.actions}
             {exports && <ExportMenu list={exports} query={{ ...wanted, sort }} />}
             {csv && <CsvExport path={path} query={{ ...wanted, sort }} columns={csv.columns} name={csv.name} />}
-            {!isPlain && <ListOptions columns={columns} choices={choices} onChange={choose} />}
+            {!isPlain && <ListOptions list={path} columns={columns} choices={choices} onChange={choose} />}
           </div>
         </div>
       )}

@@ -72,7 +72,7 @@ export const lists = {
   views: 'Saved views',
   saveView: 'Save view…',
   saveViewTitle: 'Save this view',
-  saveViewHint: 'Saved in this browser. To share a view, copy the address of the page.',
+  saveViewHint: 'Only you see your saved views, on every device. To share a view, copy the address of the page.',
   viewName: 'Name',
   viewSaved: 'View saved.',
   deleteView: (name: string) => `Delete view ${name}`,
