@@ -149,7 +149,7 @@ describe('the checkout page', () => {
       await payButton(page).click();
       await page.getByText('Enter your email address.').waitFor();
       await fields.getByText('Enter the card number.').waitFor();
-      await page.waitForFunction("document.activeElement.id === 'email'");
+      await page.locator('#email:focus').waitFor();
       assert.equal(await page.getByLabel('Email').getAttribute('aria-invalid'), 'true');
       assert.equal(await page.getByLabel('Email').getAttribute('aria-describedby'), 'email-error');
       await page.getByLabel('Phone').fill('5552001234');
@@ -163,7 +163,7 @@ describe('the checkout page', () => {
       await typeCard(fields);
       await payButton(page).click();
       await page.locator('#first-name-error:not(:empty)').waitFor();
-      await page.waitForFunction("document.activeElement.id === 'first-name'");
+      await page.locator('#first-name:focus').waitFor();
       await page.getByLabel('First name').fill('Ada');
       await payButton(page).click();
       await completed(page);
@@ -178,7 +178,7 @@ describe('the checkout page', () => {
       await payButton(page).click();
       await page.getByText('Your payment was declined').waitFor();
       await page.getByText(/does not have enough funds/).waitFor();
-      await page.waitForFunction("document.activeElement.id === 'banner'");
+      await page.locator('#banner:focus').waitFor();
       assert.equal(await page.getByLabel('Email').inputValue(), email);
       assert.equal(await fields.locator('#number').inputValue(), '4000 0000 0000 9995');
       const cut = await fields.locator('#number').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);

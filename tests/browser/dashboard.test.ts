@@ -30,7 +30,7 @@ import { createLog } from '../../server/platform/log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
-import { inspect } from '../support/inspect.ts';
+import { inspect, loaded } from '../support/inspect.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /** The dashboard as a merchant uses it: the whole service, a real browser, a real receiver of webhooks. */
@@ -739,7 +739,7 @@ describe('every page', () => {
     await field(auth.password).fill('nothing to mend here');
     await button(auth.signIn).click();
     await page.waitForURL(/\/home/);
-    await page.waitForLoadState('networkidle');
+    await loaded(page);
     const network = await page.context().newCDPSession(page);
     await network.send('Network.enable');
     await network.send('Network.setCacheDisabled', { cacheDisabled: true });

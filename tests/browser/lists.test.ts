@@ -15,7 +15,7 @@ import { createLog } from '../../server/platform/log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
-import { inspect } from '../support/inspect.ts';
+import { inspect, loaded } from '../support/inspect.ts';
 
 /** Lists of the dashboard in a real browser: search, filters, views and the keyboard. */
 
@@ -159,7 +159,7 @@ describe('the list of orders', () => {
     for (const path of ['/orders', '/transactions', '/subscriptions', '/customers', '/products', '/disputes']) {
       await page.goto(path);
       await page.locator('main').getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await loaded(page);
       const hidden = await page.evaluate(
         `Math.max(0, ...[...document.querySelectorAll('.table-frame')].map((one) => one.scrollWidth - one.clientWidth))`,
       );

@@ -128,7 +128,6 @@ describe('an answer of the database that is lost', () => {
   });
 
   it('of the audit log: the entry is written again, and is there once', async () => {
-    const before = await count('audit_entries');
     const pool = openDatabase({
       connectionString: proxy.through(database.apiUrl),
       poolSize: 1,
@@ -147,7 +146,7 @@ describe('an answer of the database that is lost', () => {
     audit.write('a', {
       companyId: service.company.id,
       atMs: Date.now(),
-      actor: { kind: 'operator', id: null, name: 'a test' },
+      actor: { kind: 'operator', id: null, name: 'a lost answer' },
       action: 'companies.update',
       objectId: null,
       fields: [],
@@ -157,6 +156,7 @@ describe('an answer of the database that is lost', () => {
     await audit.flush();
     await pool.close();
     assert.deepEqual(lines, []);
-    assert.equal(await count('audit_entries'), before + 1);
+    // The entries of the tests before can still be on their way.
+    assert.equal(await count(`audit_entries WHERE actor_name = 'a lost answer'`), 1);
   });
 });
