@@ -434,7 +434,7 @@ describe('an error of an operation itself', () => {
     },
     'updateCoupon 409 resource_already_exists': async () => {
       const promo = (name: string): Promise<Reply> => post('/v1/coupons', { name, kind: 'promo', percentage: 10 });
-      const [taken, other] = [`T${randomUUID()}`, `O${randomUUID()}`];
+      const [taken, other] = [someName(), someName()];
       await promo(taken);
       return service.call('PATCH', `/v1/coupons/${(await promo(other)).body.id}`, { body: { name: taken } });
     },

@@ -84,7 +84,8 @@ describe('a network that carries nothing any more', () => {
     await sleep(statementTimeoutMs);
     const { ms, outcome } = await timed(db.query('SELECT 1 AS one'));
     assert.deepEqual(outcome, [{ one: 1 }]);
-    assert.ok(ms < statementTimeoutMs / 3, `${ms} ms`);
+    // Without the check, the statement would wait for its own timeout.
+    assert.ok(ms < statementTimeoutMs, `${ms} ms`);
   });
 
   it('is noticed by a listener, which reconnects and reports the gap', async () => {
