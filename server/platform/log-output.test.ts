@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { openLogOutput } from './log-output.ts';
 
 /** A log that cannot be written costs lines and nothing else. */
@@ -28,19 +28,37 @@ describe('the output of the log', () => {
         return part.length;
       },
     );
-    return { output, steps, lost, text: () => taken.join('') };
+    return { output, steps, lost, taken, text: () => taken.join('') };
   }
+
+  it('writes the lines of one turn of the event loop together', async () => {
+    const { output, taken } = scene([]);
+    for (const line of ['one\n', 'two\n', 'three\n']) output.write(line);
+    assert.deepEqual(taken, []);
+    await setImmediate();
+    assert.deepEqual(taken, ['one\ntwo\nthree\n']);
+  });
+
+  it('does not wait for the end of the turn with more than it can keep', () => {
+    const { output, text, lost } = scene([]);
+    const line = `${'x'.repeat(1_023)}\n`;
+    for (let count = 0; count < 1_025; count += 1) output.write(line);
+    assert.equal(text().length, 1_048_576);
+    assert.deepEqual(lost, []);
+  });
 
   it('has each line, however little the device takes at once', () => {
     const { output, text } = scene([1, 2, 3]);
     output.write('first line\n');
     output.write('second line\n');
+    output.flushSync();
     assert.equal(text(), 'first line\nsecond line\n');
   });
 
   it('keeps lines for a reader that is slow, and has them in order when it reads', async () => {
     const { output, text, lost } = scene([3, 'EAGAIN', 'EAGAIN']);
     for (const line of ['one\n', 'two\n', 'three\n']) output.write(line);
+    output.flushSync();
     assert.equal(text(), 'one');
     await sleep(100);
     assert.equal(text(), 'one\ntwo\nthree\n');
@@ -49,14 +67,17 @@ describe('the output of the log', () => {
 
   it('loses what a full disk cannot take, says how much when there is room, and begins a line of its own', () => {
     const { output, text, lost } = scene([2, 'ENOSPC', 'ENOSPC']);
-    output.write('one\n');
-    output.write('two\n');
-    output.flushSync();
+    for (const line of ['one\n', 'two\n']) {
+      output.write(line);
+      output.flushSync();
+    }
     output.write('three\n');
     output.flushSync();
     assert.deepEqual(lost, [2]);
+    output.flushSync();
     assert.equal(text(), 'on\nthree\nlost 2\n');
     output.write('four\n');
+    output.flushSync();
     assert.equal(text(), 'on\nthree\nlost 2\nfour\n');
   });
 
@@ -65,6 +86,7 @@ describe('the output of the log', () => {
     const line = `${'x'.repeat(1_023)}\n`;
     for (let count = 0; count < 5_000; count += 1) output.write(line);
     steps.length = 0;
+    output.flushSync();
     output.flushSync();
     assert.deepEqual(lost, [5_000 - 1_024]);
     assert.equal(text().length, 1_048_576 + `lost ${lost[0]}\n`.length);

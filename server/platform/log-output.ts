@@ -2,7 +2,8 @@ import { writeSync } from 'node:fs';
 
 /**
  * The destination of log lines. Losing lines is better than losing the service: a full disk, or a reader that is gone
- * or does not read, costs lines, but never the process, its memory or its shutdown.
+ * or does not read, costs lines, but never the process, its memory or its shutdown. The lines of one turn of the event
+ * loop are written together.
  */
 export interface LogOutput {
   write(line: string): void;
@@ -17,30 +18,40 @@ const waitingBytesMax = 1_048_576;
 const readerMs = 20;
 const repairMs = 1_000;
 const lineEnd = Buffer.from('\n');
+const none = Buffer.alloc(0);
 
 export function openLogOutput(onLost: (count: number) => void, device: Device = standardOutput): LogOutput {
-  let waiting: Buffer[] = [];
+  let waiting = '';
   let waitingBytes = 0;
+  let isScheduled = false;
+  /** What the device did not take. */
+  let rest: Buffer = none;
   let lost = 0;
   /** The device has the beginning of a line whose end was lost. */
   let isTorn = false;
   let pause: NodeJS.Timeout | undefined;
 
   function write(line: string): void {
-    const bytes = Buffer.from(line);
-    if (waitingBytes + bytes.length > waitingBytesMax) {
+    const bytes = Buffer.byteLength(line);
+    if (waitingBytes + bytes > waitingBytesMax && !pause) flush();
+    if (waitingBytes + bytes > waitingBytesMax) {
       lost += 1;
       return;
     }
-    waiting.push(bytes);
-    waitingBytes += bytes.length;
-    if (!pause) flush();
+    waiting += line;
+    waitingBytes += bytes;
+    if (isScheduled || pause) return;
+    isScheduled = true;
+    setImmediate(() => {
+      if (isScheduled) flush();
+    });
   }
 
   function flush(): void {
     clearTimeout(pause);
     pause = undefined;
-    let left = Buffer.concat(isTorn ? [lineEnd, ...waiting] : waiting);
+    isScheduled = false;
+    let left = Buffer.concat([isTorn ? lineEnd : none, rest, Buffer.from(waiting)]);
     let endsLine = true;
     try {
       while (left.length > 0) {
@@ -61,7 +72,8 @@ export function openLogOutput(onLost: (count: number) => void, device: Device = 
       }
       pause = setTimeout(flush, isFull ? readerMs : repairMs).unref();
     }
-    waiting = left.length > 0 ? [left] : [];
+    rest = left;
+    waiting = '';
     waitingBytes = left.length;
     if (lost === 0 || pause) return;
     const count = lost;
