@@ -41,11 +41,12 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-    return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(',')}}`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  let text = '';
+  for (const name of Object.keys(value).toSorted()) {
+    text += `${text && ','}${JSON.stringify(name)}:${canonical((value as Record<string, unknown>)[name])}`;
   }
-  return JSON.stringify(value) ?? 'null';
+  return `{${text}}`;
 }
 
 /**
@@ -53,14 +54,13 @@ function canonical(value: unknown): string {
  * field are part of it, so that equal values do not show as equal elsewhere. Returns one record for each valid key.
  */
 export function hashFields(key: ServiceKey, companyId: string, body: unknown): Record<string, string>[] {
+  const records: Record<string, string>[] = [{}];
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
-  const hashes = fields.map(([name, value]) => ({
-    name,
-    all: key.hashes(`${companyId}\0${name}\0${canonical(value)}`),
-  }));
-  return Array.from({ length: hashes[0]?.all.length ?? 1 }, (_, index) =>
-    Object.fromEntries(hashes.map(({ name, all }) => [name, all[index]?.toString('base64url', 0, 12) ?? ''])),
-  );
+  for (const [name, value] of fields) {
+    const hashes = key.hashes(`${companyId}\0${name}\0${canonical(value)}`);
+    for (const [index, hash] of hashes.entries()) (records[index] ??= {})[name] = hash.toString('base64url', 0, 12);
+  }
+  return records;
 }
 
 export class AnsweredElsewhere extends Error {}

@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { type Database, sqlStateOf, type Statement } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';
+import { isoTime } from '../platform/iso-time.ts';
 import { rowsOf } from '../platform/rows.ts';
 import { isSettled } from '../shards/queries.ts';
 
@@ -77,7 +78,7 @@ export function claimOf(request: KeyedRequest): Claim {
     field_hashes: request.fieldHashes,
     api_version: request.apiVersion,
     version_named: request.versionNamed,
-    expires_at: keyExpiry(request).toISOString(),
+    expires_at: isoTime(keyExpiryMs(request)),
   };
 }
 
@@ -198,7 +199,7 @@ const storeValues = (request: KeyedRequest, answer: Answer): unknown[] => [
   answer.status,
   answer.apiVersion,
   request.seal ? request.seal.close(answer.body) : answer.body,
-  keyExpiry(request),
+  new Date(keyExpiryMs(request)),
   new Date(request.nowMs),
   request.versionNamed,
 ];
@@ -214,8 +215,8 @@ export const storingAnswer = (request: KeyedRequest, answer: Answer): Statement 
   values: storeValues(request, answer),
 });
 
-function keyExpiry(request: KeyedRequest): Date {
-  return new Date(request.nowMs + limits.idempotencyKeyHours * hourMs);
+function keyExpiryMs(request: KeyedRequest): number {
+  return request.nowMs + limits.idempotencyKeyHours * hourMs;
 }
 
 /** Stores the response of a claimed key. Returns false if the key already has one. */

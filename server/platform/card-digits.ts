@@ -100,11 +100,39 @@ interface Range {
   readonly end: number;
 }
 
-/**
- * A quick check, twice as fast: whether the text can contain such a run at all. An escape sequence may represent a
- * digit.
- */
+/** A quick check: whether the text can contain such a run at all. */
 function mayHoldRun(text: string): boolean {
+  if (text.length < lengthMin) return false;
+  return text.includes('\\') || text.includes('%') ? mayHoldEscapedRun(text) : mayHoldPlainRun(text);
+}
+
+/** Whether the code unit ends a run. Half of a surrogate pair may belong to a digit. */
+const endsRun = (code: number): boolean => (code < 0xd800 || code >= 0xe000) && kindOf(code) === word;
+
+/**
+ * A run has 12 characters or more, so the character at its twelfth place is looked at first: if it is a letter, no run begins before
+ * it. Of JSON, which is mostly letters, this reads a fifth.
+ */
+function mayHoldPlainRun(text: string): boolean {
+  let start = 0;
+  while (start + lengthMin <= text.length) {
+    let at = start + lengthMin - 1;
+    while (at >= start && !endsRun(text.charCodeAt(at))) at -= 1;
+    if (at < start) {
+      let digits = 0;
+      for (at = start; at < text.length && !endsRun(text.charCodeAt(at)); at += 1) {
+        const code = text.charCodeAt(at);
+        if ((code >= 0xd800 && code < 0xe000) || kindOf(code) < word) digits += 1;
+        if (digits === lengthMin) return true;
+      }
+    }
+    start = at + 1;
+  }
+  return false;
+}
+
+/** An escape sequence may represent a digit. */
+function mayHoldEscapedRun(text: string): boolean {
   let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

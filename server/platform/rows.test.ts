@@ -68,6 +68,21 @@ it('returns null for null and undefined', async () => {
   ]);
 });
 
+it('returns long texts, without the characters that separate them', async () => {
+  const long = rowsOf({ place: 'integer', text: 'long text' });
+  const texts = ['{"a":"b\\"c"}', 'null', null, 'a,b', 'ü 茶 🍵\n', 'x\u001ey\u001fz', '\u001f'];
+  const given = texts.map((text, place) => ({ place, text }));
+  const found = await db.query<{ text: string | null }>(
+    `SELECT * FROM ${long.from(1)} AS r ORDER BY place`,
+    long.values(given),
+  );
+  const expected = [...texts.slice(0, 5), 'x\uFFFDy\uFFFDz', '\uFFFD'];
+  assert.deepEqual(
+    found.map(({ text }) => text),
+    expected,
+  );
+});
+
 it('returns no rows for none', async () => {
   assert.deepEqual(await read([]), []);
 });

@@ -1,3 +1,4 @@
+import { isoTime } from './iso-time.ts';
 import { jsonText } from './json-text.ts';
 
 /**
@@ -5,7 +6,18 @@ import { jsonText } from './json-text.ts';
  * recordset, for which it builds a hash table for each row.
  */
 
-type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'boolean' | 'timestamptz' | 'json' | 'jsonb' | 'text[]';
+type ColumnType =
+  | 'uuid'
+  | 'text'
+  /** Long text that needs no quotes: it is not empty, and control characters for separation are replaced in it. */
+  | 'long text'
+  | 'integer'
+  | 'bigint'
+  | 'boolean'
+  | 'timestamptz'
+  | 'json'
+  | 'jsonb'
+  | 'text[]';
 
 type Value = string | number | boolean | Date | object | null | undefined;
 
@@ -27,16 +39,28 @@ export function rowsOf<Name extends string>(columns: Readonly<Record<Name, Colum
       const arrays = list.map(([, type], index) => `unnest(${arrayOf(type, `$${first + index}`)})`);
       return `(SELECT ${cast} FROM ROWS FROM (${arrays.join(', ')}) AS r (${names}))`;
     },
-    values: (rows) =>
-      list.map(([name, type]) => {
-        if (isJson(type)) return rows.map((row) => jsonText(row[name] ?? null)).join(separator);
-        return arrayText(
-          rows.map((row) => row[name]),
-          elementOf[type] ?? plain,
-        );
-      }),
+    values: (rows) => list.map(([name, type]) => columnText(rows, name, type)),
   };
 }
+
+function columnText<Name extends string>(
+  rows: readonly Readonly<Record<Name, Value>>[],
+  name: Name,
+  type: ColumnType,
+): string {
+  if (isJson(type)) return rows.map((row) => jsonOf(row[name])).join(separator);
+  if (type === 'long text') return rows.map((row) => longText(row[name])).join(separator);
+  const element = elementOf[type] ?? plain;
+  let text = '{';
+  for (const row of rows) {
+    const value = row[name];
+    if (text.length > 1) text += ',';
+    text += value === null || value === undefined ? 'NULL' : element(value);
+  }
+  return `${text}}`;
+}
+
+const jsonOf = (value: Value): string => (value === null || value === undefined ? 'null' : jsonText(value));
 
 const isJson = (type: ColumnType): boolean => type === 'json' || type === 'jsonb';
 
@@ -45,9 +69,17 @@ const isCast = (type: ColumnType): boolean => isJson(type) || type === 'text[]';
 
 /** A control character: it does not occur in JSON text, which therefore needs no quotes. */
 const separator = '\u001e';
+const noText = '\u001f';
+const replacement = '\uFFFD';
+
+function longText(value: Value): string {
+  if (value === null || value === undefined) return noText;
+  return plain(value).replaceAll(separator, replacement).replaceAll(noText, replacement);
+}
 
 function arrayOf(type: ColumnType, parameter: string): string {
   if (isJson(type)) return `string_to_array(${parameter}, E'\\x1e', 'null')`;
+  if (type === 'long text') return `string_to_array(${parameter}, E'\\x1e', E'\\x1f')`;
   return `${parameter}::${isCast(type) ? 'text' : type}[]`;
 }
 
@@ -56,7 +88,8 @@ function arrayText(values: readonly Value[], element: (value: NonNullable<Value>
 }
 
 function plain(value: NonNullable<Value>): string {
-  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'string') return value;
+  if (value instanceof Date) return isoTime(value.getTime());
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 

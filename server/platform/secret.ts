@@ -54,7 +54,8 @@ export function deriveKey(master: Secret<Buffer>, purpose: DerivedPurpose | Mast
 /** Node needs 25 µs for a hash with the key in a buffer, and 5 µs with an existing key object. */
 const keyObjects = new WeakMap<Buffer, KeyObject>();
 
-function keyObject(key: Buffer): KeyObject {
+/** For keys that are used again and again. */
+export function keyObject(key: Buffer): KeyObject {
   const known = keyObjects.get(key);
   if (known) return known;
   const made = createSecretKey(key);

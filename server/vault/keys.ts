@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { type KeyObject, randomBytes } from 'node:crypto';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
-import { keyedHash, type Secret } from '../platform/secret.ts';
+import { keyedHash, keyObject, type Secret } from '../platform/secret.ts';
 
 /** The versions of the key-encryption key and the fingerprint key of one mode. Sandbox and live never share keys. */
 export interface KeyRing {
@@ -18,10 +18,10 @@ export interface SealedCard {
 /** Company and card are authenticated with every value: a row copied to another company or card does not decrypt. */
 const about = (companyId: string, cardId: string, part: string): string => `${companyId}|${cardId}|${part}`;
 
-function keyOf(ring: KeyRing, version: number): Buffer {
+function keyOf(ring: KeyRing, version: number): KeyObject {
   const key = ring.keys.get(version);
   if (!key) throw new Error(`the vault has no key-encryption key of version ${version}`);
-  return key.reveal();
+  return keyObject(key.reveal());
 }
 
 export function seal(ring: KeyRing, companyId: string, cardId: string, digits: string): SealedCard {

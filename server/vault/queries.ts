@@ -1,5 +1,6 @@
 import type { Mode } from '../company.ts';
 import type { Queryable } from '../platform/database.ts';
+import { rowsOf } from '../platform/rows.ts';
 import type { SealedCard } from './keys.ts';
 
 interface CardRow {
@@ -36,6 +37,8 @@ export async function insertCard(
   );
 }
 
+const wantedRows = rowsOf({ place: 'integer', company_id: 'uuid', id: 'uuid' });
+
 /** Returns one result per requested card, in the same order. */
 export async function findCards(
   db: Queryable,
@@ -44,11 +47,11 @@ export async function findCards(
   const rows = await db.query<
     CardRow & { place: number; network_transaction_ids: Record<string, string>; cvv_result: string | null }
   >(
-    `SELECT wanted.place::integer, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed,
+    `SELECT wanted.place, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed,
        c.network_transaction_ids, c.verification->>'cvv_result' AS cvv_result
-     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (company_id, id, place)
+     FROM ${wantedRows.from(1)} AS wanted
      JOIN vault.cards c ON c.company_id = wanted.company_id AND c.id = wanted.id`,
-    [cards.map((card) => card.companyId), cards.map((card) => card.cardId)],
+    wantedRows.values(cards.map(({ companyId, cardId }, place) => ({ place, company_id: companyId, id: cardId }))),
   );
   const found = new Map(
     rows.map((row) => [
@@ -56,7 +59,7 @@ export async function findCards(
       { ...toSealed(row), networkTransactionIds: row.network_transaction_ids, cvvResult: row.cvv_result },
     ]),
   );
-  return cards.map((_, index) => found.get(index + 1));
+  return cards.map((_, place) => found.get(place));
 }
 
 export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<SealedCard | undefined> {

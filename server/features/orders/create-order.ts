@@ -4,6 +4,7 @@ import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { isoTime } from '../../platform/iso-time.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
@@ -42,7 +43,7 @@ export async function createOrder(
       company_id: company.id,
       key: key.key,
       reference,
-      now: new Date(key.nowMs).toISOString(),
+      now: isoTime(key.nowMs),
       customer_id: input.customer_id,
       payment_method_id: input.payment_method_id ?? null,
       product_ids: mergeItems(input.items).map(({ productId }) => productId),

@@ -1,6 +1,7 @@
 import type { Mode } from '../../company.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import { createdAt } from '../../platform/ids.ts';
+import { isoTime } from '../../platform/iso-time.ts';
 import type { ChargedCard } from '../../vault/vault.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { CouponSnapshot } from '../coupons/schemas.ts';
@@ -120,7 +121,7 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
     request_id: order.request_id,
     livemode: mode === 'live',
     created_at: createdAt(order.id),
-    updated_at: order.updated_at.toISOString(),
+    updated_at: isoTime(order.updated_at.getTime()),
   };
 }
 

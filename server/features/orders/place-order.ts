@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId, pooledRandom } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
@@ -116,7 +115,7 @@ function newOrderNumber(): string {
   let text = '';
   while (text.length < 8) {
     // 248 is the largest multiple of 31 in a byte; using higher values would favour the first letters.
-    for (const byte of randomBytes(12)) if (byte < 248 && text.length < 8) text += orderNumberLetters[byte % 31];
+    for (const byte of pooledRandom(12)) if (byte < 248 && text.length < 8) text += orderNumberLetters[byte % 31];
   }
   return text;
 }

@@ -3,6 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 
 export interface RequestSummaryRow {
@@ -33,16 +34,32 @@ export interface RequestRow extends RequestDetailRow {
 const summaryColumns = 'id, request_id, method, path, status, duration_ms, actor_kind, actor_id, actor_name, address';
 const detailColumns = `${summaryColumns}, query, api_version, idempotency_key, request_body, response_body`;
 
+const requestRows = rowsOf({
+  company_id: 'uuid',
+  id: 'uuid',
+  request_id: 'text',
+  method: 'text',
+  path: 'text',
+  query: 'text',
+  status: 'integer',
+  duration_ms: 'integer',
+  actor_kind: 'text',
+  actor_id: 'uuid',
+  actor_name: 'text',
+  address: 'text',
+  api_version: 'text',
+  idempotency_key: 'text',
+  request_body: 'long text',
+  response_body: 'long text',
+});
+
 /** Commits without waiting for the disk: a crash may lose the last rows. */
 export async function insertRequests(db: Queryable, rows: readonly RequestRow[]): Promise<void> {
   await db.query(
     `WITH at_leisure AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
      INSERT INTO requests (company_id, ${detailColumns})
-     SELECT company_id, ${detailColumns} FROM at_leisure, json_to_recordset($1::json) AS r (company_id uuid, id uuid,
-       request_id text, method text, path text, query text, status smallint, duration_ms integer, actor_kind text,
-       actor_id uuid, actor_name text, address text, api_version text, idempotency_key text, request_body text,
-       response_body text)`,
-    [JSON.stringify(rows)],
+     SELECT company_id, ${detailColumns} FROM at_leisure, ${requestRows.from(1)} AS r`,
+    requestRows.values(rows),
   );
 }
 

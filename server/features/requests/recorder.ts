@@ -114,23 +114,39 @@ function recorderOf(
   };
 }
 
+const text = (value: string, length: number = limits.textLength): string =>
+  storable(maskText(value)).slice(0, length).toWellFormed();
+
+/** Texts that need no mask and are the same in many requests: paths, names and addresses. */
+const plainTexts = new Set<string>();
+const plainTextsMax = 1_000;
+
+function repeated(value: string, length: number = limits.textLength): string {
+  if (plainTexts.has(value)) return value;
+  const masked = text(value, length);
+  // A text that needs a mask is not kept in memory.
+  if (masked === value && value.length <= limits.textLength) {
+    if (plainTexts.size >= plainTextsMax) plainTexts.clear();
+    plainTexts.add(value);
+  }
+  return masked;
+}
+
 function rowOf(request: AnsweredRequest, id: string): RequestRow {
-  const text = (value: string, length: number = limits.textLength): string =>
-    storable(maskText(value)).slice(0, length).toWellFormed();
   return {
     company_id: request.company.id,
     id,
     request_id: request.requestId,
     method: request.method,
-    path: text(decoded(request.path), limits.urlLength),
+    path: repeated(decoded(request.path), limits.urlLength),
     query: maskedQuery(request.query),
     status: request.status,
     duration_ms: Math.round(request.durationMs),
     actor_kind: request.actor.kind,
     actor_id: request.actor.id,
-    actor_name: text(request.actor.name),
+    actor_name: repeated(request.actor.name),
     // Behind a proxy, the address is client-supplied text from a header.
-    address: text(request.address),
+    address: repeated(request.address),
     api_version: request.apiVersion,
     idempotency_key: request.idempotencyKey && text(request.idempotencyKey),
     request_body: maskedBody(request.requestBody, request.requestBeginning),
