@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { programPath } from './programs.ts';
 
@@ -47,10 +47,15 @@ export function startSvc(settings: Record<string, string>, ...parameters: string
     });
   }
   const exited = once(child, 'close') as Promise<[number | null]>;
+  // A test that fails before it ends the command must not keep the test run waiting for it.
+  child.unref();
+  for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
+  process.once('exit', () => child.kill('SIGKILL'));
   return {
     child,
     output: () => output,
     async end() {
+      child.ref();
       child.kill('SIGINT');
       return (await exited)[0];
     },
