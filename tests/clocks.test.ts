@@ -32,7 +32,7 @@ before(async () => {
   stepped = await stepDatabase(database);
   const local = { wallMs: () => Date.now() + wallOffsetMs, monotonicMs: () => performance.now() };
   service = await startTestService({ database, local });
-  merchant = await connectMerchant(service, acquirer, { timeoutMs: 400, requestLifeMs });
+  merchant = await connectMerchant(service, acquirer, { timeoutMs: 800, requestLifeMs });
   shop = await openShop(service, undefined, merchant);
 });
 after(async () => {

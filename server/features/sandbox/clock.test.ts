@@ -59,7 +59,8 @@ describe('the clock', () => {
     const [next, nextAtMs] = [await clock(), Date.now()];
     assert.equal(next.offset_seconds, first.offset_seconds);
     const drift = Math.abs(at(next.now) - at(first.now) - (nextAtMs - firstAtMs));
-    assert.ok(drift < 50, `${drift} ms`);
+    // Of three days, and a machine can be busy between an answer and the reading of its time.
+    assert.ok(drift < 1_000, `${drift} ms`);
   });
 
   it('is moved by each unit, and by several together', async () => {
