@@ -277,6 +277,9 @@ async function openShard(
   return { ...home, clock, clocks, restores, ...payments };
 }
 
+/** In a process with an API, requests come first: the jobs open many connections at once, and delay the first answers. */
+const workerDelayMs = 300;
+
 async function startWorkerRole(parts: Parts): Promise<void> {
   const { config, resources, keys, shards, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
@@ -286,25 +289,32 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   }
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
-  const working = openShards<OpenedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
-  shards.each((shard) => {
-    const { name, apiUrl } = shard;
-    const options = { shard: name, poolSize: dispatcherConnections, settings: queueSettings };
-    working.add({ ...shard, batchDb: resources.openPool(apiUrl, 'webhooks', options) });
+  let worker: ReturnType<typeof startWorker> | undefined;
+  const begin = (): void => {
+    const working = openShards<OpenedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
+    shards.each((shard) => {
+      const { name, apiUrl } = shard;
+      const options = { shard: name, poolSize: dispatcherConnections, settings: queueSettings };
+      working.add({ ...shard, batchDb: resources.openPool(apiUrl, 'webhooks', options) });
+    });
+    worker = startWorker({
+      shards: working,
+      clock: parts.clock,
+      files: parts.objectStore ?? disk,
+      vault: parts.vault,
+      mailer,
+      mailKey: keys.mails,
+      emails: mailer || showsMailbox(config) ? emailsOf(parts) : undefined,
+      outbound: parts.outbound,
+      webhookSecretKey: parts.webhookSecretKey,
+      log: parts.log,
+    });
+  };
+  const timer = setTimeout(begin, config.SVC_ROLES.includes('api') ? workerDelayMs : 0);
+  resources.serves(async () => {
+    clearTimeout(timer);
+    await worker?.stop();
   });
-  const worker = startWorker({
-    shards: working,
-    clock: parts.clock,
-    files: parts.objectStore ?? disk,
-    vault: parts.vault,
-    mailer,
-    mailKey: keys.mails,
-    emails: mailer || showsMailbox(config) ? emailsOf(parts) : undefined,
-    outbound: parts.outbound,
-    webhookSecretKey: parts.webhookSecretKey,
-    log: parts.log,
-  });
-  resources.serves(() => worker.stop());
 }
 
 async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
