@@ -62,6 +62,14 @@ describe('the archive of a release', () => {
     assert.deepEqual(installed, ['@img', 'detect-libc', 'semver', 'sharp']);
   });
 
+  it('leaves out the packages of Fastify that the service does not use', () => {
+    const unused = /node_modules\/(ajv|light-my-request|@fastify\/(ajv|fast-json-stringify)-compiler)$/;
+    assert.deepEqual(
+      bundled.packageFolders.filter((path) => unused.test(path)),
+      [],
+    );
+  });
+
   it('has the license, the guides and the files for operators', () => {
     for (const path of ['LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md', 'docs/self-hosting.md', 'bin/svc'])
       assert.ok(files.includes(path), path);

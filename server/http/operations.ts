@@ -6,6 +6,7 @@ import type { DatabasePool } from '../platform/database.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
+import { withoutSchemas } from '../platform/without-schemas.ts';
 
 /** A part of readiness: throws with the problem if requests would fail. */
 export interface ReadinessCheck {
@@ -143,7 +144,7 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 
 /** The same three endpoints for a process that does not serve the API. */
 export function healthServer(operations: Operations): FastifyInstance {
-  const app = Fastify({ logger: false });
+  const app = Fastify({ logger: false, ...withoutSchemas });
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );

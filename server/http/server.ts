@@ -26,6 +26,7 @@ import { notMultipart } from './uploads.ts';
 import { latestVersion, supportedVersion } from './versions/versions.ts';
 import { chargeRest, enter, isPaced, leave, newWork, overloaded, readLater, type Work } from './work.ts';
 import { UnknownShardError } from '../shards/shards.ts';
+import { withoutSchemas } from '../platform/without-schemas.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
@@ -55,6 +56,7 @@ const keepAliveTimeoutMs = 72_000;
 
 function newFastify(dependencies: HttpDependencies, options: ServerOptions): FastifyInstance {
   return Fastify({
+    ...withoutSchemas,
     serverFactory: (handle) => {
       // Node's own rejection of a request without a host would have no body.
       const server = createServer({ requireHostHeader: false }, (request, response) => {

@@ -9,6 +9,7 @@ import { CardNumber } from './card-number.ts';
 import { evidenceFiles } from './processors/notices.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
+import { withoutSchemas } from '../platform/without-schemas.ts';
 
 /** The vault as a separate process: the same calls over HTTP, for clients with its credential. */
 
@@ -225,7 +226,7 @@ export function buildVaultServer(
   credentials: readonly Secret<string>[],
   { metrics, tracing }: { readonly metrics?: Metrics; readonly tracing?: Tracing } = {},
 ): FastifyInstance {
-  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
+  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024, ...withoutSchemas });
   if (tracing?.enabled) traceRequests(app, tracing);
   mountProbes(app, vault, metrics);
   app.addHook('onRequest', async (request, reply) => {
