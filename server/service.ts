@@ -59,7 +59,7 @@ import type { Vault } from './vault/vault.ts';
 
 export interface Service {
   readonly baseUrl: string;
-  /** Host and port; undefined without an API. */
+  /** Host and port of the API, or of the health checks of a worker; undefined if the process serves neither. */
   readonly listensOn: string | undefined;
   readonly demo: Demo | undefined;
   stop(): Promise<void>;
@@ -110,7 +110,9 @@ async function start(
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
   const demo = await prepareDemo(parts);
-  return { baseUrl: parts.baseUrl, listensOn: `${config.HOST}:${parts.port}`, demo, stop: resources.stop };
+  const port = app ? parts.port : config.SVC_HEALTH_PORT;
+  const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
+  return { baseUrl: parts.baseUrl, listensOn, demo, stop: resources.stop };
 }
 
 const databaseMs = 2_000;
