@@ -267,6 +267,11 @@ describe('an answer of Adyen', () => {
       assertClean(verificationOf(reply, reference));
       assertClean(connectionTestOf(reply, merchantAccount, true));
     }
+    const live = connectionTestOf(answered(401, ''), merchantAccount, true);
+    const test = connectionTestOf(answered(401, ''), merchantAccount, false);
+    assert.ok(live.outcome === 'fails' && test.outcome === 'fails');
+    assert.match(test.problem, /enter the live URL prefix/);
+    assert.doesNotMatch(live.problem, /prefix/);
     assert.equal(verificationOf(error(422, '101'), reference).outcome, 'declined', 'a wrong card number');
     assert.equal(
       verificationOf(answered(401, ''), reference).outcome,

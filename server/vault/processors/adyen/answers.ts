@@ -301,6 +301,11 @@ export function connectionTestOf(answer: Answer | Silence, account: string, live
   if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) {
     return { outcome: 'works', account, accountId: account, livemode };
   }
+  if (status === 401 && !livemode) {
+    return fails(
+      'The test environment of Adyen does not accept the API key. For a key of the live environment, enter the live URL prefix.',
+    );
+  }
   if (status === 401) {
     return fails(
       'Adyen does not accept the API key. Enter the current key of an API credential, from the same environment.',
