@@ -38,7 +38,14 @@ interface Connections {
   /** Every connection that the company ever had and whose credentials are still stored. */
   ever(companyId: string): Promise<readonly string[]>;
   /** Watches how a connection answers. */
-  note(connectionId: string, call: { readonly outcome: string; readonly reason?: string }): void;
+  note(connectionId: string, call: NotedCall): void;
+}
+
+interface NotedCall {
+  readonly outcome: string;
+  readonly reason?: string;
+  readonly failureCode?: string;
+  readonly isLookup?: boolean;
 }
 
 interface ChargeToPlace {

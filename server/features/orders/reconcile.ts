@@ -45,7 +45,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   });
-  if (open.connection_id !== null) charging.connections.note(open.connection_id, found);
+  if (open.connection_id !== null) charging.connections.note(open.connection_id, { ...found, isLookup: true });
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
   await recordFound(charging, state, open, found);

@@ -76,11 +76,13 @@ it('a connection counts as broken after ten calls of which half failed, and is t
   assert.deepEqual(figures(health.of('a')), { calls: 0, failures: 0, isBroken: false });
 });
 
-it('a decline, and an outage of our own vault, do not count as failures', () => {
+it('no failure is a decline, an outage of our vault, a currency that the account does not take, or a lookup', () => {
   const health = watchConnections(() => 0);
   for (let call = 0; call < 20; call += 1) {
     health.note('a', { outcome: 'declined' });
     health.note('a', { outcome: 'unavailable' });
+    health.note('a', { outcome: 'not_sent', failureCode: 'invalid_merchant_configuration' });
+    health.note('a', { outcome: 'unknown', reason: 'the request may still arrive', isLookup: true });
   }
   assert.deepEqual(figures(health.of('a')), { calls: 20, failures: 0, isBroken: false });
 });

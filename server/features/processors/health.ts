@@ -36,6 +36,10 @@ export interface HealthWatch {
 export interface NotedCall {
   readonly outcome: string;
   readonly reason?: string;
+  /** Why the charge itself cannot be sent, for example its currency. The processor has not failed then. */
+  readonly failureCode?: string;
+  /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
+  readonly isLookup?: boolean;
 }
 
 const windowMs = 300_000;
@@ -75,13 +79,15 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
   }
 
   return {
-    note(connectionId, { outcome, reason = null }) {
+    note(connectionId, { outcome, reason = null, failureCode, isLookup = false }) {
       const known = seen.get(connectionId) ?? { calls: [], last: [], triedAtMs: -Infinity };
       seen.set(connectionId, known);
       known.last.unshift({ at: new Date(systemClock.nowMs()), outcome, reason });
       known.last.splice(lastMax);
       // Our own vault is no fault of the processor.
-      if (outcome !== 'unavailable') known.calls.push({ atMs: nowMs(), failed: failures.includes(outcome) });
+      const failed = failures.includes(outcome);
+      const saysNothing = outcome === 'unavailable' || (failed && (isLookup || failureCode !== undefined));
+      if (!saysNothing) known.calls.push({ atMs: nowMs(), failed });
       // A long list says no more than a short one, and costs more.
       if (known.calls.length > 1_000) known.calls.splice(0, 500);
     },

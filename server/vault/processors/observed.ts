@@ -39,7 +39,7 @@ type Result = Parameters<typeof observe>[0]['result'];
 /** The kind of the connection, or the sandbox. */
 type ProcessorName = Parameters<typeof observe>[0]['processor'];
 type Operation = Parameters<typeof observe>[0]['operation'];
-type Answered = { readonly outcome: Result; readonly reason?: string };
+type Answered = { readonly outcome: Result; readonly reason?: string; readonly failureCode?: string };
 
 const silent: readonly Result[] = ['not_sent', 'unknown', 'failed'];
 
@@ -54,8 +54,10 @@ export function observedProcessor(
     read: (answer: Answer) => Answered,
   ): Promise<Answer> {
     const startedMs = performance.now();
-    const end = ({ outcome: result, reason }: Answered): void => {
+    const end = ({ outcome: result, reason, failureCode }: Answered): void => {
       observe({ processor: name, operation, result }, (performance.now() - startedMs) / 1_000);
+      // Says nothing about the processor, which was not called.
+      if (result === 'not_sent' && failureCode !== undefined) return;
       note(silent.includes(result) ? (reason ?? result) : undefined);
     };
     try {
