@@ -89,9 +89,9 @@ export async function send<Intent extends Intended & Opened>(
       intent = { ...intent, ...renewed };
       continue;
     }
-    // A charge without its card cannot be sent anywhere.
-    const connectionId =
-      outcome.outcome === 'not_sent' && outcome.failureCode === undefined ? next?.(intent) : undefined;
+    // A charge without its card cannot be sent anywhere. One that this connection does not take may fit another.
+    const isElsewhere = outcome.outcome === 'not_sent' && outcome.failureCode !== 'invalid_account';
+    const connectionId = isElsewhere ? next?.(intent) : undefined;
     if (connectionId !== undefined) {
       const renewed = await renew({ connectionId });
       if (!renewed) return undefined;

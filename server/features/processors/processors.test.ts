@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { connectAcquirer } from '../../../tests/support/connect.ts';
+import { connectAcquirer, connectTo } from '../../../tests/support/connect.ts';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { assertRefused, openShop, order, type Shop } from '../../../tests/support/orders.ts';
 import { openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
@@ -14,7 +14,9 @@ let first: OwnAcquirer;
 let second: OwnAcquirer;
 before(async () => {
   [first, second] = await Promise.all([openAcquirer(), openAcquirer()]);
-  service = await startTestService({ settings: { SVC_ACQUIRERS: `${first.url}/,${second.url}/` } });
+  service = await startTestService({
+    settings: { SVC_ACQUIRERS: `${first.url}/,${second.url}/`, SVC_PROCESSOR_ORIGINS: first.url },
+  });
 });
 after(async () => {
   await Promise.all([first.stop(), second.stop(), service.stop()]);
@@ -116,6 +118,21 @@ describe('a charge of a company with two connections', () => {
       assert.equal(body.status, 'failed');
       assert.deepEqual(await chargesOf(second, body.id), []);
     }
+  });
+
+  it('goes to the second if the account at the first does not take its currency', async () => {
+    const { live } = await service.createMerchant();
+    const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
+    const nmi = { security_key: 'NotARealKeyAtAll00000', currencies: 'eur', api_url: first.url };
+    const extraOrigins = [first.url];
+    await connectTo(service, live.id, { kind: 'nmi', configuration: nmi, ...timing, extraOrigins });
+    const { url, secret } = second;
+    const connection = await connectAcquirer(service, live.id, { url, secret, ...timing });
+    const key = await service.createKey({ ...live, processor: 'connected' });
+    const shop = await openShop(service, undefined, { key });
+    const { body } = await order(service, shop, {}, { key });
+    assert.equal(body.status, 'succeeded');
+    assert.deepEqual(await connectionsOf(body.id), [connection], 'one transaction');
   });
 
   it('is not sent if no connection takes its currency, or if the last one was disconnected meanwhile', async () => {

@@ -12,9 +12,10 @@ export const isLate = ({ clock }: Client, validUntilMs: number): boolean => cloc
 
 export const expired = ({ clock }: Client) => ({ outcome: 'expired', nowMs: clock.nowMs() }) as const;
 
+const amountNotTaken = 'Adyen does not take this amount in this currency.';
 export const invalidAmount = declined(
   { name: 'Invalid amount', failureCode: 'validation_error' },
-  { response_text: 'Adyen does not take this amount in this currency.' },
+  { response_text: amountNotTaken },
 );
 
 /** An answer that repeats the card number is not read, so that the number reaches no outcome. */
@@ -41,7 +42,13 @@ async function authorize(client: Client, request: ChargeRequest, amount: AdyenAm
 export async function prepare(client: Client, request: ChargeRequest): Promise<Preparation> {
   const { reference, validUntilMs } = request;
   const amount = toAdyen(request);
-  if (!amount) return invalidAmount;
+  if (!amount)
+    return {
+      outcome: 'not_sent',
+      reason: amountNotTaken,
+      failureCode: 'validation_error',
+      failureReason: amountNotTaken,
+    };
   if (isLate(client, validUntilMs)) return expired(client);
   const first = await authorize(client, request, amount);
   if (first.outcome !== 'unknown') return first;

@@ -559,8 +559,9 @@ describe('what a charge carries', () => {
     const outcome = await refused({ currency: 'eur' }, connect(fake.url, 10_000, { currencies: 'usd, CAD' }));
     assert.deepEqual(outcome, {
       outcome: 'not_sent',
-      reason: 'the NMI account takes USD, CAD and not EUR',
+      reason: 'The NMI account takes USD, CAD and not EUR',
       failureCode: 'invalid_merchant_configuration',
+      failureReason: 'The NMI account takes USD, CAD and not EUR.',
     });
     const kuwaiti = await refused({ currency: 'kwd' });
     assert.ok(kuwaiti.outcome === 'not_sent' && /KWD/.test(kuwaiti.reason), inspect(kuwaiti));

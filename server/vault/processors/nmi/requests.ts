@@ -174,13 +174,14 @@ export function moneyProblem(
   supported: readonly string[],
 ): Extract<Outcome, { outcome: 'not_sent' }> | undefined {
   const code = currency.toUpperCase();
-  const problem = (reason: string, failureCode: FailureCode) => ({ outcome: 'not_sent', reason, failureCode }) as const;
+  const problem = (reason: string, failureCode: FailureCode) =>
+    ({ outcome: 'not_sent', reason, failureCode, failureReason: `${reason}.` }) as const;
   if (!Number.isSafeInteger(amount) || amount <= 0) {
-    return problem('the amount must be a positive whole number', 'validation_error');
+    return problem('The amount must be a positive whole number', 'validation_error');
   }
   if (supported.length > 0 && !supported.includes(currency.toLowerCase())) {
     const list = supported.join(', ').toUpperCase();
-    return problem(`the NMI account takes ${list} and not ${code}`, 'invalid_merchant_configuration');
+    return problem(`The NMI account takes ${list} and not ${code}`, 'invalid_merchant_configuration');
   }
   if (decimalsOf(currency) <= 2) return undefined;
   return problem(`NMI takes no amounts with three decimals, as in ${code}`, 'invalid_merchant_configuration');

@@ -35,7 +35,8 @@ export async function prepare(client: Client, request: ChargeRequest): Promise<P
   const { reference, currency } = request;
   const amount = amountAtStripe(request.amount, currency);
   if (amount === undefined) {
-    return answers.declined('validation_error', { response_text: `Stripe cannot charge this amount in ${currency}.` });
+    const failureReason = `Stripe cannot charge this amount in ${currency.toUpperCase()}.`;
+    return { outcome: 'not_sent', reason: failureReason, failureCode: 'validation_error', failureReason };
   }
   const method = await createMethod(client, request);
   if ('outcome' in method) return method;

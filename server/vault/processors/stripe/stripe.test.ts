@@ -203,8 +203,8 @@ describe('a charge at Stripe', () => {
       ['kwd', 5_124],
     ] as const) {
       const refused = await processor.charge(newCharge({ currency, amount }));
-      assertOutcome(refused, 'declined');
-      assert.equal(refused.failureCode, 'validation_error');
+      assertOutcome(refused, 'not_sent');
+      assert.equal(refused.failureCode, 'validation_error', 'another processor may take it');
     }
   });
 
