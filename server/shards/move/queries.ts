@@ -190,6 +190,11 @@ export async function subscribe(db: Queryable, name: string, sourceUrl: string):
   );
 }
 
+/** Each change is on the disk of the target when it is confirmed. Otherwise it is confirmed up to 600 ms later. */
+export async function confirmAtOnce(db: Queryable, name: string): Promise<void> {
+  await db.query(`ALTER SUBSCRIPTION ${name} SET (synchronous_commit = 'on')`);
+}
+
 export async function unsubscribe(db: Queryable, name: string): Promise<void> {
   await db.query(`DROP SUBSCRIPTION IF EXISTS ${name}`);
 }

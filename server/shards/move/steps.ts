@@ -80,6 +80,20 @@ export async function copy(move: Move): Promise<void> {
       throw new MoveError(`The copy fails again and again: the log of the server of shard "${target.name}" says why.`);
     return state?.missing === 0;
   });
+  // What is left to copy during the stop is then small, and is confirmed at once.
+  await queries.confirmAtOnce(target.db, name);
+  await untilConfirmed(move, copyMs);
+}
+
+/** Waits until the target has everything that the source has written until now. */
+async function untilConfirmed(move: Move, waitMs: number): Promise<void> {
+  const lsn = await queries.readLogPosition(move.source.db);
+  await until('The last step of the copy', waitMs, 10, async () => {
+    const done = await queries.hasConfirmed(move.source.db, nameOf(move), lsn);
+    if (done === undefined)
+      throw new MoveError('The replication slot is gone. End the move with --abort and start again.');
+    return done;
+  });
 }
 
 const overlapsDefault = '23514';
@@ -131,13 +145,7 @@ const resume = ({ source, companyIds }: Move): Promise<void> => queries.removeFe
 /** Waits for the last writes, then copies the companies themselves: jobs find the work of a company by its row. */
 export async function arrive(move: Move): Promise<void> {
   const { source, target, companyIds } = move;
-  const lsn = await queries.readLogPosition(source.db);
-  await until('The last step of the copy', stopMs, 10, async () => {
-    const done = await queries.hasConfirmed(source.db, nameOf(move), lsn);
-    if (done === undefined)
-      throw new MoveError('The replication slot is gone. End the move with --abort and start again.');
-    return done;
-  });
+  await untilConfirmed(move, stopMs);
   await queries.copyCompanies(source.db, target.db, companyIds);
 }
 
