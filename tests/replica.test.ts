@@ -27,9 +27,9 @@ const pools: DatabasePool[] = [];
 let [primary, standby] = [{} as DatabasePool, {} as DatabasePool];
 let settings: Record<string, string>;
 
-function open(connectionString: string): DatabasePool {
+function open(connectionString: string, statementTimeoutMs = 1_000): DatabasePool {
   const options = { connectionString, poolSize: 2, applicationName: 'svc tests', isReplica: true };
-  const pool = openDatabase({ ...options, onError: () => undefined, statementTimeoutMs: 1_000 });
+  const pool = openDatabase({ ...options, onError: () => undefined, statementTimeoutMs });
   pools.push(pool);
   return pool;
 }
@@ -191,6 +191,36 @@ describe('a replica', () => {
     });
     await assert.rejects(failing, /not about the database/);
     assert.deepEqual(asked, ['replica']);
+  });
+
+  it('of a further shard answers for the companies there', async () => {
+    await open(pair.primary.connectionString, 30_000).query('CREATE DATABASE shard_b TEMPLATE template0');
+    const inShard = (url: string): string => url.replace('/postgres?', '/shard_b?');
+    const { SVC_READ_URL: _, ...others } = settings;
+    const sharded = {
+      ...others,
+      SVC_SHARDS: `b=${inShard(pair.primary.connectionString)}`,
+      SVC_READ_SHARDS: `b=${inShard(pair.standby.connectionString)}`,
+    };
+    const third = await startService(loadConfig(sharded), createLog('silent'), assert.fail);
+    try {
+      const call: TestService['call'] = (method, path, options = {}) =>
+        callAt(third.baseUrl, key, method, path, options);
+      // The shard with the fewest companies takes the new one.
+      const there = await signUp({ baseUrl: third.baseUrl, call } as TestService);
+      await untilUsed(() => there.in('GET', '/v1/customers'));
+      for (let round = 0; round < 5; round += 1) {
+        const made = await there.in('POST', '/v1/customers', someCustomer());
+        const list = await there.in('GET', '/v1/customers?limit=1');
+        assert.equal(list.body.data[0].id, made.body.id);
+      }
+      assert.equal((await call('GET', '/v1/customers')).status, 200);
+      const { stdout } = await svc(sharded, 'status');
+      assert.match(stdout, /Replica of b +used, 0\.0 s behind/);
+      assert.doesNotMatch(stdout, /Replica of a/);
+    } finally {
+      await third.stop();
+    }
   });
 
   it('that was promoted is not used any more', async () => {
