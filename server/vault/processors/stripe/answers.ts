@@ -312,6 +312,17 @@ export function foundRefund(refund: Refund, sent: SentRefund, askedAtMs: number 
   };
 }
 
+/**
+ * Whether Stripe has answered an earlier request with this reference, and keeps that answer: this one was not executed.
+ * Stripe keeps errors too.
+ */
+export function isSpent(answer: Answer | Silence, reference: string): boolean {
+  if ('reason' in answer || !isAnswerTo(answer, reference)) return false;
+  const { status, headers } = answer;
+  if (status >= 500) return headers['idempotent-replayed'] === 'true';
+  return status === 400 && readError(jsonOf(answer))?.type === 'idempotency_error';
+}
+
 /** Returns undefined if the answer proves nothing, but the list of refunds will. */
 export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outcome | undefined {
   if ('reason' in answer) return answer.mayHaveArrived ? unknown(answer.reason) : notSent(answer.reason);
@@ -326,6 +337,7 @@ export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outco
   if (!error) return unknown(unclear(answer));
   const refused = refusedKey(answer);
   if (refused) return refused;
+  if (isSpent(answer, sent.reference)) return undefined;
   if (![400, 402, 404].includes(status)) return unknown(unclear(answer));
   if (error.type === 'idempotency_error' || !isAnswerTo(answer, sent.reference)) return undefined;
   // Stripe has no code for an amount that is larger than what remains of the charge.

@@ -9,6 +9,8 @@ import * as requests from './requests.ts';
 
 /** Refunds and voids payments, and finds refunds. */
 
+const spent = 'Stripe refused the first request for this refund.';
+
 const chargeNotFound = (): Outcome => answers.notSent('Stripe does not find the charge');
 
 interface Sending {
@@ -27,7 +29,10 @@ async function sendRefund(client: Client, { kind, request, intent, amount, money
   const outcome = answers.refundOutcome(answer, { kind, reference, intent, money });
   if (outcome) return outcome;
   const found = await findRefund(client, { kind, reference, intent, money });
-  return found.outcome === 'not_found' ? answers.unknown('the refund may still be executed') : found;
+  if (found.outcome !== 'not_found') return found;
+  // The earlier request has created nothing, and every repetition would get its answer.
+  if (answers.isSpent(answer, reference)) return answers.declined('unknown', { response_text: spent });
+  return answers.unknown('the refund may still be executed');
 }
 
 export async function refund(client: Client, request: RefundRequest): Promise<Outcome> {

@@ -404,6 +404,19 @@ describe('a refund at Stripe', () => {
     assertOutcome(await processor.refund(refundOf(charge)), 'approved');
   });
 
+  it('fails for good if Stripe keeps a refusal or an error for its reference', async () => {
+    const charge = await charged();
+    const refused = refundOf(charge, 100);
+    await stripe.control({ next: ['decline:insufficient_funds'] });
+    assertOutcome(await processor.refund(refused), 'declined');
+    assertOutcome(await processor.refund({ ...refused, amount: 50 }), 'declined');
+    const failed = refundOf(charge, 100);
+    await stripe.control({ next: ['saved_error'] });
+    assertOutcome(await processor.refund(failed), 'unknown');
+    assertOutcome(await processor.refund(failed), 'declined');
+    assert.deepEqual([...(await taken(refused.reference)), ...(await taken(failed.reference))], []);
+  });
+
   it('without the id of its charge finds it by the reference', async () => {
     const { handle: _, ...charge } = await charged();
     const request = refundOf(charge, 100);
