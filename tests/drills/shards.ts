@@ -1,13 +1,25 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalCluster } from '../support/local-cluster.ts';
-import { atMost, type Drill, exactly, type Figure, shown } from './drill.ts';
+import { type LocalCluster, postgresSettings } from '../support/local-cluster.ts';
+import { atMost, type Drill, type DrillStage, exactly, type Figure, shown } from './drill.ts';
+import { hasNextVersion, startNextVersion } from './support/next-version.ts';
+import { failures } from './support/moving.ts';
 import { until } from './support/probes.ts';
-import { compareBooks, openLoads, openSharded, serverOf, type ShardLoad, startLoad } from './support/sharded.ts';
+import { failOver, startStandby } from './support/shard-standby.ts';
+import {
+  compareBooks,
+  openLoads,
+  openSharded,
+  serverOf,
+  type Sharded,
+  type ShardLoad,
+  startLoad,
+} from './support/sharded.ts';
 
 /**
  * Companies on three PostgreSQL servers order, refund and retry while one server after the other is killed: a shard, the
- * control plane, and a shard that is away when processes start. Afterwards the books of each shard are compared with
- * the journal of its acquirer.
+ * control plane, a shard that is away while the next version migrates the others, and a shard whose standby takes over.
+ * Afterwards the books of each shard are compared with the journal of its acquirer.
  */
 
 const calmMs = 5_000;
@@ -15,13 +27,14 @@ const outageMs = 20_000;
 const wantedBackSeconds = 15;
 
 export const drill: Drill = {
-  summary: 'Companies on three shards: each server is killed for 20 s, and processes start while one is away.',
+  summary:
+    'Companies on three shards: servers are killed for 20 s, one fails over, and a new version migrates while one is away.',
   programs: [],
   async run(stage) {
     const { note } = stage;
     note('the processes start while shard c is away and has no tables');
     const sharded = await openSharded(stage, ['c']);
-    const { cluster, freePort } = sharded;
+    const { cluster } = sharded;
     const atStart = await Promise.all(cluster.apiUrls.map(shardsAt));
     await serverOf(cluster, 'c').start();
     const migratedSeconds = await secondsUntil(() => areUp(cluster.apiUrls, 'c'));
@@ -41,9 +54,13 @@ export const drill: Drill = {
       await sleep(calmMs);
     }
 
-    note('an API starts while shard c is away');
-    const late = startWhileAway(cluster, loads, freePort);
+    note('the next version starts and migrates while shard c is away');
+    const late = migrateWhileAway(stage, sharded, loads);
     figures.push(...(await outage(cluster, loads, 'c', 'shard c away', outageMs / 2)), ...(await late));
+    await sleep(calmMs);
+
+    note('shard b fails over to its standby');
+    figures.push(...(await failover(stage, sharded, loads)));
     await sleep(calmMs);
 
     await load.stop();
@@ -92,42 +109,83 @@ async function outage(
   const toMs = performance.now();
   await server.start();
   const backSeconds = await secondsUntil(() => areUp(cluster.apiUrls, shard));
+  return [
+    ...concerned(loads, shard, title, fromMs, toMs),
+    atMost(`${title}: up again after`, backSeconds, wantedBackSeconds, ' s'),
+  ];
+}
+
+/** Requests of companies on other shards must not fail. */
+function concerned(loads: readonly ShardLoad[], shard: string, title: string, fromMs: number, toMs: number): Figure[] {
   const during = (list: readonly ShardLoad[]): ShardLoad['replies'] =>
     list.flatMap(({ replies }) => replies.filter(({ atMs }) => atMs >= fromMs && atMs < toMs));
   const others = during(loads.filter((load) => load.shard !== shard));
   const own = during(loads.filter((load) => load.shard === shard));
   return [
     shown(`${title}: requests of companies on other shards`, others.length),
-    exactly(`${title}: failed ones`, others.filter(({ failed }) => failed).length, 0),
+    ...failures(`${title}: failed ones`, others),
     shown(`${title}: their p99`, percentile(others)),
     shown(
       `${title}: failed requests of its own companies`,
       `${own.filter(({ failed }) => failed).length} of ${own.length}`,
     ),
-    atMost(`${title}: up again after`, backSeconds, wantedBackSeconds, ' s'),
   ];
 }
 
-/** A process that starts meanwhile serves the other shards at once, and this one without another start. */
-async function startWhileAway(cluster: LocalCluster, loads: readonly ShardLoad[], port: number): Promise<Figure[]> {
+/** The server of a shard is lost, and its synchronous standby takes over at the same address. */
+async function failover(stage: DrillStage, sharded: Sharded, loads: readonly ShardLoad[]): Promise<Figure[]> {
+  const { cluster, standbyPort: port } = sharded;
+  const [shard, title] = ['b', 'failover of shard b'];
+  const lost = serverOf(cluster, shard);
+  const [from, folder] = [join(stage.folder, `shard-${shard}`), join(stage.folder, `standby-${shard}`)];
+  const standby = await startStandby(lost, { from, folder, port, settings: postgresSettings });
+  stage.cleanUp(() => standby.stop());
+  await sleep(calmMs);
+  const fromMs = performance.now();
+  await lost.kill();
+  const address = await failOver(lost, standby);
+  stage.cleanUp(() => address.close());
+  const promotedMs = performance.now();
+  const backSeconds = await secondsUntil(() => areUp(cluster.apiUrls, shard));
+  const own = loads.find((load) => load.shard === shard)?.replies ?? [];
+  await until(async () => own.some(({ atMs, failed }) => atMs > promotedMs && !failed));
+  const toMs = performance.now();
+  return [
+    ...concerned(loads, shard, title, fromMs, toMs),
+    shown(`${title}: standby promoted after`, `${((promotedMs - fromMs) / 1_000).toFixed(1)} s`),
+    atMost(`${title}: up again after the promotion`, backSeconds, wantedBackSeconds, ' s'),
+  ];
+}
+
+/** The next version serves and migrates the other shards at once, and this one without another start. */
+async function migrateWhileAway(stage: DrillStage, sharded: Sharded, loads: readonly ShardLoad[]): Promise<Figure[]> {
+  const { cluster, freePort } = sharded;
   const server = serverOf(cluster, 'c');
   await until(async () => !server.isAlive());
   const startedMs = performance.now();
-  await cluster.startProcess('API 3', { SVC_ROLES: 'api', PORT: String(port) });
+  const { url } = await startNextVersion(stage, freePort, { ...cluster.environment, SVC_ROLES: 'api' });
   const seconds = (performance.now() - startedMs) / 1_000;
-  const url = `http://127.0.0.1:${port}`;
   const read = async ({ shops }: ShardLoad): Promise<number> => {
     const headers = { authorization: `Bearer ${shops[0]?.apiKey}` };
     return (await fetch(`${url}/v1/orders?limit=1`, { headers })).status;
   };
   const statuses = await Promise.all(loads.map(read));
+  const migratedAtStart = await migratedShards(loads.filter(({ shard }) => shard !== 'c'));
   await until(async () => server.isAlive());
   const backSeconds = await secondsUntil(async () =>
     (await Promise.all(loads.map(read))).every((status) => status === 200),
   );
   return [
-    atMost('a new API is ready with shard c away after', seconds, wantedBackSeconds, ' s'),
+    atMost('the next version is ready with shard c away after', seconds, wantedBackSeconds, ' s'),
     exactly('its answers for shards a, b and c', statuses.join(), '200,200,503'),
+    exactly('the shards that it has migrated', migratedAtStart, 'a,b'),
     atMost('it serves shard c without another start after', backSeconds, wantedBackSeconds, ' s'),
+    exactly('the shards that it has migrated then', await migratedShards(loads), 'a,b,c'),
   ];
+}
+
+async function migratedShards(loads: readonly ShardLoad[]): Promise<string> {
+  const found: string[] = [];
+  for (const { shard, db } of loads) if (await hasNextVersion(db)) found.push(shard);
+  return found.join();
 }

@@ -35,7 +35,7 @@ export interface ClusterOptions {
 
 const shardNames = ['a', 'b', 'c'];
 /** Moving a company needs logical decoding. */
-const postgresSettings = { wal_level: 'logical', max_connections: '200', shared_buffers: '64MB' };
+export const postgresSettings = { wal_level: 'logical', max_connections: '200', shared_buffers: '64MB' };
 
 export async function startCluster(options: ClusterOptions): Promise<LocalCluster> {
   const { folder, ports, masterSecret, settings = {}, absent = [], cleanUp, onEnd = () => undefined } = options;
@@ -103,7 +103,7 @@ export async function startCluster(options: ClusterOptions): Promise<LocalCluste
 }
 
 /** Gives each connection to the next target that accepts it. */
-async function balance(port: number, targets: readonly number[]): Promise<Server> {
+export async function balance(port: number, targets: readonly number[]): Promise<Server> {
   let turn = 0;
   const server = createServer({ pauseOnConnect: true }, (client) => {
     const first = (turn += 1);

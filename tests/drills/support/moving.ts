@@ -13,6 +13,8 @@ export interface TimedReply {
   readonly companyId: string;
   readonly atMs: number;
   readonly failed: boolean;
+  /** What a failed one was answered with. */
+  readonly problem: string;
 }
 
 interface Window extends Home {
@@ -61,10 +63,18 @@ export async function moveAll(
     shown('moves of companies', windows.length),
     atMost('longest stop of writes', Math.max(...windows.map(({ stopMs }) => stopMs)), 1_000, ' ms'),
     shown('requests of other companies meanwhile', others.length),
-    exactly('failed ones of them', others.filter(({ failed }) => failed).length, 0),
+    ...failures('failed ones of them', others),
     shown(
       'requests that the moving companies had to repeat',
       during.filter((reply) => moves(reply) && reply.failed).length,
     ),
   ];
+}
+
+/** None may fail. If some did, says why. */
+export function failures(name: string, replies: readonly TimedReply[]): Figure[] {
+  const failed = replies.filter((reply) => reply.failed);
+  const problems = Map.groupBy(failed, ({ problem }) => problem);
+  const counted = [...problems].map(([problem, { length }]) => `${length} × ${problem}`).join('; ');
+  return [exactly(name, failed.length, 0), ...(failed.length > 0 ? [shown('their answers', counted)] : [])];
 }

@@ -39,11 +39,12 @@ export interface Sharded {
   readonly seed: number;
   /** Of no process yet. */
   readonly freePort: number;
+  readonly standbyPort: number;
 }
 
 export async function openSharded({ folder, cleanUp }: DrillStage, absent: readonly string[] = []): Promise<Sharded> {
   const seed = Date.now() % 1_000_000;
-  const ports = await freePorts(seededRandom(seed), 11);
+  const ports = await freePorts(seededRandom(seed), 12);
   const processors = ports.splice(0, 3).map((port, index) => {
     const processor = openChaosProcessor('acquirer', { folder, name: `acquirer-${'abc'[index]}`, port, seed });
     cleanUp(() => processor.killNow());
@@ -52,7 +53,7 @@ export async function openSharded({ folder, cleanUp }: DrillStage, absent: reado
   await Promise.all(processors.map((processor) => processor.start()));
   const receiver = await startReceiver();
   cleanUp(() => receiver.stop());
-  const freePort = ports.pop() ?? 0;
+  const [freePort = 0, standbyPort = 0] = ports.splice(-2);
   const cluster = await startCluster({
     folder,
     ports,
@@ -66,7 +67,7 @@ export async function openSharded({ folder, cleanUp }: DrillStage, absent: reado
       ...Object.fromEntries(['GLOBAL', 'READ', 'WRITE', 'CAPTURE'].map((kind) => [`SVC_RATE_LIMIT_${kind}`, 'off'])),
     },
   });
-  return { cluster, processors, receiver, seed, freePort };
+  return { cluster, processors, receiver, seed, freePort, standbyPort };
 }
 
 export async function openLoads(stage: DrillStage, { cluster, processors, receiver }: Sharded): Promise<ShardLoad[]> {
@@ -137,6 +138,7 @@ export function startLoad(
               atMs: performance.now() - ms,
               ms,
               failed: hasFailed(reply),
+              problem: problemOf(reply),
             }),
           stopped: stopped.signal,
           abandoned: abandoned.signal,
@@ -153,6 +155,12 @@ export function startLoad(
     },
   };
 }
+
+const problemOf = (reply: Reply | string): string => {
+  if (typeof reply === 'string') return reply;
+  const { code = '', message = '' } = reply.body.error ?? {};
+  return `${reply.status} ${code} ${message}`;
+};
 
 const hasFailed = (reply: Reply | string): boolean => typeof reply === 'string' || reply.status >= 500;
 
