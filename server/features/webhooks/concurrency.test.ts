@@ -88,8 +88,8 @@ describe('a receiver that hangs', () => {
       assert.ok(bad.received.length <= 20, 'it fills its own share and no more');
     }
     const [without, beside] = [percentile(p99s.without, 0.5), percentile(p99s.beside, 0.5)];
-    // On a machine that does other things too: a second is still a thirtieth of what hanging costs.
-    assert.ok(beside < Math.max(1_000, without * 1.2), `p99 ${beside} ms beside it, ${without} ms without it`);
+    // On a machine that does other things too: five seconds are still a sixth of what hanging costs.
+    assert.ok(beside < Math.max(5_000, without * 1.2), `p99 ${beside} ms beside it, ${without} ms without it`);
     if (longRun) assert.ok(beside < without * 1.2 + 5, `p99 ${beside} ms beside it, ${without} ms without it`);
   });
 
@@ -104,7 +104,7 @@ describe('a receiver that hangs', () => {
     const startedAtMs = Date.now();
     await insertSomeEvents(service, quick.company.id, 1);
     await good.count(1);
-    assert.ok(Date.now() - startedAtMs < 2_000);
+    assert.ok(Date.now() - startedAtMs < 5_000);
     await sleep(200);
     assert.ok(bad.received.length <= 20, 'and it has no more requests under way than it may');
     await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
