@@ -28,9 +28,16 @@ export function connectionCalls({
   readonly extraOrigins: readonly string[];
 }): Pick<Vault, 'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'submitEvidence' | 'acceptDispute'> {
   return {
-    connect: (connection) =>
-      noticingProblem(async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection))),
-    forget: ({ companyId, connectionId }) => deleteConnection(db, companyId, connectionId),
+    async connect(connection) {
+      const store = async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection));
+      const problem = await noticingProblem(store);
+      processors.forget(connection.id);
+      return problem;
+    },
+    async forget({ companyId, connectionId }) {
+      await deleteConnection(db, companyId, connectionId);
+      processors.forget(connectionId);
+    },
     async test(connection) {
       if ('configuration' in connection) {
         const whole = await completed(db, keys, connection);

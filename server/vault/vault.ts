@@ -180,7 +180,6 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly isRestored?: boolean;
 }
 
-const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
 
@@ -223,7 +222,10 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
       } catch {
         return unavailable('failed to read the processor of the company');
       }
-      if (!connected) return notSent('no processor is connected');
+      if (!connected) {
+        const reason = 'no processor is connected, or its credentials were removed';
+        return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration' };
+      }
       return operate(connected).catch(() => unknown('the processor failed'));
     },
   };

@@ -12,7 +12,11 @@ export function vaultUnavailable(what: string, details: { readonly unfinished: b
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
-export function notSentError(what: string): ApiError {
+export function notSentError(what: string, { failureCode }: { readonly failureCode?: string } = {}): ApiError {
+  if (failureCode === 'invalid_merchant_configuration') {
+    const message = `The ${what} was not executed, because the credentials of the processor that made the charge were removed. Use the dashboard of the processor.`;
+    return new ApiError('invalid_state_transition', message);
+  }
   return new ApiError(
     'gateway_error',
     `The processor is unavailable, so the ${what} was not executed. Repeat the request.`,

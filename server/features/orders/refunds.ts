@@ -159,7 +159,9 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
     await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-    throw outcome.outcome === 'not_sent' ? notSentError('refund') : vaultUnavailable('refund', { unfinished: false });
+    throw outcome.outcome === 'not_sent'
+      ? notSentError('refund', outcome)
+      : vaultUnavailable('refund', { unfinished: false });
   }
   const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
   failpoint('refund.after_accept');

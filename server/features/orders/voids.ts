@@ -116,7 +116,8 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {
     await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-    throw outcome.outcome === 'unavailable' ? vaultUnavailable('void', { unfinished: false }) : notSentError('void');
+    if (outcome.outcome === 'unavailable') throw vaultUnavailable('void', { unfinished: false });
+    throw notSentError('void', outcome.outcome === 'not_sent' ? outcome : {});
   }
   await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
   failpoint('void.after_record');

@@ -211,9 +211,19 @@ describe('a company that has moved to another processor', () => {
     assertRefused(removed, 409, 'resource_in_use');
     assert.equal((await place(merchant)).body.status, 'succeeded', 'new orders go to the new one');
     await first.control({ faults: {} });
-    assert.equal((await place(merchant, idempotencyKey)).body.status, 'succeeded');
+    const { body: paid } = await place(merchant, idempotencyKey);
+    assert.equal(paid.status, 'succeeded');
     const gone = await person.in('DELETE', `/dashboard/processors/${old.id}`, undefined, { company });
-    assert.equal(gone.body.status, 'removed');
+    assert.deepEqual([gone.body.status, gone.body.notice_url], ['removed', null]);
+    const tested = await person.in('POST', `/dashboard/processors/${old.id}/test`, {}, { company });
+    assert.equal(tested.body.works, false, 'the vault has forgotten it at once');
+    const refused = await service.call('POST', `/v1/orders/${paid.id}/refund`, {
+      key,
+      idempotencyKey: randomUUID(),
+      body: { amount: 100 },
+    });
+    assertRefused(refused, 422, 'invalid_state_transition');
+    assert.match(refused.text, /credentials of the processor that made the charge were removed/);
     assert.equal((await service.vaultDb.query('SELECT 1 FROM vault.connections WHERE id = $1', [old.id])).length, 0);
   });
 });

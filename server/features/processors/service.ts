@@ -66,7 +66,7 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     position: row.disconnected_at ? null : row.position,
     rules: rulesOf(row),
     verifies_cards: row.verifies_cards,
-    notice_url: described.sendsNotices ? noticeUrl(baseUrl, row.id) : null,
+    notice_url: described.sendsNotices && !row.removed_at ? noticeUrl(baseUrl, row.id) : null,
     notice_seen_at: row.notice_seen_at?.toISOString() ?? null,
     health: {
       calls,

@@ -30,6 +30,8 @@ export interface Connected {
 
 export interface ConnectedProcessors {
   (companyId: string, mode: Mode, connectionId: string | undefined): Promise<Connected | undefined>;
+  /** Called after the credentials of a connection were changed or removed. */
+  forget(connectionId: string): void;
 }
 
 function configurationOf({ firstUrl }: ConnectionRow, opened: string): Configuration {
@@ -47,26 +49,30 @@ export function connectedProcessors(
     connectionId: null,
   };
   const found = new Map<string, { untilMs: number; connected: Promise<Connected | undefined> }>();
-  // Adapters stay for the life of the process, since they keep their connections open.
-  const adapters = new Map<string, Processor>();
+  // Adapters stay, since they keep their connections open, until the credentials in them are replaced or removed.
+  const adapters = new Map<string, { readonly identity: string; readonly processor: Processor }>();
 
   async function connect(companyId: string, connectionId: string | undefined): Promise<Connected | undefined> {
     const row = await (connectionId === undefined
       ? findFirstConnection(db, companyId)
       : findConnection(db, companyId, connectionId));
-    if (!row) return undefined;
+    if (!row) {
+      // Another process may have removed the credentials.
+      if (connectionId !== undefined) adapters.delete(connectionId);
+      return undefined;
+    }
     const { id, kind, timeoutMs } = row;
     const opened = await openCredential(keys, row);
-    const identity = `${id} ${timeoutMs} ${opened}`;
-    const known = adapters.get(identity);
-    if (known) return { processor: known, connectionId: id };
+    const identity = `${timeoutMs} ${opened}`;
+    const known = adapters.get(id);
+    if (known?.identity === identity) return { processor: known.processor, connectionId: id };
     const adapter = kindNamed(kind).open(configurationOf(row, opened), { timeoutMs, extraOrigins });
     const processor = observedProcessor(adapter, kindNamed(kind).kind, (problem) => health.note(id, problem));
-    adapters.set(identity, processor);
+    adapters.set(id, { identity, processor });
     return { processor, connectionId: id };
   }
 
-  return async (companyId, mode, connectionId) => {
+  async function processorOf(companyId: string, mode: Mode, connectionId: string | undefined) {
     if (mode === 'sandbox') return sandbox;
     const identity = `${companyId} ${connectionId}`;
     const known = found.get(identity);
@@ -75,7 +81,14 @@ export function connectedProcessors(
     found.set(identity, { untilMs: performance.now() + cacheMs, connected });
     connected.catch(() => found.delete(identity));
     return connected;
-  };
+  }
+
+  return Object.assign(processorOf, {
+    forget(connectionId: string) {
+      adapters.delete(connectionId);
+      for (const identity of found.keys()) if (identity.endsWith(` ${connectionId}`)) found.delete(identity);
+    },
+  });
 }
 
 /** A connection with its credentials, as an owner enters it. */
