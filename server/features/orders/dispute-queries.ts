@@ -29,13 +29,14 @@ const columns = `company_id, id, order_id, transaction_id, connection_id, proces
 
 /**
  * Adds a dispute, or brings it up to date. Returns false if it was already known as it is, or as it became later: reports
- * arrive any number of times and in any order.
+ * arrive any number of times and in any order. A processor reports a dispute that we accepted as lost.
  */
 export async function saveDispute(db: Queryable, dispute: DisputeRow): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO disputes (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
      ON CONFLICT (company_id, processor_id, (coalesce(connection_id, company_id))) DO UPDATE
-     SET state = excluded.state, amount = excluded.amount, reason = excluded.reason,
+     SET state = CASE WHEN disputes.state = 'accepted' AND excluded.state = 'lost' THEN disputes.state ELSE excluded.state END,
+       amount = excluded.amount, reason = excluded.reason,
        network_reason_code = coalesce(excluded.network_reason_code, disputes.network_reason_code),
        evidence_due_at = coalesce(excluded.evidence_due_at, disputes.evidence_due_at),
        state_at = excluded.state_at, updated_at = excluded.updated_at

@@ -448,7 +448,7 @@ describe('a notice about a dispute', () => {
     assert.deepEqual(row, { state: 'lost' });
   });
 
-  it('does not read as answered with evidence after it was accepted', async () => {
+  it('stays accepted when its processor reports it as lost, and does not read as answered with evidence', async () => {
     const one = await paid();
     await receive(noticeOf(disputeOf(one)));
     const [row] = await service.db.query<{ id: string }>('SELECT id FROM disputes WHERE order_id = $1', [one.id]);
@@ -456,6 +456,11 @@ describe('a notice about a dispute', () => {
     const accepted = await recordAcceptance(live, { vault, orders: () => service.orders }, row?.id ?? '', 'accepted');
     assert.deepEqual([accepted.status, accepted.submitted_at], ['accepted', null]);
     assert.match(accepted.answer.reason ?? '', /status of this dispute is accepted/);
+    const lost = noticeOf(disputeOf(one, { state: 'lost' }), { atMs: Date.now() + 60_000 });
+    await receive(lost);
+    assert.equal((await resultOf(lost))?.applied, true);
+    const [kept] = await service.db.query('SELECT state FROM disputes WHERE order_id = $1', [one.id]);
+    assert.deepEqual(kept, { state: 'accepted' });
   });
 
   it('takes over a dispute that an operator recorded, whatever its time', async () => {
