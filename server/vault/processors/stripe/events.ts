@@ -36,7 +36,9 @@ function signatureProblem({ headers, body, nowMs }: NoticeDelivery, secrets: rea
     return given.some((signature) => timingSafeEqual(signature, expected));
   });
   if (!isRight) return 'the signature does not match';
-  return Math.abs(nowMs - Number(timestamp) * secondMs) > toleranceMs ? 'the signature is too old' : undefined;
+  return Math.abs(nowMs - Number(timestamp) * secondMs) > toleranceMs
+    ? 'the time of the signature is more than 5 minutes away'
+    : undefined;
 }
 
 const other: NoticeSubject = { kind: 'other' };
