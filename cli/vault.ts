@@ -15,7 +15,7 @@ const runningCallsMs = 1_000;
 /** `vault rotate` works while the service runs, `vault keys` only prints, `vault reset` is for a vault without cards. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
   if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
-  const config = loadConfig(process.env);
+  const config = loadConfig(settingsOfVault(process.env));
   if (action === 'reset') {
     if (await withVaultDatabase(config, forgetEverywhere))
       return 'Done. The next start of the vault creates new keys.\n';
@@ -41,6 +41,12 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
     if (flags.json) return `${JSON.stringify(counts)}\n`;
     return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards now use the newest key. Back up the keys.\n`;
   });
+}
+
+/** The file with the settings of a separate vault does not name its role, which its systemd unit adds. */
+function settingsOfVault(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isSeparate = env.SVC_VAULT_DATABASE_URL && !env.DATABASE_URL;
+  return isSeparate ? { SVC_ROLES: 'vault', ...env } : env;
 }
 
 /** Only if no shard has a card or a connection. */

@@ -194,7 +194,9 @@ describe('a vault of its own', () => {
     assert.match((await svc(named, ...connect)).stdout, /is connected to https:\/\/acquirer\.example/);
     assertSaid(await svc({ ...named, SVC_VAULT_TOKEN: `${token}x` }, ...connect), /does not respond/);
     // The vault opens what was sealed there.
-    assert.match((await svc(vault.settings, 'vault', 'rotate')).stdout, /^Done/);
+    const { SVC_ROLES: _addedBySystemd, ...settingsInFile } = vault.settings;
+    const rotated = await svc(settingsInFile, 'vault', 'rotate');
+    assert.match(rotated.stdout, /^Done/, rotated.stderr);
   });
 });
 
