@@ -139,7 +139,7 @@ async function status(shards: Shards, config: Config, flags: Flags): Promise<str
     `Processes: ${readers.length}, of which ${others.length} use another master secret.`,
     ...readers.map(({ name }) => `  ${name}${others.some((other) => other.name === name) ? ' (another secret)' : ''}`),
     `Encrypted with earlier keys: ${left === 0 ? 'nothing' : old.map(({ name, count }) => `${count} ${name}`).join(', ')}.`,
-    `Retired keys that are still accepted: ${state.retired.map(({ purpose }) => purpose).join(', ') || 'none'}.`,
+    `Retired keys that are still accepted: ${[...new Set(state.retired.map(({ purpose }) => purpose))].join(', ') || 'none'}.`,
   ];
   return `${lines.join('\n')}\n`;
 }
