@@ -37,12 +37,16 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
   return {
     health,
     async candidates({ companyId, ...charge }) {
-      const connected = (await of(companyId)).filter(({ disconnected_at }) => disconnected_at === null);
-      return chooseConnections(
-        connected,
-        charge,
-        (id, isFirst) => connected.length === 1 || health.admits(id, isFirst),
-      );
+      const choose = (rows: readonly ConnectionRow[]): string[] => {
+        const connected = rows.filter(({ disconnected_at }) => disconnected_at === null);
+        const admits = (id: string, isFirst: boolean): boolean => connected.length === 1 || health.admits(id, isFirst);
+        return chooseConnections(connected, charge, admits);
+      };
+      const chosen = choose(await of(companyId));
+      if (chosen.length > 0) return chosen;
+      // The charge would fail, and another process may have connected a processor a moment ago.
+      found.delete(companyId);
+      return choose(await of(companyId));
     },
     async ever(companyId) {
       return (await of(companyId)).filter(({ removed_at }) => removed_at === null).map(({ id }) => id);

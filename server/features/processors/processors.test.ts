@@ -152,6 +152,14 @@ describe('a charge of a company with two connections', () => {
     }
   });
 
+  it('uses a connection that another process has just made', async () => {
+    const merchant = await openMerchant([first.url], 'disconnected_at = now()');
+    await service.db.query('UPDATE processor_connections SET disconnected_at = NULL WHERE company_id = $1', [
+      merchant.companyId,
+    ]);
+    assert.equal((await place(merchant)).body.status, 'succeeded');
+  });
+
   it('is declined if every processor has failed', async () => {
     const merchant = await merchantAt(first.url, second.url);
     await first.control({ next: ['decline:03'] });
