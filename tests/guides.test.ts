@@ -184,7 +184,11 @@ async function follow(name: string, steps: readonly Step[]): Promise<void> {
       else if (kind === 'background') await reader.background(code);
       else if (kind === 'shell') output = await reader.shell(code);
       else {
-        parts ??= await reader.program();
+        if (!parts) {
+          // The program can import files that the guide shows later.
+          for (const one of steps.filter((other) => other.kind === 'file')) await reader.save(one);
+          parts = await reader.program();
+        }
         output = parts.shift() ?? '';
       }
       for (const one of expected) assert.equal(difference(one, output), '', code);
