@@ -105,6 +105,10 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / daySeconds)} days`;
 }
 
+/** `25 ms`, `5.5 s` */
+export const milliseconds = (ms: number): string =>
+  ms < 1000 ? `${Math.round(ms)}\u00a0ms` : `${(ms / 1000).toFixed(1)}\u00a0s`;
+
 const megabyte = 1024 * 1024;
 
 /** `512 B`, `34 kB`, `5 MB` */

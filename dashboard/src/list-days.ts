@@ -21,7 +21,7 @@ function aheadMs(zone: string, ms: number): number {
 }
 
 /** The day in the zone at a time, as 2026-02-11. */
-const dayIn = (zone: string, ms: number): string => isoDay(new Date(ms + aheadMs(zone, ms)));
+export const dayIn = (zone: string, ms: number): string => isoDay(new Date(ms + aheadMs(zone, ms)));
 
 /** When a day begins. Undefined if there is no such day. On a day when clocks change, the offset of its start counts. */
 function startOfDay(zone: string, day: string, daysLater = 0): string | undefined {

@@ -168,6 +168,22 @@ describe('the list of orders', () => {
     await page.goto('/orders');
   });
 
+  it('takes a period from the calendar, with the mouse and with the keyboard', async () => {
+    await page.goto('/orders?from=2026-02-11&to=2026-02-20');
+    await button(/^Date/).first().click();
+    const day = (name: string): Locator => page.getByRole('grid').getByRole('button', { name });
+    await day('Friday, February 20, 2026').waitFor();
+    assert.equal(await page.getByRole('gridcell', { selected: true }).count(), 2);
+    await inspect(page, 'a calendar');
+    await day('Monday, February 9, 2026').click();
+    await page.keyboard.press('PageDown');
+    await page.keyboard.press('ArrowUp');
+    assert.equal(await page.locator(':focus').getAttribute('aria-label'), 'Monday, March 2, 2026');
+    await page.keyboard.press('Enter');
+    await button(lists.apply).click();
+    await page.waitForURL(/from=2026-02-09&to=2026-03-02/);
+  });
+
   it('is sorted by a column that has an index', async () => {
     await page.goto('/orders?q=buyer');
     await hasRows(4);

@@ -1,3 +1,5 @@
+import { useClockOffsetMs } from '../clock.ts';
+import { dateOnly } from '../format.ts';
 import { companyTag, counterpartOf, useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
@@ -6,7 +8,7 @@ import { Badge } from './badge.tsx';
 import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel } from './menu.tsx';
-import { navigate } from '../routing.tsx';
+import { Link, navigate } from '../routing.tsx';
 
 /** The other company does not have the same objects, so the page of an object changes to its list. */
 function useSwitch(): (company: Company) => Promise<void> {
@@ -80,6 +82,23 @@ export function SwitchToLive() {
     <Button kind="primary" onClick={counterpart.open}>
       {shell.actions.switchTo(shell.live.toLowerCase())}
     </Button>
+  );
+}
+
+/** The day of a sandbox whose clock is ahead, on every page. */
+export function SandboxDate() {
+  const offsetMs = useClockOffsetMs();
+  if (offsetMs === 0) return null;
+  return (
+    <Link
+      to="/sandbox/clock"
+      title={shell.sandboxDate}
+      className="flex min-h-9 items-center gap-1.5 rounded-[8px] px-2 text-sm whitespace-nowrap text-muted tabular-nums hover:bg-sunken hover:text-ink max-md:hidden"
+    >
+      <Icon name="sandbox" size={16} />
+      <span className="sr-only">{shell.sandboxDate}</span>
+      {dateOnly(new Date(Date.now() + offsetMs).toISOString())}
+    </Link>
   );
 }
 

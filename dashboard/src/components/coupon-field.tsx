@@ -44,7 +44,8 @@ export function CouponField<Draft extends { coupon_code: string }>({
         form={bound}
         name="coupon_code"
         label={orders.coupon}
-        hint={hint ?? common.optional}
+        hint={hint}
+        placeholder={common.optional}
         autoComplete="off"
       />
     </div>

@@ -13,15 +13,17 @@ interface FieldProps {
     'aria-describedby': string | undefined;
   }) => ReactNode;
   readonly aside?: ReactNode;
+  /** For screen readers only, if the title above says the same. */
+  readonly isLabelHidden?: boolean | undefined;
 }
 
 /** Label, control, hint and error, connected for screen readers. */
-export function Field({ label, hint, error, children, aside }: FieldProps) {
+export function Field({ label, hint, error, children, aside, isLabelHidden = false }: FieldProps) {
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div>
-      <div className="mb-1 flex items-baseline justify-between gap-3">
+      <div className={isLabelHidden ? 'sr-only' : 'mb-1 flex items-baseline justify-between gap-3'}>
         <label htmlFor={id} className="text-sm font-medium">
           {label}
         </label>
@@ -64,6 +66,7 @@ export function TextField<Draft extends object>(props: BoundProps<Draft, string>
           {...rest}
           {...attributes}
           name={name}
+          data-empty={form.draft[name] === '' || undefined}
           className={`control ${className}`}
           value={String(form.draft[name])}
           onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
@@ -97,9 +100,10 @@ export function AreaField<Draft extends object>({
   path,
   rows = 3,
   placeholder,
-}: BoundProps<Draft, string> & { rows?: number; placeholder?: string }) {
+  isLabelHidden,
+}: BoundProps<Draft, string> & { rows?: number; placeholder?: string; isLabelHidden?: boolean }) {
   return (
-    <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
+    <Field label={label} hint={hint} error={form.errorOf(path ?? name)} isLabelHidden={isLabelHidden}>
       {(attributes) => (
         <textarea
           {...attributes}

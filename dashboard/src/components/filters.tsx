@@ -3,12 +3,13 @@ import { amountText as decimalText, readAmount } from '../amounts.ts';
 import { useNowMs } from '../clock.ts';
 import { type Filters, useFilters, useGet, useList } from '../data.ts';
 import { dateOnly, money, shortId } from '../format.ts';
-import { daysOf, isPreset, type Now, presets } from '../list-days.ts';
+import { dayIn, daysOf, isPreset, type Now, presets } from '../list-days.ts';
 import { type Filter, filterCurrency, isSet, namesOf } from '../list-filters.ts';
 import { useSignedIn } from '../session.ts';
 import { lists } from '../texts/lists.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
+import { Calendar } from './calendar.tsx';
 import { Icon } from './icons.tsx';
 import { Picker } from './picker.tsx';
 import { Popover } from './popover.tsx';
@@ -277,12 +278,15 @@ function DatesForm({ address, change }: Omit<FormProps<Filter>, 'filter'>) {
               <input
                 id={`${id}-${end}`}
                 type="date"
-                className="control px-2"
+                className="control typed-date px-2"
                 value={days[end] ?? ''}
                 onChange={(event) => setDays({ ...days, [end]: event.target.value })}
               />
             </div>
           ))}
+        </div>
+        <div className="mt-2">
+          <Calendar range={days} today={dayIn(now.zone, now.ms)} onChange={setDays} />
         </div>
         <p className="mt-1 text-xs text-muted">{lists.daysIn(now.zone)}</p>
       </fieldset>

@@ -42,7 +42,7 @@ export function Notes({ of, id }: NotesProps) {
     <Panel title={texts.title}>
       {canWrite && (
         <PlainForm form={form} className="flex flex-col gap-3">
-          <AreaField form={form} name="text" label={texts.label} hint={texts.hint} />
+          <AreaField form={form} name="text" label={texts.label} placeholder={texts.hint} rows={2} isLabelHidden />
           <FormError form={form} />
           <div>
             <Button type="submit" small busy={form.busy}>

@@ -5,7 +5,7 @@ import { guideOf } from '../navigation.ts';
 import { rememberPlace } from '../recent.ts';
 import { SignedInContext } from '../session.ts';
 import { common } from '../texts/common.ts';
-import { Button } from './button.tsx';
+import { Button, LinkButton } from './button.tsx';
 import { Drawing } from './drawing.tsx';
 import { ErrorNote } from './form.tsx';
 import { Icon } from './icons.tsx';
@@ -32,33 +32,35 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
     if (companyId && list && /\d/.test(pathname)) rememberPlace(companyId, { to: pathname, title, subtitle: list });
   }, [title, companyId, list, pathname]);
   return (
-    <div className={`mx-auto px-4 py-6 sm:px-8 ${back ? 'max-w-6xl' : 'max-w-[100rem]'}`}>
-      {back && (
-        <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
-          <Icon name="left" size={14} />
-          {back.label}
-        </Link>
-      )}
-      <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-        <div className="min-w-0">
-          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
-            {badge}
-          </div>
-          {(lead || guide) && (
-            <div className="mt-1 max-w-3xl text-muted wrap-anywhere">
-              {lead}{' '}
-              {guide && (
-                <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">
-                  {common.guide}
-                </a>
-              )}
+    <div className="mx-auto max-w-[100rem] px-4 py-6 sm:px-8">
+      <div className={back ? 'max-w-[68rem]' : ''}>
+        {back && (
+          <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
+            <Icon name="left" size={14} />
+            {back.label}
+          </Link>
+        )}
+        <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+          <div className="min-w-0">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+              <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
+              {badge}
             </div>
-          )}
-        </div>
-        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
-      </header>
-      {children}
+            {(lead || guide) && (
+              <div className="mt-1 max-w-3xl text-muted wrap-anywhere">
+                {lead}{' '}
+                {guide && (
+                  <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">
+                    {common.guide}
+                  </a>
+                )}
+              </div>
+            )}
+          </div>
+          {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+        </header>
+        {children}
+      </div>
     </div>
   );
 }
@@ -127,7 +129,7 @@ export function Load<T>({
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} />;
   return (
-    <div className="mx-auto max-w-6xl p-8">
+    <div className="mx-auto max-w-[100rem] p-8">
       <Skeleton lines={lines} />
     </div>
   );
@@ -138,10 +140,12 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }) 
   const missing = error instanceof ApiError && error.status === 404;
   if (refused || missing) {
     return (
-      <div className="mx-auto max-w-xl px-6 py-16 text-center">
-        <h2 className="text-lg font-semibold">{refused ? common.refusedTitle : common.missingTitle}</h2>
-        <p className="mt-2 text-muted">{refused ? `${error.message} ${common.refusedHint}` : common.missingHint}</p>
-      </div>
+      <Empty
+        title={refused ? common.refusedTitle : common.missingTitle}
+        actions={<LinkButton to="/home">{common.toHome}</LinkButton>}
+      >
+        <p>{refused ? `${error.message} ${common.refusedHint}` : common.missingHint}</p>
+      </Empty>
     );
   }
   return (

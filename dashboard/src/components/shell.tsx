@@ -6,7 +6,7 @@ import { common, shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
-import { CompanySwitcher, ModeSwitch, useCounterpart } from './company-switcher.tsx';
+import { CompanySwitcher, ModeSwitch, SandboxDate, useCounterpart } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
@@ -142,6 +142,7 @@ function Frame({ children }: { children: ReactNode }) {
           <span className="grow truncate text-left max-sm:sr-only">{shell.search}</span>
           <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
         </button>
+        <SandboxDate />
         <ModeSwitch />
         <UserMenu />
       </header>

@@ -65,6 +65,7 @@ export const common = {
   missingHint:
     'It may have been deleted, or it may belong to your other company. Try switching between sandbox and live.',
   pageMissing: 'Page not found',
+  toHome: 'Go to Home',
   exportCsv: 'Export CSV',
   exporting: (count: number) => `Exporting… ${count}`,
   exported: (count: number) => (count === 1 ? 'Exported 1 row.' : `Exported ${count} rows.`),
@@ -85,6 +86,7 @@ export const common = {
 export const shell = {
   navigation: 'Main navigation',
   openNavigation: 'Open navigation',
+  sandboxDate: 'Sandbox clock',
   sandboxHint: 'No real money moves in the sandbox.',
   liveHint: 'Real payments.',
   sites: { label: 'Sites', dashboard: 'Dashboard', guides: 'Guides', reference: 'API reference' },

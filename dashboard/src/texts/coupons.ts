@@ -40,6 +40,8 @@ export const coupons = {
   percentageStays: 'A percentage coupon cannot become a fixed amount. Create a new coupon instead.',
   dateStays: 'You can move a date but not remove it.',
   maxAll: 'Total',
+  never: 'Never',
+  startsShort: 'Starts',
   uses: (of: string) => `Limit ${of.toLowerCase()}`,
   maxCustomer: 'Per customer',
   maxCode: 'Per code',

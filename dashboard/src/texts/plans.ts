@@ -33,6 +33,7 @@ export const plans = {
   cycle: 'Billing cycle',
   preview: 'Preview',
   previewLead: 'Payments of a customer who subscribes today.',
+  previewFree: 'No payments: the plan is free. Enter a price to see when customers pay.',
   number: 'Cycle',
   fixed: 'You cannot change the price, cycle or products of an existing plan. Create a new plan instead.',
   archive: 'Archive',

@@ -38,6 +38,7 @@ export const webhooks = {
   secretTitle: 'Signing secret',
   secretOnce: 'Copy your signing secret now. You won’t be able to see it again.',
   failing: 'Failing',
+  retrying: 'Retrying',
   enable: 'Enable',
   disable: 'Disable',
   enabled: 'Endpoint enabled.',

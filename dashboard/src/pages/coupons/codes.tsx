@@ -16,7 +16,7 @@ export function Codes({ coupon, reason }: { coupon: Coupon; reason: string | und
   const [minting, setMinting] = useState(false);
   return (
     <section aria-label={coupons.codes}>
-      <h2 className="text-lg font-semibold">{coupons.codes}</h2>
+      <h2 className="text-lg leading-8 font-semibold sm:-mb-8 sm:max-w-fit">{coupons.codes}</h2>
       <ResourceTable<CouponCode>
         path={`/v1/coupons/${coupon.id}/codes`}
         label={coupons.codes}

@@ -37,7 +37,6 @@ function Details({ coupon }: { coupon: Coupon }) {
     send: (active, key) => call('PATCH', path, { body: { active }, key }),
     onDone: ({ active }) => toast(active ? coupons.activated : coupons.deactivated),
   });
-  const limit = (value: number | null) => value ?? '—';
   return (
     <Page
       title={coupon.name}
@@ -78,13 +77,14 @@ function Details({ coupon }: { coupon: Coupon }) {
               money(coupon.max_discount_amount, coupon.currency),
             ],
             coupon.minimum_amount > 0 && [coupons.minimum, money(coupon.minimum_amount, coupon.currency)],
-            [coupons.uses(coupons.maxAll), limit(coupon.max_redemptions)],
-            [coupons.uses(coupons.maxCustomer), limit(coupon.max_redemptions_per_customer)],
-            coupon.kind === 'generated' && [coupons.uses(coupons.maxCode), limit(coupon.max_redemptions_per_code)],
+            ...limitsOf(coupon),
             coupon.first_time_customer_only && [coupons.firstTime, common.yes],
             [coupons.appliesTo, coupons.scope(coupon.product_scope, coupon.plan_scope)],
-            [coupons.starts, <DateTime key="starts" at={coupon.starts_at} />],
-            [coupons.expires, <DateTime key="expires" at={coupon.expires_at} />],
+            coupon.starts_at !== null && [coupons.startsShort, <DateTime key="starts" at={coupon.starts_at} />],
+            [
+              coupons.expiresShort,
+              coupon.expires_at === null ? coupons.never : <DateTime key="expires" at={coupon.expires_at} />,
+            ],
             [common.created, <DateTime key="created" at={coupon.created_at} />],
           ]}
         />
@@ -104,6 +104,17 @@ function Details({ coupon }: { coupon: Coupon }) {
       )}
     </Page>
   );
+}
+
+/** Only the limits that there are. */
+function limitsOf(coupon: Coupon): (readonly [string, number | string])[] {
+  const limits = [
+    [coupons.uses(coupons.maxAll), coupon.max_redemptions],
+    [coupons.uses(coupons.maxCustomer), coupon.max_redemptions_per_customer],
+    [coupons.uses(coupons.maxCode), coupon.kind === 'generated' ? coupon.max_redemptions_per_code : null],
+  ] as const;
+  const known = limits.flatMap(([label, value]) => (value === null ? [] : [[label, value] as const]));
+  return known.length > 0 ? known : [[coupons.limits, coupons.limitHint]];
 }
 
 function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {

@@ -1,6 +1,8 @@
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Curl } from '../../components/curl.tsx';
+import { Icon, type IconName } from '../../components/icons.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { placeIcon } from '../../navigation.ts';
 import { useSignedIn } from '../../session.ts';
 import { developers } from '../../texts/developers.ts';
 import { Link } from '../../routing.tsx';
@@ -24,6 +26,7 @@ export function DevelopersPage() {
         {places.map(({ to, text: [title, text] }) => (
           <li key={to}>
             <Link to={to} className={look}>
+              <PlaceMark icon={placeIcon(to)} />
               <span className="block font-semibold">{title}</span>
               <span className="block text-sm text-muted">{text}</span>
             </Link>
@@ -31,6 +34,7 @@ export function DevelopersPage() {
         ))}
         <li>
           <a href="/docs/api" className={look}>
+            <PlaceMark icon="book" />
             <span className="block font-semibold">{referenceTitle}</span>
             <span className="block text-sm text-muted">{referenceText}</span>
           </a>
@@ -45,3 +49,9 @@ export function DevelopersPage() {
     </Page>
   );
 }
+
+const PlaceMark = ({ icon }: { icon: IconName }) => (
+  <span className="mb-3 flex size-8 items-center justify-center rounded-[8px] bg-accent-soft text-accent-ink">
+    <Icon name={icon} size={16} />
+  </span>
+);

@@ -10,6 +10,7 @@ import { Empty, Facts, Load, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { datesFilter, type Filter } from '../../list-filters.ts';
+import { milliseconds } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { LoggedRequestDetails, LoggedRequest } from '../../types.ts';
@@ -59,7 +60,7 @@ export function RequestsPage() {
           { header: developers.status, cell: (entry) => <StatusBadge status={entry.status} /> },
           {
             header: developers.took,
-            cell: ({ duration_ms }) => `${Math.round(duration_ms)}\u00a0ms`,
+            cell: ({ duration_ms }) => milliseconds(duration_ms),
             end: true,
             wide: true,
           },
@@ -98,7 +99,7 @@ function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () 
                 [developers.status, <StatusBadge key="status" status={entry.status} />],
                 [developers.requestId, <CopyId key="id" id={entry.request_id} whole />],
                 objectOfPath(entry.path) && [developers.object, <PathObject key="object" path={entry.path} />],
-                [developers.took, `${Math.round(entry.duration_ms)} ms`],
+                [developers.took, milliseconds(entry.duration_ms)],
                 [developers.by, entry.actor?.name],
                 [developers.address, entry.address],
                 [developers.apiVersion, entry.api_version],

@@ -1,9 +1,13 @@
 import { useId, useState } from 'react';
 import { Button } from '../../components/button.tsx';
+import { Calendar } from '../../components/calendar.tsx';
+import { useNowMs } from '../../clock.ts';
 import { Select } from '../../components/fields.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Popover } from '../../components/popover.tsx';
 import { useFilters } from '../../data.ts';
+import { dayIn } from '../../list-days.ts';
+import { useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { Statistics } from '../../types.ts';
 import { rangeText } from './metrics.ts';
@@ -94,6 +98,8 @@ function CustomRange(props: { from: string; to: string; apply: (range: { from: s
   const [from, setFrom] = useState(props.from);
   const [to, setTo] = useState(props.to);
   const id = useId();
+  const { company } = useSignedIn();
+  const nowMs = useNowMs();
   const isWrong = from !== '' && to !== '' && from > to;
   return (
     <form
@@ -104,32 +110,42 @@ function CustomRange(props: { from: string; to: string; apply: (range: { from: s
       }}
     >
       <p className="text-sm font-semibold">{home.custom}</p>
-      <div>
-        <label htmlFor={`${id}-from`} className="mb-1 block text-sm text-muted">
-          {home.firstDay}
-        </label>
-        <input
-          id={`${id}-from`}
-          type="date"
-          required
-          className="control"
-          value={from}
-          onChange={(event) => setFrom(event.target.value)}
-        />
+      <div className="grid grid-cols-2 gap-2">
+        <div>
+          <label htmlFor={`${id}-from`} className="mb-1 block text-sm text-muted">
+            {home.firstDay}
+          </label>
+          <input
+            id={`${id}-from`}
+            type="date"
+            required
+            className="control typed-date"
+            value={from}
+            onChange={(event) => setFrom(event.target.value)}
+          />
+        </div>
+        <div>
+          <label htmlFor={`${id}-to`} className="mb-1 block text-sm text-muted">
+            {home.lastDay}
+          </label>
+          <input
+            id={`${id}-to`}
+            type="date"
+            required
+            className="control typed-date"
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+          />
+        </div>
       </div>
-      <div>
-        <label htmlFor={`${id}-to`} className="mb-1 block text-sm text-muted">
-          {home.lastDay}
-        </label>
-        <input
-          id={`${id}-to`}
-          type="date"
-          required
-          className="control"
-          value={to}
-          onChange={(event) => setTo(event.target.value)}
-        />
-      </div>
+      <Calendar
+        range={{ from, to: to || undefined }}
+        today={dayIn(company.time_zone, nowMs ?? Date.now())}
+        onChange={(range) => {
+          setFrom(range.from ?? '');
+          setTo(range.to ?? '');
+        }}
+      />
       {isWrong && (
         <p role="alert" className="text-sm text-bad">
           {home.rangeWrong}

@@ -31,12 +31,15 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
     queryFn: () => call<BillPreview>('POST', '/dashboard/plans/preview', { body: JSON.parse(wanted) as PreviewInput }),
     placeholderData: keepPreviousData,
   });
+  const isFree = query.data?.data.every(({ amount }) => amount === 0) ?? false;
   return (
     <Panel title={plans.preview}>
       <p className="mb-2 text-muted">{plans.previewLead}</p>
       <div aria-live="polite">
         {query.error ? (
           <p className="py-2 text-muted">{query.error.message}</p>
+        ) : isFree ? (
+          <p className="py-2 text-muted">{plans.previewFree}</p>
         ) : (
           <Table
             label={plans.preview}

@@ -13,7 +13,7 @@ import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
 import { choicesOf, type Filter } from '../../list-filters.ts';
-import { words } from '../../format.ts';
+import { milliseconds, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookDelivery, WebhookDeliveryLog } from '../../types.ts';
@@ -42,7 +42,7 @@ export function Deliveries({ endpointId, reason }: { endpointId: string; reason:
         filters={filters}
         columns={[
           { header: webhooks.event, cell: ({ type }) => <span className="font-mono text-[13px]">{type}</span> },
-          { header: common.status, cell: (delivery) => <Badge status={delivery.delivery_status} /> },
+          { header: common.status, cell: (delivery) => <DeliveryStatus delivery={delivery} /> },
           { header: webhooks.attempts, cell: ({ attempts }) => attempts, end: true, wide: true },
           {
             header: webhooks.lastAttempt,
@@ -88,10 +88,10 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
       <div className="flex flex-col gap-5">
         <Facts
           facts={[
-            [common.status, <Badge key="status" status={delivery.delivery_status} />],
+            [common.status, <DeliveryStatus key="status" delivery={delivery} />],
             [common.id, <CopyId key="id" id={delivery.id} />],
             last && [webhooks.answer, <Answer key="answer" attempt={last} />],
-            last && [webhooks.took, `${last.duration_ms} ms`],
+            last && [webhooks.took, milliseconds(last.duration_ms)],
             [webhooks.attempts, delivery.attempts],
             [webhooks.lastAttempt, <DateTime key="last" at={delivery.last_attempt_at} />],
             [webhooks.nextAttempt, <DateTime key="next" at={delivery.next_attempt_at} />],
@@ -110,6 +110,12 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
       </div>
     </Dialog>
   );
+}
+
+/** An event that was tried and waits is being retried. */
+function DeliveryStatus({ delivery: { delivery_status: status, attempts } }: { delivery: WebhookDelivery }) {
+  if (status !== 'pending' || attempts === 0) return <Badge status={status} />;
+  return <Badge status={status} label={webhooks.retrying} tone="warn" />;
 }
 
 function Answer({ attempt: { status, http_status, error } }: { attempt: WebhookDeliveryLog }) {
@@ -132,7 +138,7 @@ function AttemptTable({ attempts }: { attempts: readonly WebhookDeliveryLog[] })
         columns={[
           { header: webhooks.attempt, cell: ({ attempt }) => attempt },
           { header: webhooks.answer, cell: (attempt) => <Answer attempt={attempt} /> },
-          { header: webhooks.took, cell: ({ duration_ms }) => `${duration_ms} ms`, end: true },
+          { header: webhooks.took, cell: ({ duration_ms }) => milliseconds(duration_ms), end: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
       />
@@ -160,7 +166,7 @@ export function Attempts({ endpointId }: { endpointId: string }) {
             cell: ({ status, http_status }) => <Badge status={status} label={String(http_status ?? words(status))} />,
           },
           { header: webhooks.attempt, cell: ({ attempt }) => attempt, end: true, wide: true },
-          { header: webhooks.took, cell: ({ duration_ms }) => `${duration_ms} ms`, end: true, wide: true },
+          { header: webhooks.took, cell: ({ duration_ms }) => milliseconds(duration_ms), end: true, wide: true },
           { header: webhooks.error, cell: ({ error }) => error ?? '—', wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
         ]}
@@ -174,7 +180,7 @@ export function Attempts({ endpointId }: { endpointId: string }) {
                 [common.status, <Badge key="status" status={open.status} />],
                 [webhooks.answer, open.http_status ?? '—'],
                 [webhooks.attempt, open.attempt],
-                [webhooks.took, `${open.duration_ms} ms`],
+                [webhooks.took, milliseconds(open.duration_ms)],
                 open.error !== null && [webhooks.error, open.error],
                 [common.date, <DateTime key="at" at={open.created_at} />],
               ]}
