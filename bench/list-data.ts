@@ -15,7 +15,7 @@ const seedCards = `
   INSERT INTO payment_methods (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint)
   SELECT company_id, gen_random_uuid(), id, gen_random_uuid(),
     (ARRAY['visa', 'visa', 'visa', 'visa', 'mastercard', 'mastercard', 'amex', 'discover'])[1 + n % 8],
-    lpad((n * 7919 % 10000)::text, 4, '0'), 12, 2032, 'bench'
+    lpad((n * 7919 % 10000)::text, 4, '0'), 1 + n % 12, 2027 + n % 7, 'bench'
   FROM (SELECT company_id, id, row_number() OVER (ORDER BY id) AS n FROM customers WHERE company_id = $1) numbered`;
 
 const buyers = `

@@ -89,7 +89,15 @@ function casesOf(values: Values): Record<string, readonly string[]> {
       ...list('subscriptions', 'q=ada'),
       ...list('subscriptions', 'q=plan'),
     ],
+    'subscriptions, expiring cards': [
+      ...list('subscriptions', 'card_expires=2027-11,2027-12'),
+      ...list('subscriptions', 'card_expires=2029-02&status=active,past_due'),
+      ...list('subscriptions', 'card_expires=2020-01'),
+    ],
     customers: list('customers'),
+    'customers, orders and spend': [0, 10].map(
+      (from) => `/dashboard/customer_summaries?customer_id=${values.customers.slice(from, from + 25).join()}`,
+    ),
     'customers, search': [...list('customers', 'q=ada'), ...list('customers', 'q=ada+baker')],
     products: [...list('products'), ...list('products', 'q=product+17'), ...list('products', 'sort=name')],
     'count of orders': ['/dashboard/counts/orders'],
@@ -108,7 +116,7 @@ async function timesOf(visitor: Visitor, paths: readonly string[]): Promise<numb
   for (let round = 0; round < repeats && (round < 10 || performance.now() < endMs); round += 1) {
     const path = paths[round % paths.length] ?? '';
     const startMs = performance.now();
-    await visitor.get(path.includes('/counts/') ? path : `${path}&limit=25`.replace('?&', '?'));
+    await visitor.get(path.startsWith('/dashboard/') ? path : `${path}&limit=25`.replace('?&', '?'));
     times.push(performance.now() - startMs);
   }
   return times.toSorted((one, other) => one - other);

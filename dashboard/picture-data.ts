@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import type { Demo } from '../server/demo.ts';
 
 /** A year of an established shop in the sandbox: what the pictures of the dashboard show. */
@@ -21,7 +22,7 @@ function callerOf({ base_url, secret_key }: Demo): Call {
       method,
       headers: {
         authorization: `Bearer ${secret_key}`,
-        'content-type': 'application/json',
+        ...(body && { 'content-type': 'application/json' }),
         'x-svc-idempotency-key': `picture-${count}`,
       },
       ...(body && { body: JSON.stringify(body) }),
@@ -44,6 +45,8 @@ const numbers = [
 ] as const;
 
 const customerCount = 200;
+/** The others come over the year. */
+const firstCustomers = 60;
 const days = 365;
 const ordersPerDay = 8;
 const atOnce = 8;
@@ -63,26 +66,60 @@ async function eachAtOnce<T>(items: readonly T[], work: (item: T, index: number)
   }
 }
 
-async function createCustomers(call: Call): Promise<string[]> {
-  const [first, last] = [firstNames.split(' '), lastNames.split(' ')];
-  const ids: string[] = [];
-  await eachAtOnce(Array.from({ length: customerCount }), async (_, index) => {
-    const first_name = first[index % first.length] ?? '';
-    const last_name = last[Math.floor(index / first.length)] ?? '';
-    const email = `${first_name}.${last_name}@example.com`.toLowerCase();
-    const phone = `+1555${String(2_000_000 + index)}`;
-    const { id } = await call('POST', '/v1/customers', { first_name, last_name, email, phone });
-    const card = { number: numbers[index % numbers.length], exp_month: '12', exp_year: '2032', cvc: '999' };
-    await call('POST', '/capture', { customer_id: id, card });
-    ids[index] = id;
-  });
-  return ids;
+const [first, last] = [firstNames.split(' '), lastNames.split(' ')];
+
+async function createCustomer(call: Call, index: number): Promise<string> {
+  const first_name = first[index % first.length] ?? '';
+  const last_name = last[(index + Math.floor(index / first.length)) % last.length] ?? '';
+  const email = `${first_name}.${last_name}@example.com`.toLowerCase();
+  const phone = `+1555${String(2_000_000 + index)}`;
+  const tags = index % 7 === 0 ? ['wholesale'] : index % 11 === 0 ? ['vip'] : [];
+  const { id } = await call('POST', '/v1/customers', { first_name, last_name, email, phone, tags });
+  const card = { number: numbers[index % numbers.length], exp_month: '12', exp_year: '2032', cvc: '999' };
+  await call('POST', '/capture', { customer_id: id, card });
+  return id;
 }
 
 interface Shop {
-  readonly customers: readonly string[];
+  readonly customers: string[];
+  readonly subscriptions: string[];
   readonly products: readonly Answer[];
   readonly plans: readonly Answer[];
+}
+
+type Rgb = readonly [red: number, green: number, blue: number];
+
+/** A disc or a half of it, with a handle, in the colors of the product. */
+const drawings: readonly { readonly ground: Rgb; readonly ink: Rgb; readonly top: number }[] = [
+  { ground: [207, 227, 214], ink: [47, 107, 79], top: 90 },
+  { ground: [243, 223, 198], ink: [176, 98, 40], top: 200 },
+  { ground: [216, 214, 242], ink: [67, 56, 202], top: 140 },
+];
+
+function draw({ ground, ink, top }: (typeof drawings)[number]): Promise<Buffer> {
+  const size = 400;
+  const pixels = Buffer.alloc(size * size * 3);
+  for (let place = 0; place < size * size; place += 1) {
+    const [x, y] = [place % size, Math.floor(place / size)];
+    const isCup = y > top && Math.hypot(x - 180, y - 200) < 110;
+    const isHandle = Math.abs(Math.hypot(x - 290, y - 225) - 44) < 12 && x > 270;
+    pixels.set(isCup || isHandle ? ink : ground, place * 3);
+  }
+  return sharp(pixels, { raw: { width: size, height: size, channels: 3 } })
+    .png()
+    .toBuffer();
+}
+
+async function addImages({ base_url, secret_key }: Demo, products: readonly Answer[]): Promise<void> {
+  for (const [index, { id }] of products.entries()) {
+    const drawing = drawings[index % drawings.length];
+    if (!drawing) continue;
+    const body = new FormData();
+    body.append('file', new Blob([new Uint8Array(await draw(drawing))]), 'product.png');
+    const headers = { authorization: `Bearer ${secret_key}` };
+    const response = await fetch(`${base_url}/v1/products/${id}/images`, { method: 'POST', headers, body });
+    if (!response.ok) throw new Error(await response.text());
+  }
 }
 
 /** A growing shop that sells more at weekends. */
@@ -104,8 +141,16 @@ async function liveOneDay(call: Call, shop: Shop, day: number, random: (below: n
   const subscriber = shop.customers[random(shop.customers.length)];
   const plan = shop.plans[random(shop.plans.length)];
   if (day % 5 === 0 && subscriber && plan) {
-    await call('POST', '/v1/subscriptions', { customer_id: subscriber, plan_id: plan.id });
+    const { id, status } = await call('POST', '/v1/subscriptions', { customer_id: subscriber, plan_id: plan.id });
+    if (status === 'active') shop.subscriptions.push(id);
   }
+  if (day % 40 === 39) {
+    const [leaving] = shop.subscriptions.splice(random(shop.subscriptions.length), 1);
+    const found = leaving && (await call('GET', `/v1/subscriptions/${leaving}`));
+    if (found && ['active', 'past_due'].includes(found.status)) await call('DELETE', `/v1/subscriptions/${leaving}`);
+  }
+  const comes = Math.floor(((day + 1) * (customerCount - firstCustomers)) / days) + firstCustomers;
+  while (shop.customers.length < comes) shop.customers.push(await createCustomer(call, shop.customers.length));
   await call('POST', '/v1/sandbox/clock/advance', { by: { days: 1 } });
   return paid;
 }
@@ -117,8 +162,12 @@ export async function seedYear(demo: Demo): Promise<Ids> {
   const { data: plans } = await call('GET', '/v1/plans');
   const discount = { percentage: 20, duration: 'once', product_scope: 'all', plan_scope: 'all', codes: { count: 25 } };
   const coupon = await call('POST', '/v1/coupons', { name: 'Spring tea', ...discount });
-  const customers = await createCustomers(call);
-  const shop = { customers, products, plans };
+  await addImages(demo, products);
+  const customers: string[] = [];
+  await eachAtOnce(Array.from({ length: firstCustomers }), async (_, index) => {
+    customers[index] = await createCustomer(call, index);
+  });
+  const shop = { customers, subscriptions: [], products, plans };
   let endpoint: Answer | undefined;
   let paid: string[] = [];
   for (let day = 0; day < days; day += 1) {
