@@ -38,7 +38,8 @@ interface Round {
 
 const thisRoot = resolve(import.meta.dirname, '..');
 const ratioMax = 1.05;
-const warmUpSeconds = 15;
+/** Node compiles for the first 20,000 to 30,000 orders. */
+const warmUpSeconds = 30;
 const othersShareMax = 0.1;
 const attemptsMax = 3;
 

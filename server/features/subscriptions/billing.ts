@@ -53,12 +53,10 @@ export function changed(
 
 export async function recordChanges(db: Database, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
-  await updateSubscriptions(
-    db,
-    changes.map(({ row }) => row),
-  );
+  const rows = changes.map(({ row }) => row);
   const events = changes.flatMap((change) => change.events);
-  if (events.length > 0) await emitEvents(db, events);
+  // Both are sent at once.
+  await Promise.all([updateSubscriptions(db, rows), events.length > 0 && emitEvents(db, events)]);
 }
 
 const count = counter('svc_renewals_total');

@@ -5,6 +5,7 @@ import type { PageRequest } from '../../http/route.ts';
 import { anyOf, type Arm, containing, equalId, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { isUuid } from '../../platform/ids.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { sql } from '../../platform/sql.ts';
 import { armsOfLastFour, armsOfOwners, cardExpires, idArms } from '../orders/search-queries.ts';
 import { isRestored } from '../restores/queries.ts';
@@ -15,7 +16,7 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
 import { isSettled } from '../../shards/queries.ts';
 
-/** Each column with its type, for statements that take rows as JSON. */
+/** Each column with its type, for statements that take rows as parameters. */
 const columnTypes = {
   company_id: 'uuid',
   id: 'uuid',
@@ -32,7 +33,7 @@ const columnTypes = {
   items: 'json',
   interval: 'text',
   interval_count: 'integer',
-  anchor_day: 'smallint',
+  anchor_day: 'integer',
   billing_cycles: 'integer',
   end_date: 'text',
   renewal_ended_at: 'timestamptz',
@@ -77,31 +78,32 @@ const frozen: readonly string[] = [
 
 const names = Object.keys(columnTypes);
 const columns = names.map((name) => `s.${name}`).join(', ');
-const record = (wanted: readonly string[]): string =>
-  wanted.map((name) => `${name} ${columnTypes[name as keyof SubscriptionRow]}`).join(', ');
 const changing = names.filter((name) => !frozen.includes(name));
+
+const newRows = rowsOf(columnTypes);
+const changedRows = rowsOf(
+  Object.fromEntries(
+    Object.entries(columnTypes).filter(([name]) => ['company_id', 'id', ...changing].includes(name)),
+  ) as typeof columnTypes,
+);
+const wantedRows = rowsOf({ company_id: 'uuid', id: 'uuid' });
 
 export async function insertSubscription(db: Queryable, row: SubscriptionRow): Promise<void> {
   await db.query(
     `INSERT INTO subscriptions (${names.join(', ')})
-     SELECT ${columns} FROM json_to_recordset($1::json) AS s (${record(names)})`,
-    [JSON.stringify([row])],
+     SELECT ${columns} FROM ${newRows.from(1)} AS s`,
+    newRows.values([row]),
   );
 }
 
 const updateStatement = `
   UPDATE subscriptions t SET ${changing.map((name) => `${name} = s.${name}`).join(', ')}
-  FROM json_to_recordset($1::json) AS s (company_id uuid, id uuid, ${record(changing)})
+  FROM ${changedRows.from(1)} AS s
   WHERE t.company_id = s.company_id AND t.id = s.id`;
 
 /** The caller holds the locks of the rows. */
 export async function updateSubscriptions(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
-  const changes = rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).filter(([name]) => name === 'company_id' || name === 'id' || !frozen.includes(name)),
-    ),
-  );
-  await db.query(updateStatement, [JSON.stringify(changes)]);
+  await db.query(updateStatement, changedRows.values(rows));
 }
 
 /** A subscription with the settings of its company. */
@@ -115,7 +117,7 @@ export interface HeldSubscription extends SubscriptionRow {
 const held = `${columns}, c.mode, c.clock_offset_ms, c.dunning_days, c.after_dunning`;
 
 const lockStatement = `
-  SELECT ${held} FROM unnest($1::uuid[], $2::uuid[]) AS wanted (company_id, id)
+  SELECT ${held} FROM ${wantedRows.from(1)} AS wanted
   JOIN subscriptions s ON s.company_id = wanted.company_id AND s.id = wanted.id
   JOIN companies c ON c.id = s.company_id
   ORDER BY s.company_id, s.id FOR UPDATE OF s`;
@@ -125,10 +127,7 @@ export async function lockSubscriptions(
   db: Queryable,
   wanted: readonly { readonly company_id: string; readonly id: string }[],
 ): Promise<HeldSubscription[]> {
-  return db.query<HeldSubscription>(lockStatement, [
-    wanted.map(({ company_id }) => company_id),
-    wanted.map(({ id }) => id),
-  ]);
+  return db.query<HeldSubscription>(lockStatement, wantedRows.values(wanted));
 }
 
 export async function findHeld(db: Queryable, companyId: string, id: string): Promise<HeldSubscription | undefined> {

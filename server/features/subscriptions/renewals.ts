@@ -120,19 +120,19 @@ async function begin(
   at: (subscription: DueSubscription) => number,
 ): Promise<OpenedCharge[]> {
   const steps = await Promise.all(due.map((subscription) => stepOf(transaction, subscription, at(subscription))));
-  await recordChanges(
-    transaction,
-    steps.map(({ change }) => change),
-  );
+  const changes = steps.map(({ change }) => change);
+  const charges = steps.flatMap(({ planned }) => planned ?? []);
+  // Both are sent at once.
+  const [, opened] = await Promise.all([
+    recordChanges(transaction, changes),
+    charges.length > 0 ? planScheduledCharges(transaction, charges) : new Map<string, Opened>(),
+  ]);
   // An order with a total of zero is paid at once, and its coupon is redeemed with it.
   const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
   if (redeemed.length > 0) {
     const ends = redeemed.map(({ change: { row } }) => ({ company_id: row.company_id, id: row.id, redeemed: true }));
     await closeRedemptions(transaction, ends);
   }
-  const planned = steps.flatMap((step) => step.planned ?? []);
-  if (planned.length === 0) return [];
-  const opened = await planScheduledCharges(transaction, planned);
   return steps.flatMap(({ charge }) => {
     const open = charge && opened.get(charge.sale.id);
     return open ? { ...charge, sale: { ...charge.sale, ...open } } : [];
