@@ -88,7 +88,7 @@ interface Call {
   readonly home: Home;
 }
 
-async function executeByKind(call: Call): Promise<PhasedAnswer> {
+function executeByKind(call: Call): Promise<PhasedAnswer> {
   const { route, outside, key, answers, auditing } = call;
   if (route.phased) {
     const inDoubt = (): void => auditing.afterwards();

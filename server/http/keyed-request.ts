@@ -15,11 +15,9 @@ export async function keyedRequest(
 ): Promise<KeyedRequest | undefined> {
   const { company, apiVersion, versionNamed, idempotencyKey } = request.admission as Admission;
   if (idempotencyKey === undefined) return undefined;
-  const [fieldHashes = {}, ...earlierHashes] = hashFields(
-    idempotencyHashKey,
-    company.id,
-    await comparedFields(route, outside),
-  );
+  const fields = route.fieldsToHash && !outside.file ? await route.fieldsToHash(outside) : outside.body;
+  const compared = comparedFields(route, outside, fields);
+  const [fieldHashes = {}, ...earlierHashes] = hashFields(idempotencyHashKey, company.id, compared);
   return {
     companyId: company.id,
     key: idempotencyKey,
@@ -35,9 +33,8 @@ export async function keyedRequest(
   };
 }
 
-async function comparedFields(route: Route, outside: RouteRequest<unknown, unknown>): Promise<unknown> {
+function comparedFields(route: Route, outside: RouteRequest<unknown, unknown>, fields: unknown): unknown {
   if (outside.file) return { file: outside.file.sha256 };
-  const fields = route.fieldsToHash ? await route.fieldsToHash(outside) : outside.body;
   const { caller } = outside.context;
   // A secret is shown again only to the member who saw it first: other members can find the key in the request log.
   return route.secretAnswer && caller?.kind === 'member' ? { ...(fields as object), caller: caller.id } : fields;

@@ -53,10 +53,14 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
     },
     handler: async (request, reply) => {
       noteQuery(request, route);
-      await enter(dependencies.admissions, request);
-      const answer = await serve(route, request, reply, readInput, dependencies).catch(async (error: unknown) => {
+      const entering = enter(dependencies.admissions, request);
+      if (entering) await entering;
+      let answer: Answer;
+      try {
+        answer = await serve(route, request, reply, readInput, dependencies);
+      } catch (error) {
         throw await orMoved(error, request.admission?.company, dependencies);
-      });
+      }
       return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);
     },
     errorHandler: (error, request) => {
@@ -91,7 +95,7 @@ async function serve(
   if (!admission) throw new Error(`${route.operationId} was reached without admission`);
   if (!route.upload) {
     if (request.isMultipart()) throw notJson();
-    return answerWith(undefined);
+    return await answerWith(undefined);
   }
   const upload = await receiveUpload(request, route.upload, dependencies.uploadDirectory);
   try {
@@ -103,7 +107,7 @@ async function serve(
   async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
     const input = readInput(request, file);
     const answer = (): Promise<Answer> => execute(route, request, reply, input, dependencies);
-    if (!route.testedCard || !admission) return answer();
+    if (!route.testedCard || !admission) return await answer();
     const context = contextOf(request, admission, dependencies);
     const tested = await route.testedCard({ ...input, context, prepared: undefined });
     return refusingCardTesters(dependencies, admission, request.ip, tested, answer);

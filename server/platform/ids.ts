@@ -16,6 +16,8 @@ export function pooledRandom(byteCount: number): Buffer {
 
 let lastMs = -1;
 let sequence = 0;
+/** The beginning of the ids of the last millisecond. */
+let beginning = '';
 /** The counters of other milliseconds: a sandbox company whose clock is moved switches between several. */
 const otherCounters = new Map<number, number>();
 const otherCountersMax = 1_000;
@@ -25,6 +27,8 @@ function enter(nowMs: number, random: Buffer): void {
   const known = otherCounters.get(nowMs);
   sequence = known !== undefined && known < 0xfff ? known + 1 : random.readUInt16BE(0) & 0x7ff;
   lastMs = nowMs;
+  const time = nowMs.toString(16).padStart(12, '0');
+  beginning = `${time.slice(0, 8)}-${time.slice(8)}-7`;
   if (otherCounters.size <= otherCountersMax) return;
   const [oldest = 0] = otherCounters.keys();
   otherCounters.delete(oldest);
@@ -38,11 +42,10 @@ export function newId(nowMs: number): string {
   const random = pooledRandom(10);
   if (nowMs === lastMs && sequence < 0xfff) sequence += 1;
   else enter(nowMs, random);
-  const time = nowMs.toString(16).padStart(12, '0');
   const counter = sequence.toString(16).padStart(3, '0');
   const tail = random.toString('hex', 2);
   const variant = ((random[2] ?? 0) & 0x3f) | 0x80;
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${variant.toString(16)}${tail.slice(2, 4)}-${tail.slice(4)}`;
+  return `${beginning}${counter}-${variant.toString(16)}${tail.slice(2, 4)}-${tail.slice(4)}`;
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -18,7 +18,9 @@ export async function chargeOnce(
   lookFirst: boolean,
 ): Promise<Outcome | { readonly outcome: 'unavailable'; readonly reason: string }> {
   const { processor } = connected;
-  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') return prepareAndCharge(db, connected, request);
+  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') {
+    return await prepareAndCharge(db, connected, request);
+  }
   // A stored handle leads to the same object, however often the charge is sent.
   if ((await storedHandle(db, connected, request)) !== undefined) return prepareAndCharge(db, connected, request);
   const { companyId, reference, card, amount, currency } = request;
@@ -46,7 +48,7 @@ const givenUp = { outcome: 'not_sent', reason: 'the charge was given up before i
 /** The handle is stored before the charge is sent: from then on a lost answer can be looked up. */
 async function prepareAndCharge(db: Queryable, connected: Connected, request: ChargeRequest): Promise<Outcome> {
   const { processor, connectionId } = connected;
-  if (!processor.prepare || connectionId === null) return processor.charge(request);
+  if (!processor.prepare || connectionId === null) return await processor.charge(request);
   const key = { companyId: request.companyId, reference: request.reference, connectionId };
   const stored = await findHandle(db, key);
   if (stored === null) return givenUp;

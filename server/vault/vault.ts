@@ -226,7 +226,11 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
         const reason = 'no processor is connected, or its credentials were removed';
         return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration' };
       }
-      return operate(connected).catch(() => unknown('the processor failed'));
+      try {
+        return await operate(connected);
+      } catch {
+        return unknown('the processor failed');
+      }
     },
   };
 }

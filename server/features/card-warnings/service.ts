@@ -19,21 +19,22 @@ import type { RequestContext } from '../../request-context.ts';
 // Fields where a card or a secret belongs; the request log masks the same names.
 const expected: readonly string[] = ['card', 'password', 'current_password', 'secret', 'token', 'card_token'];
 
-/** Yields the names of body fields whose value looks like a card number: `metadata.order`, `metadata.lines[]`. */
-export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
+/** Returns the names of body fields whose value looks like a card number: `metadata.order`, `metadata.lines[]`. */
+export function cardFieldsIn(value: unknown, path = '', found: string[] = []): string[] {
   if (typeof value === 'string' || typeof value === 'number') {
-    if (looksLikeCardNumber(String(value))) yield path;
+    if (looksLikeCardNumber(String(value))) found.push(path);
   } else if (Array.isArray(value)) {
-    for (const entry of value) yield* cardFieldsIn(entry, `${path}[]`);
+    for (const entry of value) cardFieldsIn(entry, `${path}[]`, found);
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, inner] of Object.entries(value)) {
       if (path === '' && expected.includes(name)) continue;
       const shown = maskCardNumbers(name);
       const field = path ? `${path}.${shown}` : shown;
-      if (shown !== name && looksLikeCardNumber(name)) yield field;
-      yield* cardFieldsIn(inner, field);
+      if (shown !== name && looksLikeCardNumber(name)) found.push(field);
+      cardFieldsIn(inner, field, found);
     }
   }
+  return found;
 }
 
 const rememberedMs = hourMs;

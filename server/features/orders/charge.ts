@@ -90,7 +90,7 @@ async function sendCharge(
     if (elsewhere) return elsewhere;
   }
   if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
-  return send(charging, {
+  return await send(charging, {
     mode,
     intent,
     numbered: sale.numbered,

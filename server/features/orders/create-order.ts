@@ -50,7 +50,7 @@ export async function createOrder(
       coupon_code: input.coupon_code ? codeKeyOf(input.coupon_code) : null,
     });
   const place = async (facts: Facts): Promise<unknown> => {
-    if (!facts.referenceUsed) return begin(charging, context, input, key, facts, firstUse);
+    if (!facts.referenceUsed) return await begin(charging, context, input, key, facts, firstUse);
     const generation = await generationOf(charging, company, firstUse.subject);
     if (generation.kind === 'in_use') return resumeOrder(charging, company.id, generation.operation.order_id);
     return begin(charging, context, input, key, facts, generation.numbered);
@@ -63,7 +63,7 @@ export async function createOrder(
     const facts = await read();
     return facts.key === undefined ? place(facts) : undefined;
   };
-  return runPhased<Facts>(db, phased, {
+  return await runPhased<Facts>(db, phased, {
     keepAnswer: false,
     find: async () => {
       const facts = await read();
@@ -91,7 +91,7 @@ async function begin(
   if (!opened && intent.redemption) throw new RedemptionsReserved();
   if (!opened) return undefined;
   if (!sale) return toWire(state);
-  return charge(charging, state, { ...sale, ...opened }, 'charge');
+  return await charge(charging, state, { ...sale, ...opened }, 'charge');
 }
 
 /**
