@@ -34,6 +34,30 @@ describe('a processor that does not answer', () => {
     assert.equal(health.problem(), undefined, 'a decline is an answer');
   });
 
+  it('is noticed when it cannot be reached to prepare a charge', async () => {
+    const health = watchProcessors(() => 0);
+    const prepare = async () => ({ outcome: 'not_sent', reason: 'the connection failed: ECONNREFUSED' }) as const;
+    const itself = { prepare } as unknown as Processor;
+    const processor = observedProcessor(itself, 'stripe', (problem) => health.note('https://a', problem));
+    for (let count = 0; count < 3; count += 1) await processor.prepare?.({} as never);
+    assert.match(health.problem() ?? '', /ECONNREFUSED/);
+  });
+
+  it('is not one that waits for a notice, or does not take the currency', async () => {
+    const health = watchProcessors(() => 0);
+    const itself = {
+      findsBy: 'notice',
+      lookup: async () => ({ outcome: 'unknown', reason: 'a notice decides' }),
+      charge: async () => ({ outcome: 'not_sent', reason: 'no JPY', failureCode: 'invalid_merchant_configuration' }),
+    } as unknown as Processor;
+    const processor = observedProcessor(itself, 'adyen', (problem) => health.note('https://a', problem));
+    for (let count = 0; count < 3; count += 1) {
+      await processor.lookup({} as never);
+      await processor.charge({} as never);
+    }
+    assert.equal(health.problem(), undefined);
+  });
+
   it('is not reported for ever when nothing is sent to it any more', async () => {
     const { health, refund, later } = watched();
     for (let count = 0; count < 3; count += 1) await refund(unknown);

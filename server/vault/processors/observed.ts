@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { histogram } from '../../platform/metrics.ts';
 import { traced } from '../../platform/spans.ts';
-import type { Processor } from './processor.ts';
+import type { Preparation, Processor } from './processor.ts';
 
 /** Measures the calls to processors, and notices a processor that does not answer. */
 
@@ -40,6 +40,10 @@ type Result = Parameters<typeof observe>[0]['result'];
 type ProcessorName = Parameters<typeof observe>[0]['processor'];
 type Operation = Parameters<typeof observe>[0]['operation'];
 type Answered = { readonly outcome: Result; readonly reason?: string; readonly failureCode?: string };
+/** The charge itself follows, and is measured. */
+type Prepared = { readonly outcome: 'prepared' };
+
+const isPrepared = (answer: Answered | Prepared): answer is Prepared => answer.outcome === 'prepared';
 
 const silent: readonly Result[] = ['not_sent', 'unknown', 'failed'];
 
@@ -51,19 +55,23 @@ export function observedProcessor(
   async function measured<Answer>(
     operation: Operation,
     call: () => Promise<Answer>,
-    read: (answer: Answer) => Answered,
+    read: (answer: Answer) => Answered | Prepared,
+    step: string = operation,
   ): Promise<Answer> {
     const startedMs = performance.now();
-    const end = ({ outcome: result, reason, failureCode }: Answered): void => {
+    const end = (answer: Answered | Prepared): void => {
+      if (isPrepared(answer)) return;
+      const { outcome: result, reason, failureCode } = answer;
       observe({ processor: name, operation, result }, (performance.now() - startedMs) / 1_000);
-      // Says nothing about the processor, which was not called.
-      if (result === 'not_sent' && failureCode !== undefined) return;
-      note(silent.includes(result) ? (reason ?? result) : undefined);
+      // These say nothing about the processor, which was not called.
+      const isNotTaken = result === 'not_sent' && failureCode !== undefined;
+      const awaitsNotice = operation === 'lookup' && result === 'unknown' && processor.findsBy === 'notice';
+      if (!isNotTaken && !awaitsNotice) note(silent.includes(result) ? (reason ?? result) : undefined);
     };
     try {
       const attributes = { 'svc.processor': name };
       const describe = (found: Answer): Attributes => ({ 'svc.outcome': read(found).outcome });
-      const answer = await traced(`processor ${operation}`, { kind: 'client', attributes, describe }, call);
+      const answer = await traced(`processor ${step}`, { kind: 'client', attributes, describe }, call);
       end(read(answer));
       return answer;
     } catch (error) {
@@ -71,9 +79,13 @@ export function observedProcessor(
       throw error;
     }
   }
-  const itself = (answer: Answered): Answered => answer;
+  const itself = <Answer>(answer: Answer): Answer => answer;
   return {
     ...processor,
+    ...(processor.prepare && {
+      prepare: (request) =>
+        measured('charge', async () => processor.prepare?.(request) as Promise<Preparation>, itself, 'prepare'),
+    }),
     charge: (request) => measured('charge', () => processor.charge(request), itself),
     refund: (request) => measured('refund', () => processor.refund(request), itself),
     void: (request) => measured('void', () => processor.void(request), itself),
