@@ -43,6 +43,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'doctor',
       summary: 'Check the database for inconsistencies',
       more: 'Only reads. Exits with 1 if it finds a problem.',
+      options: ['all-shards'],
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
     {
@@ -54,6 +55,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'restored',
       summary: 'Pause live billing after a restore of the database from a backup',
       more: 'Run it before you start the service. `svc reconcile` resumes billing.',
+      options: ['shard'],
       load: async () => (await import('./restored.ts')).restoredCommand,
     },
     {

@@ -11,7 +11,8 @@ import { promisify } from 'node:util';
 import { startSvc, svc } from '../tests/support/command.ts';
 import { cloneDatabase } from '../tests/support/database.ts';
 import { eventually } from '../tests/support/webhooks.ts';
-import { commands } from './commands.ts';
+import { commands, optionsOf } from './commands.ts';
+import { options } from './options.ts';
 import { programVersion } from '../server/platform/version.ts';
 import { commandHelp, overview } from './help.ts';
 import { closest } from '../server/platform/suggest.ts';
@@ -37,6 +38,14 @@ describe('help', () => {
 
   test('names the version of the program', async () => {
     assert.deepEqual(await svc({}, '--version'), { stdout: `svc ${programVersion}\n`, stderr: '', code: 0 });
+  });
+
+  test('accepts every option at a command', () => {
+    const accepted = new Set<string>(['version', ...commands.flatMap(optionsOf)]);
+    assert.deepEqual(
+      Object.keys(options).filter((name) => !accepted.has(name)),
+      [],
+    );
   });
 
   test('can load every command', async () => {
