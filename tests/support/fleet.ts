@@ -43,6 +43,8 @@ interface Settings {
   readonly root: string;
   readonly port: number;
   readonly environment: Readonly<Record<string, string>>;
+  /** How long it may take to start. */
+  readonly readyMs?: number;
 }
 
 const readyTimeoutMs = 30_000;
@@ -53,7 +55,13 @@ function machine(): NodeJS.ProcessEnv {
 }
 
 /** Starts a process and waits until it is ready. The port is that of its API, or of a vault alone. */
-export async function startProcess({ name, root, port, environment }: Settings): Promise<FleetProcess> {
+export async function startProcess({
+  name,
+  root,
+  port,
+  environment,
+  readyMs = readyTimeoutMs,
+}: Settings): Promise<FleetProcess> {
   const child = spawn(process.execPath, [root === thisRoot ? programPath('main') : join(root, 'server/main.ts')], {
     env: { ...machine(), PORT: String(port), SVC_VAULT_PORT: String(port), SVC_LOG_LEVEL: 'warn', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -66,7 +74,7 @@ export async function startProcess({ name, root, port, environment }: Settings):
   }
   const exited = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;
-  const deadlineMs = performance.now() + readyTimeoutMs;
+  const deadlineMs = performance.now() + readyMs;
   while ((await fetch(`${url}/readyz`).catch(() => undefined))?.status !== 200) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}:\n${output}`);
     if (performance.now() > deadlineMs) {

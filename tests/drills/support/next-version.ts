@@ -1,5 +1,4 @@
-import { cpSync, symlinkSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Queryable } from '../../../server/platform/database.ts';
 import { type FleetProcess, startProcess, thisRoot } from '../../support/fleet.ts';
@@ -10,21 +9,27 @@ import type { DrillStage } from '../drill.ts';
 const column = 'added_by_the_next_version';
 const migration = `-- expand, runs with 0.1.0\nALTER TABLE orders ADD COLUMN ${column} text;\n`;
 
-export async function startNextVersion(
-  { folder, cleanUp }: DrillStage,
-  port: number,
-  environment: Readonly<Record<string, string>>,
-): Promise<FleetProcess> {
+export interface NextVersion {
+  start(port: number, environment: Readonly<Record<string, string>>): Promise<FleetProcess>;
+}
+
+const readyMs = 120_000;
+
+export function prepareNextVersion({ folder, cleanUp }: DrillStage): NextVersion {
   const root = join(folder, 'next-version');
   const isOwn = (path: string): boolean => !path.includes('node_modules');
   for (const name of ['server', 'cli', 'sdk', 'docs', 'pages', 'package.json'])
     cpSync(join(thisRoot, name), join(root, name), { recursive: true, filter: isOwn });
   for (const name of ['node_modules', 'server/node_modules', 'dashboard'])
     symlinkSync(join(thisRoot, name), join(root, name));
-  await writeFile(join(root, 'server/migrations/999999_next_version.sql'), migration);
-  const started = await startProcess({ name: 'the next version', root, port, environment });
-  cleanUp(() => started.stop());
-  return started;
+  writeFileSync(join(root, 'server/migrations/999999_next_version.sql'), migration);
+  return {
+    async start(port, environment) {
+      const started = await startProcess({ name: 'the next version', root, port, environment, readyMs });
+      cleanUp(() => started.stop());
+      return started;
+    },
+  };
 }
 
 export async function hasNextVersion(db: Queryable): Promise<boolean> {

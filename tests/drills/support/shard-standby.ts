@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -28,8 +28,14 @@ export async function startStandby(
     await client.query(`SELECT pg_backup_start('standby', true)`);
     const copy = await copyData(from, folder);
     const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
-    await writeFile(join(copy, 'backup_label'), rows[0].labelfile);
-    await writeFile(join(copy, 'standby.signal'), '');
+    const { uid, gid } = await stat(copy);
+    for (const [name, text] of [
+      ['backup_label', rows[0].labelfile],
+      ['standby.signal', ''],
+    ]) {
+      await writeFile(join(copy, name), text);
+      await chown(join(copy, name), uid, gid);
+    }
     const { username, password, port: primaryPort } = new URL(connectionString);
     const standby = await openChaosPostgres(folder, port, {
       settings: {
