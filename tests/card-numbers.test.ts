@@ -483,11 +483,13 @@ async function tooMany(customer: string): Promise<void> {
   }
   assert.equal(last, 429);
   assert.ok(used < markerCount - 3, `${used} markers are used up already`);
-  for (let count = used; count < markerCount; count += 1) {
+  // All at once, because the limit recovers while this machine works.
+  const captures = Array.from({ length: markerCount - used }, () => {
     const body = { customer_id: customer, card: newCard() };
-    last = (await send('/capture', { body, idempotencyKey: randomUUID() })).status;
-  }
-  assert.equal(last, 429);
+    return send('/capture', { body, idempotencyKey: randomUUID() });
+  });
+  const statuses = (await Promise.all(captures)).map(({ status }) => status);
+  assert.ok(statuses.includes(429), statuses.join(' '));
 }
 
 async function connectAsOwner(): Promise<pg.Client> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { eventIdOf, isUuid, newId } from '../server/platform/ids.ts';
+import { connectAcquirer } from './support/connect.ts';
 import { routes } from './support/openapi.ts';
 import { approvedOutcome, startFaultyService } from './support/orders.ts';
 import {
@@ -515,7 +516,8 @@ before(async () => {
   victim = await service.createMerchant();
   const stranger = await service.createMerchant();
   // Live companies sell too, at a processor that likes every card.
-  await service.db.query(`UPDATE companies SET processor = 'acquirer' WHERE mode = 'live'`);
+  const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
+  await connectAcquirer(service, victim.live.id, { url: 'http://127.0.0.1:1/', secret: 'x'.repeat(32), ...timing });
   faulty.faults.charge = approvedOutcome;
   const live = await service.createKey(victim.live);
   // The askers have objects before and after the victim's, so that a cursor between them shows where it stands.

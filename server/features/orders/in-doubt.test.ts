@@ -19,7 +19,7 @@ import { readProbe } from '../../../tests/support/probes.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
 
-const timeoutMs = 600;
+const timeoutMs = 800;
 const requestLifeMs = 1_000;
 
 let acquirer: TestAcquirer;

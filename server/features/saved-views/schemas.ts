@@ -9,7 +9,9 @@ const fields = {
     pattern: '^/(?:v1|dashboard)/[a-z_]+$',
   }),
   name: name({ maxLength: limits.savedViewNameLength }),
-  search: Type.Record(Type.String(), freeText(limits.searchLength), {
+  search: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: freeText(limits.searchLength),
     description: 'The filters and the order, as in the address of the page.',
   }),
 };
