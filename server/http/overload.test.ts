@@ -122,16 +122,19 @@ describe('a client that does not wait after a 429', () => {
           .end();
       });
     assert.equal((await get('/v1/customers')).status, 200);
+    const startedAtMs = performance.now();
     const answers = [await get('/v1/customers'), await get('/v1/customers'), await get('/v1/customers')];
+    const elapsedMs = performance.now() - startedAtMs;
     assert.deepEqual(
       answers.map(({ status }) => status),
       [429, 429, 429],
     );
-    for (const { ms } of answers.slice(1)) assert.ok(ms >= 90, `the next one was read after ${ms} ms`);
+    // Together: a busy machine notices the first answer late, and the next one then seems to come sooner.
+    assert.ok(elapsedMs >= 190, `the two that followed were read after ${elapsedMs} ms`);
     const other = new Agent();
     let least = Infinity;
     for (let round = 0; round < 5; round += 1) least = Math.min(least, (await get('/v1/products', other)).ms);
-    const held = Math.min(...answers.slice(1).map(({ ms }) => ms));
+    const held = Math.max(...answers.slice(1).map(({ ms }) => ms));
     assert.ok(least < held, `another connection took ${least} ms, this one ${held} ms`);
     agent.destroy();
   });
