@@ -59,6 +59,11 @@ export const checks: readonly Check[] = [
             CASE WHEN request_id IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`,
   },
   {
+    name: 'refused_credentials',
+    means: 'connection whose credentials the processor refuses, so that renewals wait: its owner must replace them',
+    sql: `SELECT company_id, id FROM processor_connections WHERE refused_at IS NOT NULL AND disconnected_at IS NULL`,
+  },
+  {
     name: 'restored',
     means: 'company that is not billed: the database was restored from a backup; run `svc reconcile`',
     sql: `SELECT c.id AS company_id, r.id FROM restores r, companies c

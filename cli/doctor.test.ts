@@ -95,6 +95,10 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
        total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), true
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
+  refused_credentials: [
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, refused_at)
+     SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
+  ],
   restored: [
     `UPDATE companies SET processor = 'acquirer' WHERE mode = 'live'`,
     `INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`,

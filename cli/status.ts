@@ -29,6 +29,7 @@ interface Status {
   readonly in_doubt: number;
   readonly oldest_in_doubt_seconds: number;
   readonly waiting: number;
+  readonly refused_connections: number;
   readonly renewals: { readonly due: number; readonly overdue: number; readonly oldest_due_seconds: number };
   readonly webhooks: { readonly due: number; readonly oldest_due_seconds: number };
   /** Null without a mail server. */
@@ -96,11 +97,12 @@ function replicaText({ problem, lag_seconds: lag }: NonNullable<Status['shards']
   return lag === null ? 'used' : `used, ${lag.toFixed(1)} s behind`;
 }
 
-function queuesOf({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean) {
+function queuesOf({ transactions, renewals, webhooks, mails, refused }: Backlog, sendsMail: boolean) {
   return {
     in_doubt: transactions.inDoubt,
     oldest_in_doubt_seconds: transactions.oldestInDoubtSeconds,
     waiting: transactions.waiting,
+    refused_connections: refused,
     renewals: { due: renewals.due, overdue: renewals.overdue, oldest_due_seconds: renewals.oldestSeconds },
     webhooks: { due: webhooks.due, oldest_due_seconds: webhooks.oldestSeconds },
     mails: sendsMail ? { due: mails.due, oldest_unsent_seconds: mails.oldestSeconds } : null,
@@ -144,6 +146,7 @@ function shown(status: Status, { config }: Connected): string {
     ...Object.entries(status.components).map(([name, state]): [string, string] => [partNames[name] ?? name, state]),
     ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
     ['Charges waiting', `${status.waiting}`],
+    ['Refused credentials', refusedText(status.refused_connections)],
     ['Renewals due', queue(renewals.due, renewals.oldest_due_seconds)],
     ['Webhooks due', queue(webhooks.due, webhooks.oldest_due_seconds)],
     ['Emails due', mails ? queue(mails.due, mails.oldest_unsent_seconds) : 'no mail server is set'],
@@ -170,6 +173,9 @@ const partNames: Readonly<Record<string, string>> = {
   object_store: 'Object store',
   mail: 'Mail server',
 };
+
+const refusedText = (count: number): string =>
+  count > 0 ? `${count} connections to processors, whose renewals wait; \`svc doctor\` names them` : '0';
 
 function backupText(path: string | undefined, age: number | null): string {
   if (path === undefined) return 'unknown; set SVC_BACKUP_PATH to show its age';

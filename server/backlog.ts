@@ -1,4 +1,5 @@
 import { operationStatistics } from './features/orders/service.ts';
+import { refusedConnections } from './features/processors/service.ts';
 import { mailsDue } from './features/mails/service.ts';
 import { subscriptionsDue } from './features/subscriptions/service.ts';
 import { deliveriesDue } from './features/webhooks/service.ts';
@@ -10,16 +11,19 @@ export interface Backlog {
   readonly renewals: Awaited<ReturnType<typeof subscriptionsDue>>;
   readonly webhooks: Awaited<ReturnType<typeof deliveriesDue>>;
   readonly mails: Awaited<ReturnType<typeof mailsDue>>;
+  /** Connections whose credentials the processor refuses. */
+  readonly refused: number;
 }
 
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const [transactions, renewals, webhooks, mails] = await Promise.all([
+  const [transactions, renewals, webhooks, mails, refused] = await Promise.all([
     operationStatistics(db),
     subscriptionsDue(db),
     deliveriesDue(db),
     mailsDue(db),
+    refusedConnections(db),
   ]);
-  return { transactions, renewals, webhooks, mails };
+  return { transactions, renewals, webhooks, mails, refused };
 }
 
 /** The backlog of several shards: counts add up, and the oldest is the oldest of all. */
@@ -45,5 +49,6 @@ export function sumOf(backlogs: readonly Backlog[]): Backlog {
       due: sum(({ mails }) => mails.due),
       oldestSeconds: oldest(({ mails }) => mails.oldestSeconds),
     },
+    refused: sum(({ refused }) => refused),
   };
 }

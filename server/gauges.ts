@@ -137,11 +137,12 @@ function stateSamples({ clocks, restores, connections }: NonNullable<GaugeSource
   ];
 }
 
-function backlogSamples({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean): Sample[] {
+function backlogSamples({ transactions, renewals, webhooks, mails, refused }: Backlog, sendsMail: boolean): Sample[] {
   return [
     { name: 'svc_transactions_in_doubt', value: transactions.inDoubt },
     { name: 'svc_transactions_in_doubt_oldest_seconds', value: transactions.oldestInDoubtSeconds },
     { name: 'svc_transactions_waiting', value: transactions.waiting },
+    { name: 'svc_processor_connections_refused', value: refused },
     { name: 'svc_renewals_due', value: renewals.due },
     { name: 'svc_renewals_overdue', value: renewals.overdue },
     { name: 'svc_renewals_oldest_due_seconds', value: renewals.oldestSeconds },

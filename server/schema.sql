@@ -907,6 +907,7 @@ CREATE TABLE processor_connections (
   polled_at timestamp with time zone,
   poll_cursor text,
   account_id text,
+  refused_at timestamp with time zone,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),
@@ -915,6 +916,7 @@ CREATE TABLE processor_connections (
 );
 CREATE INDEX processor_connections_id ON public.processor_connections USING btree (id);
 CREATE UNIQUE INDEX processor_connections_position ON public.processor_connections USING btree (company_id, "position") WHERE (disconnected_at IS NULL);
+CREATE INDEX processor_connections_refused ON public.processor_connections USING btree (refused_at) WHERE (refused_at IS NOT NULL);
 
 CREATE TABLE processor_notices (
   company_id uuid NOT NULL,

@@ -96,7 +96,7 @@ export const catalogue = {
   },
   svc_transactions_waiting: {
     kind: 'gauge',
-    help: 'Charges that wait because the vault was unavailable.',
+    help: 'Charges that wait because the vault was unavailable, and renewals that wait until a merchant has corrected the connection to the processor.',
     roles: serving,
   },
   svc_renewals_due: {
@@ -150,6 +150,11 @@ export const catalogue = {
   svc_processor_connections_broken: {
     kind: 'gauge',
     help: 'Connections to processors that new charges try last, because most of their calls of the last five minutes failed.',
+    roles: serving,
+  },
+  svc_processor_connections_refused: {
+    kind: 'gauge',
+    help: 'Connections whose credentials the processor refuses. Their renewals wait until the owner replaces the credentials.',
     roles: serving,
   },
   svc_processor_notices_total: {

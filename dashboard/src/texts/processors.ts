@@ -75,6 +75,7 @@ export const processors = {
   outcomes: {
     approved: 'Approved',
     declined: 'Declined',
+    refused: 'Credentials refused',
     not_sent: 'Not sent',
     unknown: 'Unknown',
     unavailable: 'Not sent: the vault was unavailable',
@@ -83,6 +84,10 @@ export const processors = {
     expired: 'Expired',
   } as Readonly<Record<string, string>>,
   broken: 'Not used first because it does not answer',
+  refused: 'Credentials refused',
+  refusedSince: 'The processor refuses the credentials. First refused:',
+  refusedText:
+    'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.',
   since: 'Connected since',
   until: 'Disconnected since',
   notices: 'Notices',

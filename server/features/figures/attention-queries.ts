@@ -22,8 +22,10 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND state = 'needs_response' ORDER BY evidence_due_at`,
   payments_in_doubt: `SELECT order_id::text AS id, opened_at AS since FROM open_transactions
     WHERE company_id = $1 AND in_doubt ORDER BY opened_at`,
+  processors_refusing: `SELECT id::text, refused_at AS since FROM processor_connections
+    WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NOT NULL`,
   processors_failing: `SELECT id::text, NULL::timestamptz AS since FROM processor_connections
-    WHERE company_id = $1 AND disconnected_at IS NULL AND id = ANY($3::uuid[])`,
+    WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NULL AND id = ANY($3::uuid[])`,
   endpoints_disabled: `SELECT id::text, failing_since AS since FROM webhook_endpoints
     WHERE company_id = $1 AND status = 'disabled' AND failing_since IS NOT NULL`,
   endpoints_failing: `SELECT id::text, failing_since AS since FROM webhook_endpoints

@@ -10,6 +10,7 @@ type Kind = Attention['data'][number]['kind'];
 const needs: Readonly<Record<Kind, ReadPermission>> = {
   disputes_due: 'orders:read',
   payments_in_doubt: 'transactions:read',
+  processors_refusing: 'company:read',
   processors_failing: 'company:read',
   endpoints_disabled: 'webhook_endpoints:read',
   endpoints_failing: 'webhook_endpoints:read',

@@ -71,6 +71,7 @@ export type Statistics = Omit<Static<typeof statistics>, 'figures'> & {
 const attentionKinds = [
   'disputes_due',
   'payments_in_doubt',
+  'processors_refusing',
   'processors_failing',
   'endpoints_disabled',
   'endpoints_failing',

@@ -2,7 +2,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
-import { gatewayError, usedByAnother, vaultUnavailable } from './errors.ts';
+import { gatewayError, misconfigured, usedByAnother, vaultUnavailable } from './errors.ts';
 import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
@@ -11,8 +11,9 @@ import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
-import { send, type Sent } from './sending.ts';
-import { firstCheckMs, lockMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import { refusesCredentials, send, type Sent } from './sending.ts';
+import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import type { VaultOutcome } from '../../vault/vault.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
 export async function charge(
@@ -37,6 +38,10 @@ export async function charge(
       ? await abandonRetry(charging, order, intent)
       : await waitForVault(charging, intent, outcome.reason);
   }
+  if (path === 'renewal' && isMisconfigured(outcome)) {
+    countOpenCharge(state.mode, 'waiting');
+    throw await waitForMerchant(charging, intent, outcome);
+  }
   const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
     countOpenCharge(state.mode, 'in_doubt');
@@ -48,12 +53,21 @@ export async function charge(
   const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
   failpoint(`${path}.after_record`);
   if (isRefused) throw usedByAnother();
-  if (recorded && outcome.outcome === 'declined' && outcome.isProcessorFault && intent.connection_id !== null) {
+  const isFault = outcome.outcome === 'declined' && outcome.isProcessorFault && !refusesCredentials(outcome);
+  if (recorded && isFault && intent.connection_id !== null) {
     const home = await homeOf(charging, order);
     const next = await home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
     if (next) return next;
   }
   return recorded ?? currentOrder(charging, order, sale.id);
+}
+
+/** Whether only the merchant's configuration is wrong: nothing was executed, and the card was not declined. */
+function isMisconfigured(outcome: VaultOutcome): boolean {
+  return (
+    refusesCredentials(outcome) ||
+    (outcome.outcome === 'not_sent' && outcome.failureCode === 'invalid_merchant_configuration')
+  );
 }
 
 /** Whether the reference of the sale is derived from the idempotency key of its request. */
@@ -99,7 +113,9 @@ async function sendCharge(
       const { reference, validUntilMs, amount, connection_id } = sending;
       const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
-      if (connection_id !== null) charging.connections.note(connection_id, outcome);
+      if (connection_id !== null) {
+        charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
+      }
       return outcome;
     },
   });
@@ -183,6 +199,15 @@ async function waitForVault(
   const checkAfterMs = request_id === null ? resendDelayMs : repeatWithinMs;
   await recordResult(charging, open, ({ db }) => markWaiting(db, open, checkAfterMs));
   return vaultUnavailable('charge', { unfinished: true });
+}
+
+/** Leaves a renewal to be sent again, until the merchant has corrected the connection. Returns the error for the log. */
+async function waitForMerchant(charging: Charging, open: OpenKey, outcome: VaultOutcome): Promise<Error> {
+  const { company_id, order_id, id } = open;
+  const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
+  charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the renewal waits for the merchant');
+  await recordResult(charging, open, ({ db }) => markWaiting(db, open, misconfiguredDelayMs));
+  return misconfigured();
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */

@@ -38,13 +38,15 @@ interface Connections {
   /** Every connection that the company ever had and whose credentials are still stored. */
   ever(companyId: string): Promise<readonly string[]>;
   /** Watches how a connection answers. */
-  note(connectionId: string, call: NotedCall): void;
+  note(connection: { readonly companyId: string; readonly connectionId: string }, call: NotedCall): void;
 }
 
 interface NotedCall {
   readonly outcome: string;
   readonly reason?: string;
   readonly failureCode?: string;
+  readonly refusesCredentials?: boolean;
+  readonly response?: { readonly response_text: string | null };
   readonly isLookup?: boolean;
 }
 

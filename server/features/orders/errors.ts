@@ -12,6 +12,17 @@ export function vaultUnavailable(what: string, details: { readonly unfinished: b
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
+export function misconfigured(): ApiError {
+  const message =
+    'The charge was not executed, because the processor refuses the credentials of the connection, or no connection takes it. It is sent again when the connection is corrected.';
+  return new ApiError('gateway_error', message);
+}
+
+export function credentialsRefused(what: string): ApiError {
+  const message = `The ${what} was not executed, because the processor refuses the credentials of its connection. Replace them in the dashboard under Settings → Processors, then repeat the request.`;
+  return new ApiError('gateway_error', message);
+}
+
 export function notSentError(what: string, { failureCode }: { readonly failureCode?: string } = {}): ApiError {
   if (failureCode === 'invalid_merchant_configuration') {
     const message = `The ${what} was not executed, because the credentials of the processor that made the charge were removed. Use the dashboard of the processor.`;

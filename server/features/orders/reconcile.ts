@@ -45,7 +45,10 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   });
-  if (open.connection_id !== null) charging.connections.note(open.connection_id, { ...found, isLookup: true });
+  if (open.connection_id !== null) {
+    const connection = { companyId: open.company_id, connectionId: open.connection_id };
+    charging.connections.note(connection, { ...found, isLookup: true });
+  }
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
   await recordFound(charging, state, open, found);

@@ -11,11 +11,11 @@ import { generationOf } from './generations.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { send, type Sent } from './sending.ts';
+import { refusesCredentials, send, type Sent } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
-import { gatewayError, inUse, notSentError, usedByAnother, vaultUnavailable } from './errors.ts';
+import { credentialsRefused, gatewayError, inUse, notSentError, usedByAnother, vaultUnavailable } from './errors.ts';
 import {
   acceptOpen,
   closeOpen,
@@ -162,6 +162,10 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
     throw outcome.outcome === 'not_sent'
       ? notSentError('refund', outcome)
       : vaultUnavailable('refund', { unfinished: false });
+  }
+  if (refusesCredentials(outcome)) {
+    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
+    throw credentialsRefused('refund');
   }
   const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
   failpoint('refund.after_accept');

@@ -28,6 +28,11 @@ function isExecuted(outcome: VaultOutcome): outcome is Executed {
   return ['approved', 'declined', 'conflict'].includes(outcome.outcome);
 }
 
+/** Whether the processor rejected the credentials, and so did not read the operation. */
+export function refusesCredentials(outcome: VaultOutcome): boolean {
+  return outcome.outcome === 'declined' && outcome.refusesCredentials === true;
+}
+
 /** Whether the operation was executed before the last `sinceMs` milliseconds. */
 export function executedBefore({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
   return executed !== undefined && executed.ageMs > sinceMs + marginMs;
@@ -90,7 +95,8 @@ export async function send<Intent extends Intended & Opened>(
       continue;
     }
     // A charge without its card cannot be sent anywhere. One that this connection does not take may fit another.
-    const isElsewhere = outcome.outcome === 'not_sent' && outcome.failureCode !== 'invalid_account';
+    const isElsewhere =
+      (outcome.outcome === 'not_sent' && outcome.failureCode !== 'invalid_account') || refusesCredentials(outcome);
     const connectionId = isElsewhere ? next?.(intent) : undefined;
     if (connectionId !== undefined) {
       const renewed = await renew({ connectionId });

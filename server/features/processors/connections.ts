@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
-import { type ConnectionRow, findConnections } from './queries.ts';
+import { type ConnectionRow, findConnections, setRefused } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
 export interface Connections {
@@ -12,7 +12,7 @@ export interface Connections {
    * it for that connection.
    */
   verifierOf(companyId: string, publishable: boolean): Promise<string | undefined>;
-  note(connectionId: string, call: NotedCall): void;
+  note(connection: { readonly companyId: string; readonly connectionId: string }, call: NotedCall): void;
   readonly health: HealthWatch;
   /** Called after a change of the connections of a company. */
   forget(companyId: string): void;
@@ -32,6 +32,16 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     found.set(companyId, { untilMs: performance.now() + cacheMs, rows });
     rows.catch(() => found.delete(companyId));
     return rows;
+  }
+
+  /** Other processes and people see it, until the processor answers a charge again. */
+  async function keepRefusal(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
+    const isRefused = call.refusesCredentials === true;
+    if (call.outcome !== 'approved' && call.outcome !== 'declined') return;
+    const row = (await of(companyId)).find(({ id }) => id === connectionId);
+    if (!row || (row.refused_at !== null) === isRefused) return;
+    await setRefused(await databaseOf(companyId), companyId, connectionId, isRefused);
+    found.delete(companyId);
   }
 
   return {
@@ -55,7 +65,11 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
       const first = (await of(companyId)).find(({ disconnected_at }) => disconnected_at === null);
       return first && (!publishable || first.verifies_cards) ? first.id : undefined;
     },
-    note: health.note,
+    note({ companyId, connectionId }, call) {
+      health.note(connectionId, call);
+      // It is for people only, and the next charge notes it again.
+      keepRefusal(companyId, connectionId, call).catch(() => undefined);
+    },
     forget: (companyId) => void found.delete(companyId),
   };
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../platform/clock.ts';
 /** What is known about a connection over the last five minutes. */
 export interface ConnectionHealth {
   readonly calls: number;
-  /** Calls that were not sent, or whose outcome is unknown. */
+  /** Calls that were not sent, whose outcome is unknown, or whose credentials the processor refused. */
   readonly failures: number;
   /** Whether new charges try the other connections first. */
   readonly isBroken: boolean;
@@ -38,6 +38,9 @@ export interface NotedCall {
   readonly reason?: string;
   /** Why the charge itself cannot be sent, for example its currency. The processor has not failed then. */
   readonly failureCode?: string;
+  /** The processor did not read the charge, because the credentials are wrong. */
+  readonly refusesCredentials?: boolean;
+  readonly response?: { readonly response_text: string | null };
   /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
   readonly isLookup?: boolean;
 }
@@ -79,14 +82,17 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
   }
 
   return {
-    note(connectionId, { outcome, reason = null, failureCode, isLookup = false }) {
+    note(connectionId, { outcome, failureCode, isLookup = false, ...call }) {
+      const isRefused = call.refusesCredentials === true;
+      const reason = call.reason ?? (isRefused ? (call.response?.response_text ?? null) : null);
       const known = seen.get(connectionId) ?? { calls: [], last: [], triedAtMs: -Infinity };
       seen.set(connectionId, known);
-      known.last.unshift({ at: new Date(systemClock.nowMs()), outcome, reason });
+      known.last.unshift({ at: new Date(systemClock.nowMs()), outcome: isRefused ? 'refused' : outcome, reason });
       known.last.splice(lastMax);
       // Our own vault is no fault of the processor.
-      const failed = failures.includes(outcome);
-      const saysNothing = outcome === 'unavailable' || (failed && (isLookup || failureCode !== undefined));
+      const isSilent = failures.includes(outcome);
+      const failed = isSilent || isRefused;
+      const saysNothing = outcome === 'unavailable' || (isSilent && (isLookup || failureCode !== undefined));
       if (!saysNothing) known.calls.push({ atMs: nowMs(), failed });
       // A long list says no more than a short one, and costs more.
       if (known.calls.length > 1_000) known.calls.splice(0, 500);

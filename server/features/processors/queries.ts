@@ -25,12 +25,14 @@ export interface ConnectionRow {
   readonly disconnected_at: Date | null;
   readonly removed_at: Date | null;
   readonly notice_seen_at: Date | null;
+  /** Since when the processor refuses the credentials. */
+  readonly refused_at: Date | null;
   /** Undefined if it is not known. */
   readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
-  disconnected_at, removed_at, notice_seen_at`;
+  disconnected_at, removed_at, notice_seen_at, refused_at`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -110,6 +112,24 @@ export async function updateConnection(
       change.verifies_cards ?? null,
     ],
   );
+}
+
+/** The first refusal counts. */
+export async function setRefused(db: Queryable, companyId: string, id: string, isRefused: boolean): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END
+     WHERE company_id = $1 AND id = $2 AND (refused_at IS NOT NULL) <> $3`,
+    [companyId, id, isRefused],
+  );
+}
+
+/** Connections whose credentials the processor refuses. */
+export async function countRefused(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM processor_connections
+     WHERE refused_at IS NOT NULL AND disconnected_at IS NULL`,
+  );
+  return row?.count ?? 0;
 }
 
 /** Moves aside first, because no two connections may be at the same place at any moment. */

@@ -77,6 +77,7 @@ export const connection = Type.Object(
     verifies_cards: Type.Boolean(),
     notice_url: nullable(Type.String()),
     notice_seen_at: nullable(timestamp()),
+    refused_at: nullable(timestamp()),
     health: Type.Object({
       calls: Type.Integer(),
       failures: Type.Integer(),

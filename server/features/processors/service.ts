@@ -16,6 +16,7 @@ import {
 } from './credentials.ts';
 import {
   type ConnectionRow,
+  countRefused,
   findConnection,
   findConnections,
   forgetAccount,
@@ -25,6 +26,7 @@ import {
   orderConnections,
   refreshCompany,
   setConnected,
+  setRefused,
   updateConnection,
 } from './queries.ts';
 import type {
@@ -68,6 +70,7 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     verifies_cards: row.verifies_cards,
     notice_url: described.sendsNotices && !row.removed_at ? noticeUrl(baseUrl, row.id) : null,
     notice_seen_at: row.notice_seen_at?.toISOString() ?? null,
+    refused_at: row.refused_at?.toISOString() ?? null,
     health: {
       calls,
       failures,
@@ -218,9 +221,11 @@ export async function change(
   context: RequestContext,
   dependencies: ProcessorDependencies,
   id: string,
-  { name, rules, verifies_cards }: ConnectionUpdate,
+  { name, rules, verifies_cards, configuration }: ConnectionUpdate,
 ): Promise<Connection> {
   const row = await existing(context, id);
+  // New credentials were tested before.
+  if (configuration) await setRefused(context.db, row.company_id, id, false);
   await updateConnection(context.db, row, {
     ...(name !== undefined && { name }),
     ...(rules && { rules }),
@@ -290,6 +295,9 @@ export async function reconnect(
   await setConnected(context.db, row.company_id, id, true);
   return changed(context, dependencies, id);
 }
+
+/** How many connections wait for other credentials. */
+export const refusedConnections = countRefused;
 
 /** The connections of a company, for operators. */
 export async function companyConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {

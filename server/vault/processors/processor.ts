@@ -243,6 +243,11 @@ export type Outcome =
       readonly failureReason: string;
       /** The processor failed, not the card's bank: another processor may approve the charge. */
       readonly isProcessorFault?: boolean;
+      /**
+       * The processor rejected the credentials before it read the operation. Nothing was executed or prepared, so the
+       * same request may be sent again, here or elsewhere.
+       */
+      readonly refusesCredentials?: boolean;
     } & Executed)
   /** Another operation has this reference: the requested operation was not executed and never will be under it. */
   | ({

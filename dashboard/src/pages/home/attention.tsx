@@ -22,6 +22,7 @@ interface Look {
 const looks: Readonly<Record<Entry['kind'], Look>> = {
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
+  processors_refusing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   processors_failing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   endpoints_disabled: { icon: 'webhook', tone: 'bad', to: '/developers/webhooks', one: '/developers/webhooks/' },
   endpoints_failing: { icon: 'webhook', tone: 'warn', to: '/developers/webhooks', one: '/developers/webhooks/' },
@@ -69,6 +70,9 @@ export function NeedsAttention() {
   );
 }
 
+/** Kinds whose time is that of the real clock. */
+const real: readonly Entry['kind'][] = ['payments_in_doubt', 'processors_refusing'];
+
 const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;
 
 function Row({ entry }: { entry: Entry }) {
@@ -95,7 +99,7 @@ function Row({ entry }: { entry: Entry }) {
           {entry.since && (
             <span className="block text-sm text-muted">
               {entry.kind === 'disputes_due' ? home.nextDeadline : home.since}{' '}
-              <DateTime at={entry.since} real={entry.kind === 'payments_in_doubt'} />
+              <DateTime at={entry.since} real={real.includes(entry.kind)} />
             </span>
           )}
         </span>

@@ -44,7 +44,11 @@ export function ConnectedProcessor(props: ConnectedProps) {
           {place}
         </span>
         <Heading connection={connection} />
-        {health.is_broken && <Badge status="failed" label={processors.broken} />}
+        {connection.refused_at !== null ? (
+          <Badge status="failed" label={processors.refused} />
+        ) : (
+          health.is_broken && <Badge status="failed" label={processors.broken} />
+        )}
         <div className="ml-auto flex items-center gap-1">
           {count > 1 && (
             <>
@@ -65,6 +69,11 @@ export function ConnectedProcessor(props: ConnectedProps) {
           <Actions connection={connection} reason={reason} onAction={onAction} />
         </div>
       </header>
+      {connection.refused_at !== null && (
+        <p className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
+          {processors.refusedSince} <DateTime at={connection.refused_at} real />. {processors.refusedText}
+        </p>
+      )}
       <Facts
         facts={[
           [processors.takes, rulesText(connection)],

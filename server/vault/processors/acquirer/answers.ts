@@ -176,7 +176,8 @@ export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcom
     const { error, reference } = body;
     if (status === 401 && error === 'unauthorized') {
       const response_text = 'The secret of the acquirer is wrong.';
-      return { ...declined('invalid_merchant_configuration', { response_text }), isProcessorFault: true };
+      const refused = declined('invalid_merchant_configuration', { response_text });
+      return { ...refused, isProcessorFault: true, refusesCredentials: true };
     }
     if (status === 400 && error === 'invalid' && reference === sent.reference) {
       return declined('validation_error', { response_text: 'A field of the request is invalid.' });

@@ -144,6 +144,10 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
   return declined(found, { response_code, response_text });
 }
 
+/** For an operation of which nothing is prepared, so that the same request may be sent again. */
+const withRefusal = (rejected: Declined, answer: Answer | Silence): Declined =>
+  'status' in answer && [401, 403].includes(answer.status) ? { ...rejected, refusesCredentials: true } : rejected;
+
 const refusedResults = ['Refused', 'Error', 'Cancelled'];
 const authenticationResults = ['RedirectShopper', 'ChallengeShopper', 'IdentifyShopper', 'PresentToShopper'];
 
@@ -192,12 +196,16 @@ interface SentPayment {
 export function authorizationOutcomeOf(
   answer: Answer | Silence,
   { reference, amount }: SentPayment,
+  isRepeat = false,
 ): Preparation | { readonly outcome: 'partial'; readonly pspReference: string } {
   if ('reason' in answer) {
     return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
   }
   const body = jsonOf(answer);
-  if (answer.status !== 200) return rejectionOf(answer, reference, false) ?? withoutOutcome(answer.status);
+  if (answer.status !== 200) {
+    const rejected = rejectionOf(answer, reference, isRepeat);
+    return rejected ? withRefusal(rejected, answer) : withoutOutcome(answer.status);
+  }
   if (!paymentAnswer.Check(body) || body.merchantReference !== reference) return withoutOutcome(answer.status);
   const response = checksOf(body);
   const pspReference = response.transaction_id;
@@ -249,6 +257,7 @@ export function modificationOf(
 /** A refund or void is approved when Adyen accepts it. Whether it succeeded is in a notice. */
 export function followUpOutcomeOf(answer: Answer | Silence, sent: SentModification): Outcome {
   const found = modificationOf(answer, sent);
+  if (found.outcome === 'declined') return withRefusal(found, answer);
   if (found.outcome !== 'received') return found;
   const response = { ...noResponse, transaction_id: found.pspReference, response_text: 'received' };
   return { outcome: 'approved', response, settled: false };

@@ -24,11 +24,16 @@ export function withoutCard(reply: Reply, card: ProcessorCard): Reply {
   return isLeak ? { mayHaveArrived: true, reason: 'the response contains the card number' } : reply;
 }
 
-async function authorize(client: Client, request: ChargeRequest, amount: AdyenAmount): Promise<Preparation> {
+async function authorize(
+  client: Client,
+  request: ChargeRequest,
+  amount: AdyenAmount,
+  isRepeat: boolean,
+): Promise<Preparation> {
   const { reference, card } = request;
   const body = authorizationOf(request, client.merchantAccount, amount);
   const reply = await client.post(['payments'], body, keyOf(reference));
-  const found = authorizationOutcomeOf(withoutCard(reply, card), { reference, amount });
+  const found = authorizationOutcomeOf(withoutCard(reply, card), { reference, amount }, isRepeat);
   if (found.outcome !== 'partial') return found;
   void cancel(client, reference, found.pspReference);
   const partial = { name: 'Partially authorised', failureCode: 'insufficient_funds' } as const;
@@ -50,9 +55,9 @@ export async function prepare(client: Client, request: ChargeRequest): Promise<P
       failureReason: amountNotTaken,
     };
   if (isLate(client, validUntilMs)) return expired(client);
-  const first = await authorize(client, request, amount);
+  const first = await authorize(client, request, amount, false);
   if (first.outcome !== 'unknown') return first;
-  const second = isLate(client, validUntilMs) ? first : await authorize(client, request, amount);
+  const second = isLate(client, validUntilMs) ? first : await authorize(client, request, amount, true);
   if (second.outcome !== 'unknown' && second.outcome !== 'not_sent') return second;
   void cancel(client, reference);
   return first;

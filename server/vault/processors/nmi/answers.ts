@@ -111,7 +111,7 @@ export function readingOf(answer: Answer | Silence, sent: SentOperation): Readin
   if (status === 401 || status === 403) {
     const response_text = `NMI refused the credentials of the connection with status ${status}.`;
     const meaning = { failureCode: 'invalid_merchant_configuration', isProcessorFault: true } as const;
-    return certain(declined(meaning, { response_text }));
+    return certain(declined({ ...meaning, refusesCredentials: true }, { response_text }));
   }
   const fields = fieldsOf(answer);
   if (!fields || !isAbout(fields, sent)) return certain(notUnderstood(status));

@@ -7,6 +7,8 @@ export interface CodeMeaning {
   readonly failureCode: FailureCode;
   /** The gateway or its processor failed, not the card's bank: another processor may approve the charge. */
   readonly isProcessorFault?: true;
+  /** The gateway did not read the operation. */
+  readonly refusesCredentials?: true;
   /** The answer does not prove that no money moved: only the report of the transaction does. */
   readonly isInDoubt?: true;
 }
@@ -83,6 +85,7 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
       meaning: 'The security key is wrong or was deleted',
       failureCode: 'invalid_merchant_configuration',
       isProcessorFault: true,
+      refusesCredentials: true,
     },
   ],
   [
@@ -113,7 +116,7 @@ export function meaningOf(code: string, text: string): CodeMeaning {
 export type Declined = Extract<Outcome, { outcome: 'declined' }>;
 
 export function declined(
-  { failureCode, isProcessorFault }: Pick<CodeMeaning, 'failureCode' | 'isProcessorFault'>,
+  { failureCode, isProcessorFault, refusesCredentials }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
   response: Partial<ProcessorResponse>,
 ): Declined {
   return {
@@ -122,6 +125,7 @@ export function declined(
     failureCode,
     failureReason: failureReasons[failureCode],
     ...(isProcessorFault && { isProcessorFault }),
+    ...(refusesCredentials && { refusesCredentials }),
   };
 }
 

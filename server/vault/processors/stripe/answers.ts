@@ -266,7 +266,7 @@ export function created(
   const error = readError(body);
   if (!error) return notSent(unclear(answer));
   const refused = refusedKey(answer);
-  if (refused) return refused;
+  if (refused) return { ...refused, refusesCredentials: true };
   if (error.type === 'idempotency_error') return { outcome: 'conflict' };
   if (isRawCardRefusal(error)) {
     const response_text = 'Stripe does not accept card numbers from this account. Ask Stripe for raw card data access.';
@@ -336,7 +336,7 @@ export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outco
   const error = readError(body);
   if (!error) return unknown(unclear(answer));
   const refused = refusedKey(answer);
-  if (refused) return refused;
+  if (refused) return { ...refused, refusesCredentials: true };
   if (isSpent(answer, sent.reference)) return undefined;
   if (![400, 402, 404].includes(status)) return unknown(unclear(answer));
   if (error.type === 'idempotency_error' || !isAnswerTo(answer, sent.reference)) return undefined;

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { examine } from '../../../cli/doctor.ts';
+import { everyDays, ordersOf, typesOf } from '../../../tests/support/billing.ts';
+import { connectTo } from '../../../tests/support/connect.ts';
+import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
+import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
+import { readProbe } from '../../../tests/support/probes.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { type Simulator, startSimulator } from '../../../tests/support/simulator.ts';
+import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
+import type { Company } from '../../company.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { Configuration } from '../../vault/processors/kind.ts';
+
+/** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */
+
+const secrets = {
+  stripe: 'sk_live_51NotARealKey00000000',
+  nmi: 'FakeSecurityKey'.padEnd(32, '8'),
+  adyen: `AQE${'x'.repeat(60)}`,
+} as const;
+type Kind = keyof typeof secrets;
+const kinds = Object.keys(secrets) as Kind[];
+const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
+
+let service: TestService;
+let fakes: Readonly<Record<Kind, Simulator>>;
+
+before(async () => {
+  const [stripe, nmi, adyen] = await Promise.all(kinds.map((kind) => startSimulator(kind, secrets[kind])));
+  assert.ok(stripe && nmi && adyen);
+  fakes = { stripe, nmi, adyen };
+  const origins = [stripe, nmi, adyen].map(({ url }) => url).join(',');
+  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: origins } });
+});
+after(async () => {
+  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
+});
+
+function configurationOf(kind: Kind, key: string): Configuration {
+  const { url } = fakes[kind];
+  if (kind === 'stripe') return { secret_key: key, api_url: url };
+  if (kind === 'nmi') return { security_key: key, api_url: url };
+  return { api_key: key, merchant_account: 'SvcECOM', hmac_key: '00'.repeat(32), api_url: `${url}/checkout/v72` };
+}
+
+interface Merchant {
+  readonly owner: Person;
+  readonly company: Company;
+  readonly connections: readonly string[];
+  readonly shop: Shop;
+  readonly key: string;
+}
+
+async function openMerchant(...connected: readonly Kind[]): Promise<Merchant> {
+  const owner = await signUp(service);
+  const company: Company = { ...service.company, id: companyOf(owner, 'live'), mode: 'live', processor: 'connected' };
+  const connections: string[] = [];
+  for (const kind of connected) {
+    const configuration = configurationOf(kind, secrets[kind]);
+    const extraOrigins = [fakes[kind].url];
+    connections.push(await connectTo(service, company.id, { kind, configuration, ...timing, extraOrigins }));
+  }
+  const key = await service.createKey(company);
+  return { owner, company, connections, key, shop: await openShop(service, undefined, { key }) };
+}
+
+/** The processor no longer knows the key that is stored. */
+async function revoke({ company, connections }: Merchant, kind: Kind): Promise<void> {
+  await store(company.id, connections[0] ?? '', kind, `${secrets[kind].slice(0, -1)}7`);
+}
+
+async function store(companyId: string, id: string, kind: Kind, key: string): Promise<void> {
+  const configuration = new Secret(configurationOf(kind, key));
+  assert.equal(await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 }), undefined);
+}
+
+const place = ({ shop, key }: Merchant): Promise<Reply> =>
+  order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+
+const connectionsOf = async ({ owner, company }: Merchant): Promise<Reply['body'][]> =>
+  (await owner.in('GET', '/dashboard/processors', undefined, { company: company.id })).body.connections;
+
+async function attentionOf({ owner, company }: Merchant): Promise<Reply['body'][]> {
+  const { body } = await owner.in('GET', '/dashboard/attention', undefined, { company: company.id });
+  return body.data.map(({ kind, count }: Reply['body']) => ({ kind, count }));
+}
+
+async function subscribed({ company, key, shop: { customerId } }: Merchant): Promise<Reply['body']> {
+  const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
+  const reply = await subscribe(service, { plan_id: plan.id, customer_id: customerId }, { key });
+  assert.deepEqual([reply.status, reply.body.status], [201, 'active'], reply.text);
+  return reply.body;
+}
+
+async function renew({ company }: Merchant): Promise<void> {
+  await service.db.query('UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1', [company.id]);
+  await service.subscriptions.billDue(64);
+}
+
+/** The worker's job, as if what waits had waited for long. */
+async function runWorker(): Promise<void> {
+  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
+  await service.orders.reconcileDue(1000);
+}
+
+async function gauge(name: string): Promise<number> {
+  const { text } = await readProbe(service.baseUrl, '/metrics');
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? -1);
+}
+
+for (const kind of kinds) {
+  describe(`after the key at ${kind} was revoked`, () => {
+    it('an order fails as a configuration problem, and the connection says why', async () => {
+      const merchant = await openMerchant(kind);
+      assert.equal((await place(merchant)).body.status, 'succeeded');
+      assert.deepEqual(await attentionOf(merchant), []);
+      await revoke(merchant, kind);
+      const { body } = await place(merchant);
+      assert.deepEqual([body.status, body.failure_code], ['failed', 'invalid_merchant_configuration'], inspect(body));
+      await waitUntil(async () => (await attentionOf(merchant)).length > 0);
+      const [connection] = await connectionsOf(merchant);
+      assert.match(connection?.health.last_calls[0].reason, /key|authentication/i);
+      assert.equal(connection?.health.last_calls[0].outcome, 'refused');
+      assert.equal(connection?.health.failures, 1);
+      assert.ok(connection?.refused_at);
+      assert.deepEqual(await attentionOf(merchant), [{ kind: 'processors_refusing', count: 1 }]);
+    });
+
+    it('a charge in doubt stays in doubt, and a refund is not executed', async () => {
+      const merchant = await openMerchant(kind);
+      const paid = (await place(merchant)).body;
+      // Adyen is asked a second time under the same key, and an authorization that is never captured moves no money.
+      const isAdyen = kind === 'adyen';
+      await fakes[kind].control({ next: isAdyen ? ['reset_after', 'reset_after'] : ['reset_after'] });
+      const idempotencyKey = randomUUID();
+      const { shop, key } = merchant;
+      const repeat = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey });
+      assert.equal((await repeat()).status, 502);
+      await revoke(merchant, kind);
+      await runWorker();
+      assert.equal((await repeat()).status, isAdyen ? 201 : 502, 'unknown is not failed');
+      const refundKey = randomUUID();
+      const giveBack = (): Promise<Reply> => refund(service, paid.id, undefined, { key, idempotencyKey: refundKey });
+      assertRefused(await giveBack(), 502, 'gateway_error');
+      assert.equal((await readOrder(service, paid.id, { key })).status, 'succeeded');
+      await store(merchant.company.id, merchant.connections[0] ?? '', kind, secrets[kind]);
+      assert.equal((await giveBack()).body.status, 'refunded', 'the same key is sent again');
+    });
+
+    it('a renewal waits, and is charged once when the merchant has replaced the key', async () => {
+      const merchant = await openMerchant(kind);
+      const { id } = await subscribed(merchant);
+      await revoke(merchant, kind);
+      await renew(merchant);
+      await runWorker();
+      const waiting = await readSubscription(service, id, merchant);
+      assert.deepEqual([waiting.status, waiting.attempt_count, waiting.last_failure_message], ['active', 0, null]);
+      await waitUntil(async () => (await attentionOf(merchant)).length > 0);
+      assert.ok((await gauge('svc_transactions_waiting')) >= 1);
+      assert.ok((await gauge('svc_processor_connections_refused')) >= 1);
+      assert.equal((await readProbe(service.baseUrl, '/readyz')).status, 200);
+      assert.deepEqual(await attentionOf(merchant), [{ kind: 'processors_refusing', count: 1 }]);
+      await store(merchant.company.id, merchant.connections[0] ?? '', kind, secrets[kind]);
+      await runWorker();
+      const renewed = await readSubscription(service, id, merchant);
+      assert.deepEqual([renewed.status, renewed.completed_cycles, renewed.attempt_count], ['active', 2, 0]);
+      const scene = { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' };
+      const [, second] = await ordersOf(service, scene);
+      assert.deepEqual([second?.status, second?.transactions.length], ['succeeded', 1]);
+      assert.ok(!(await typesOf(service, id)).includes('subscription.past_due'));
+      // A charge that was answered ends the refusal.
+      await waitUntil(async () => (await attentionOf(merchant)).length === 0);
+    });
+  });
+}
+
+describe('credentials that a processor refuses', () => {
+  it('send a charge to the next connection, within the same transaction', async () => {
+    const merchant = await openMerchant('stripe', 'nmi');
+    await revoke(merchant, 'stripe');
+    const { body } = await place(merchant);
+    assert.equal(body.status, 'succeeded', inspect(body));
+    assert.equal(body.transactions.length, 1);
+    const [{ connection_id } = {}] = await service.db.query<{ connection_id?: string }>(
+      'SELECT connection_id FROM all_transactions WHERE order_id = $1',
+      [body.id],
+    );
+    assert.equal(connection_id, merchant.connections[1]);
+  });
+
+  it('are named by the doctor until the owner replaces them', async () => {
+    const merchant = await openMerchant('stripe');
+    await revoke(merchant, 'stripe');
+    await place(merchant);
+    const [id] = merchant.connections;
+    const named = async (): Promise<boolean> =>
+      (await service.db.query('SELECT 1 FROM processor_connections WHERE id = $1 AND refused_at IS NOT NULL', [id]))
+        .length === 1;
+    await waitUntil(named);
+    assert.ok((await examine(service.db)).some(({ check }) => check === 'refused_credentials'));
+    const configuration = { secret_key: secrets.stripe };
+    const reply = await merchant.owner.in(
+      'PATCH',
+      `/dashboard/processors/${id}`,
+      { configuration },
+      { company: merchant.company.id },
+    );
+    assert.deepEqual([reply.status, reply.body.refused_at], [200, null], reply.text);
+    assert.equal(await named(), false);
+    assert.equal((await place(merchant)).body.status, 'succeeded');
+  });
+});
+
+describe('a renewal that no connected processor takes', () => {
+  it('waits, and is charged when the merchant has corrected the rules', async () => {
+    const merchant = await openMerchant('stripe');
+    const { id } = await subscribed(merchant);
+    const path = `/dashboard/processors/${merchant.connections[0]}`;
+    const limit = (rules: object) => merchant.owner.in('PATCH', path, { rules }, { company: merchant.company.id });
+    assert.equal((await limit({ currencies: ['eur'] })).status, 200);
+    await renew(merchant);
+    const waiting = await readSubscription(service, id, merchant);
+    assert.deepEqual([waiting.status, waiting.attempt_count], ['active', 0]);
+    assert.equal((await limit({})).status, 200);
+    await runWorker();
+    const renewed = await readSubscription(service, id, merchant);
+    assert.deepEqual([renewed.status, renewed.completed_cycles], ['active', 2]);
+  });
+});
