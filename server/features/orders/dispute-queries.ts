@@ -103,6 +103,19 @@ export async function hasReported(db: Queryable, companyId: string, orderId: str
   return rows.length > 0;
 }
 
+/** Whether a dispute about the order holds its money back, or has returned it to the cardholder. */
+export async function takesMoney(
+  db: Queryable,
+  { company_id, id }: { readonly company_id: string; readonly id: string },
+): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM disputes WHERE company_id = $1 AND order_id = $2
+       AND state IN ('needs_response', 'under_review', 'lost', 'accepted') LIMIT 1`,
+    [company_id, id],
+  );
+  return rows.length > 0;
+}
+
 export interface DueDispute {
   readonly company_id: string;
   readonly order_id: string;

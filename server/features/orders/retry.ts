@@ -11,6 +11,7 @@ import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 import { charge } from './charge.ts';
+import { takesMoney } from './dispute-queries.ts';
 import { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 import type { Charging } from './charging.ts';
 import { inUse } from './errors.ts';
@@ -157,6 +158,11 @@ async function openRefundAgain(
   id: string,
 ): Promise<Begun> {
   const { order, transactions } = state;
+  if (await takesMoney(transaction, order)) {
+    const message =
+      'The cardholder has disputed this charge, so the processor returns the money. A refund would pay twice.';
+    throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+  }
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
   const amount = Math.min(rejected.amount, order.total - order.refunded_amount);

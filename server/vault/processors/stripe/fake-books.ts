@@ -54,6 +54,8 @@ export interface Dispute {
   readonly status: string;
   readonly createdMs: number;
   readonly evidence: Shown;
+  /** Without it, the amount of the payment. */
+  readonly amount?: number;
 }
 
 interface SavedKey {
@@ -216,12 +218,13 @@ export function showIntent(books: Books, intent: Intent, isExpanded: boolean): S
   };
 }
 
-export function showDispute({ intents }: Books, { id, intentId, status, createdMs, evidence }: Dispute): Shown {
+export function showDispute({ intents }: Books, dispute: Dispute): Shown {
+  const { id, intentId, status, createdMs, evidence } = dispute;
   const intent = intents.get(intentId);
   return {
     id,
     object: 'dispute',
-    amount: intent?.amount,
+    amount: dispute.amount ?? intent?.amount,
     currency: intent?.currency,
     created: seconds(createdMs),
     charge: intent?.chargeId,

@@ -260,11 +260,12 @@ export function moveDispute(
   { books, notices, clock }: Bank,
   body: Readonly<Record<string, unknown>>,
 ): object | undefined {
-  const { transaction_id: intentId, action } = body;
+  const { transaction_id: intentId, action, amount } = body;
   const openStatus = { open: 'needs_response', inquiry: 'warning_needs_response' }[String(action)];
   if (typeof intentId !== 'string' || !books.intents.has(intentId)) return undefined;
   if (openStatus) {
-    const dispute = { id: newId('dp'), intentId, status: openStatus, createdMs: clock.nowMs(), evidence: {} };
+    const opened = { id: newId('dp'), intentId, status: openStatus, createdMs: clock.nowMs(), evidence: {} };
+    const dispute = typeof amount === 'number' ? { ...opened, amount } : opened;
     const shown = showDispute(books, books.put('disputes', dispute));
     notices.emit('charge.dispute.created', shown);
     if (action === 'open') notices.emit('charge.dispute.funds_withdrawn', shown);

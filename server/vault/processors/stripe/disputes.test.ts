@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { connectTo } from '../../../../tests/support/connect.ts';
+import { companyOf, type Person, signUp } from '../../../../tests/support/dashboard.ts';
+import {
+  assertRefused,
+  checkAllOpen,
+  eventTypes,
+  openShop,
+  order,
+  readOrder,
+  refund,
+  retry,
+  type Shop,
+} from '../../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../../tests/support/service.ts';
+import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
+import { applyDueNotices } from '../../../features/processors/notices.ts';
+import { createLog } from '../../../platform/log.ts';
+import { localVault } from '../../vault.ts';
+
+/** Disputes that Stripe reports: what they do to the order, and to the figures of the merchant. */
+
+const secretKey = 'sk_live_51NotARealKey00000000';
+const signingSecret = 'whsec_ofTheSimulatedStripe';
+let stripe: Simulator;
+let service: TestService;
+
+before(async () => {
+  stripe = await startSimulator('stripe', secretKey);
+  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: stripe.url } });
+});
+after(async () => {
+  await Promise.all([stripe.stop(), service.stop()]);
+});
+
+interface Merchant {
+  readonly owner: Person;
+  readonly companyId: string;
+  readonly key: string;
+  readonly shop: Shop;
+}
+
+/** The simulated Stripe sends its events to the newest merchant. */
+async function openMerchant(): Promise<Merchant> {
+  const owner = await signUp(service);
+  const companyId = companyOf(owner, 'live');
+  const connection = await connectTo(service, companyId, {
+    kind: 'stripe',
+    configuration: { secret_key: secretKey, signing_secret: signingSecret, api_url: stripe.url },
+    timeoutMs: 1_000,
+    requestLifeMs: 60_000,
+    extraOrigins: [stripe.url],
+  });
+  const url = new URL(`/processors/${connection}/notices`, service.baseUrl).href;
+  await stripe.control({ webhook: { url, secret: signingSecret } });
+  const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
+  return { owner, companyId, key, shop: await openShop(service, undefined, { key }) };
+}
+
+async function paid({ shop, key }: Merchant): Promise<Reply['body']> {
+  const { body } = await order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+  assert.equal(body.status, 'succeeded');
+  return body;
+}
+
+const disputesOf = async ({ owner, companyId }: Merchant, orderId: string): Promise<Reply['body'][]> =>
+  (await owner.in('GET', `/dashboard/disputes?order_id=${orderId}`, undefined, { company: companyId })).body.data;
+
+/** Moves the dispute of an order at Stripe, and waits until the dispute has this state here. */
+async function move(
+  merchant: Merchant,
+  { id, transactions }: Reply['body'],
+  action: string,
+  state: string,
+  amount?: number,
+) {
+  const transaction_id = transactions[0].processor_transaction_id;
+  await stripe.call('POST', '/control/disputes', { transaction_id, action, amount });
+  const vault = localVault(service.vaultDb, service.keys, service.clock);
+  const log = createLog('silent', process.stderr);
+  await waitUntil(async () => {
+    await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
+    await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+    return (await disputesOf(merchant, id)).at(0)?.status === state;
+  });
+}
+
+/** Gross volume, refunds, disputes and net volume of today. */
+async function figuresOf({ owner, companyId }: Merchant): Promise<number[]> {
+  const { body } = await owner.in('GET', '/dashboard/statistics?range=today', undefined, { company: companyId });
+  const { gross_volume, refunded, disputed, net_volume } = body.figures;
+  return [gross_volume.value, refunded.value, disputed.value, net_volume.value];
+}
+
+const statusOf = async ({ key }: Merchant, { id }: Reply['body']): Promise<string> =>
+  (await readOrder(service, id, { key })).status;
+
+describe('a dispute that Stripe reports', () => {
+  it('takes its amount out of the figures while it is open, and returns it when it is won', async () => {
+    const merchant = await openMerchant();
+    const body = await paid(merchant);
+    assert.deepEqual(await figuresOf(merchant), [4900, 0, 0, 4900]);
+    await move(merchant, body, 'open', 'needs_response');
+    assert.equal(await statusOf(merchant, body), 'chargeback');
+    assert.deepEqual(await figuresOf(merchant), [4900, 0, 4900, 0]);
+    const [dispute] = await disputesOf(merchant, body.id);
+    assert.deepEqual([dispute?.amount, dispute?.currency, dispute?.processor], [4900, 'usd', 'stripe']);
+    await move(merchant, body, 'win', 'won');
+    assert.equal(await statusOf(merchant, body), 'chargeback_dismissed');
+    assert.deepEqual(await figuresOf(merchant), [4900, 0, 0, 4900]);
+  });
+
+  it('stays out of the figures when it is lost, with the amount that Stripe withdrew', async () => {
+    const merchant = await openMerchant();
+    const body = await paid(merchant);
+    const back = await refund(service, body.id, 1000, { key: merchant.key, idempotencyKey: randomUUID() });
+    assert.equal(back.body.status, 'partially_refunded');
+    await move(merchant, body, 'open', 'needs_response', 3900);
+    await move(merchant, body, 'lose', 'lost');
+    assert.equal(await statusOf(merchant, body), 'chargeback_accepted');
+    assert.equal((await disputesOf(merchant, body.id))[0]?.amount, 3900);
+    assert.deepEqual(await figuresOf(merchant), [4900, 1000, 3900, 0]);
+    const types = ['order.chargeback', 'order.chargeback_accepted'];
+    assert.deepEqual((await eventTypes(service, body.id)).slice(-2), types, 'each is sent once');
+  });
+
+  it('takes nothing as an inquiry', async () => {
+    const merchant = await openMerchant();
+    const body = await paid(merchant);
+    await move(merchant, body, 'inquiry', 'inquiry');
+    await move(merchant, body, 'close_inquiry', 'inquiry_closed');
+    assert.equal(await statusOf(merchant, body), 'succeeded');
+    assert.deepEqual(await figuresOf(merchant), [4900, 0, 0, 4900]);
+  });
+
+  it('forbids to refund again an order whose refund failed: the cardholder would be paid twice', async () => {
+    const merchant = await openMerchant();
+    const body = await paid(merchant);
+    await stripe.control({ next: ['reject_refund'] });
+    await refund(service, body.id, undefined, { key: merchant.key, idempotencyKey: randomUUID() });
+    await checkAllOpen(service);
+    assert.equal(await statusOf(merchant, body), 'refund_failed');
+    await move(merchant, body, 'open', 'needs_response');
+    const again = (): Promise<Reply> => retry(service, body.id, { key: merchant.key, idempotencyKey: randomUUID() });
+    const refused = await again();
+    assertRefused(refused, 400, 'invalid_state_transition', 'id');
+    assert.match(refused.body.error.message, /disputed/);
+    await move(merchant, body, 'lose', 'lost');
+    assertRefused(await again(), 400, 'invalid_state_transition', 'id');
+    assert.deepEqual(await figuresOf(merchant), [4900, 0, 4900, 0]);
+  });
+});
