@@ -44,7 +44,11 @@ const actions: Readonly<Record<string, Action>> = {
       const notices = row.removed_at ? null : noticesTo(connected, row);
       const line = `${row.id}  ${status.padEnd(12)}  ${row.kind.padEnd(8)}  ${row.name}  ${JSON.stringify(row.rules)}`;
       const seen = row.notice_seen_at ? `last notice ${row.notice_seen_at.toISOString()}` : 'no notice yet';
-      return notices === null ? line : `${line}\n    notice URL ${notices}, ${seen}`;
+      const refused = row.refused_at && `credentials refused since ${row.refused_at.toISOString()}`;
+      const notRead =
+        row.notice_refused_at && `notice refused ${row.notice_refused_at.toISOString()}: ${row.notice_refusal}`;
+      const more = [refused, notices === null ? null : `notice URL ${notices}, ${seen}`, notRead];
+      return [line, ...more.filter((one) => one !== null)].join('\n    ');
     });
     return { json: rows, text: lines.length > 0 ? `${lines.join('\n')}\n` : 'No processor is connected.\n' };
   },

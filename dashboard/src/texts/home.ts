@@ -69,6 +69,7 @@ export const home = {
       '1 processor refuses its credentials, so renewals wait',
       '# processors refuse their credentials, so renewals wait',
     ],
+    notices_refused: ['Notices of 1 processor are refused', 'Notices of # processors are refused'],
     processors_failing: ['1 processor is not responding', '# processors are not responding'],
     endpoints_disabled: ['1 webhook endpoint is disabled', '# webhook endpoints are disabled'],
     endpoints_failing: ['1 webhook endpoint is failing', '# webhook endpoints are failing'],

@@ -92,6 +92,9 @@ export const processors = {
   until: 'Disconnected since',
   notices: 'Notices',
   noticeSeen: 'Last notice received',
+  noticeRefused: 'A notice was refused',
+  noticeRefusedHint:
+    'Disputes and late outcomes do not arrive. Compare the secret here with the one at the processor, and replace it under Replace credentials.',
   noNotice: 'No notice received yet.',
   copyUrl: 'Copy URL',
   noticesNone: 'This processor sends no notices. We ask it for changes from time to time.',

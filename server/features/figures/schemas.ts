@@ -72,6 +72,7 @@ const attentionKinds = [
   'disputes_due',
   'payments_in_doubt',
   'processors_refusing',
+  'notices_refused',
   'processors_failing',
   'endpoints_disabled',
   'endpoints_failing',

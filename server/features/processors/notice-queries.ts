@@ -28,8 +28,9 @@ export async function keepNotices(
 ): Promise<number> {
   const rows = await db.query(
     `WITH seen AS (
-       UPDATE processor_connections SET notice_seen_at = now() WHERE company_id = $1 AND id = $2
-         AND (notice_seen_at IS NULL OR notice_seen_at < now() - interval '1 minute')
+       UPDATE processor_connections SET notice_seen_at = now(), notice_refused_at = NULL, notice_refusal = NULL
+       WHERE company_id = $1 AND id = $2 AND (notice_seen_at IS NULL OR notice_seen_at < now() - interval '1 minute'
+         OR notice_refused_at IS NOT NULL)
      )
      INSERT INTO processor_notices (company_id, connection_id, id, type, about, happened_at)
      SELECT $1, $2, n.id, n.type, n.about, to_timestamp(n."atMs" / 1000.0)
@@ -38,6 +39,19 @@ export async function keepNotices(
     [company_id, connectionId, JSON.stringify(notices)],
   );
   return rows.length;
+}
+
+/** The merchant may have entered the wrong secret. Refused notices are many if they are forged, so few are written. */
+export async function noteRefusal(
+  db: Queryable,
+  { company_id, id }: { readonly company_id: string; readonly id: string },
+  reason: string,
+): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET notice_refused_at = now(), notice_refusal = $3 WHERE company_id = $1 AND id = $2
+       AND (notice_refused_at IS NULL OR notice_refused_at < now() - interval '1 minute')`,
+    [company_id, id, reason],
+  );
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   markApplied,
   markWaiting,
   type NoticeRow,
+  noteRefusal,
   noticesChannel,
   type PolledConnection,
   savePollCursor,
@@ -58,6 +59,7 @@ export async function receiveNotices(
   if (reception.outcome === 'refused') {
     countNotice({ processor: kind, result: 'refused' });
     log.warn({ company_id: companyId, connection_id: connectionId, reason: reception.reason }, 'a notice was refused');
+    await noteRefusal(db, connection, reception.reason);
     return { status: 400, body: `The notice was refused: ${reception.reason}.` };
   }
   const { notices, reply = '' } = reception;

@@ -25,6 +25,9 @@ export interface ConnectionRow {
   readonly disconnected_at: Date | null;
   readonly removed_at: Date | null;
   readonly notice_seen_at: Date | null;
+  /** The last notice that was refused since one was accepted, and why. */
+  readonly notice_refused_at: Date | null;
+  readonly notice_refusal: string | null;
   /** Since when the processor refuses the credentials. */
   readonly refused_at: Date | null;
   /** Undefined if it is not known. */
@@ -32,7 +35,7 @@ export interface ConnectionRow {
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
-  disconnected_at, removed_at, notice_seen_at, refused_at`;
+  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -120,6 +123,15 @@ export async function setRefused(db: Queryable, companyId: string, id: string, i
     `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END
      WHERE company_id = $1 AND id = $2 AND (refused_at IS NOT NULL) <> $3`,
     [companyId, id, isRefused],
+  );
+}
+
+/** After the credentials were replaced, what was refused before says nothing. */
+export async function forgetRefusals(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL
+     WHERE company_id = $1 AND id = $2`,
+    [companyId, id],
   );
 }
 

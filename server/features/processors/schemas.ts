@@ -77,6 +77,8 @@ export const connection = Type.Object(
     verifies_cards: Type.Boolean(),
     notice_url: nullable(Type.String()),
     notice_seen_at: nullable(timestamp()),
+    notice_refused_at: nullable(timestamp()),
+    notice_refusal: nullable(Type.String()),
     refused_at: nullable(timestamp()),
     health: Type.Object({
       calls: Type.Integer(),

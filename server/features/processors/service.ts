@@ -20,13 +20,13 @@ import {
   findConnection,
   findConnections,
   forgetAccount,
+  forgetRefusals,
   hasOpenOperations,
   insertConnection,
   markRemoved,
   orderConnections,
   refreshCompany,
   setConnected,
-  setRefused,
   updateConnection,
 } from './queries.ts';
 import type {
@@ -70,6 +70,8 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     verifies_cards: row.verifies_cards,
     notice_url: described.sendsNotices && !row.removed_at ? noticeUrl(baseUrl, row.id) : null,
     notice_seen_at: row.notice_seen_at?.toISOString() ?? null,
+    notice_refused_at: row.notice_refused_at?.toISOString() ?? null,
+    notice_refusal: row.notice_refusal,
     refused_at: row.refused_at?.toISOString() ?? null,
     health: {
       calls,
@@ -225,7 +227,7 @@ export async function change(
 ): Promise<Connection> {
   const row = await existing(context, id);
   // New credentials were tested before.
-  if (configuration) await setRefused(context.db, row.company_id, id, false);
+  if (configuration) await forgetRefusals(context.db, row.company_id, id);
   await updateConnection(context.db, row, {
     ...(name !== undefined && { name }),
     ...(rules && { rules }),
@@ -314,8 +316,10 @@ export async function setCompanyConnection(
   if (wanted === 'removed') await markRemoved(db, companyId, id);
   else if (wanted === 'connected' || wanted === 'disconnected') {
     await setConnected(db, companyId, id, wanted === 'connected');
-  } else if (wanted === 'moved') await forgetAccount(db, companyId, id);
-  else await updateConnection(db, { company_id: companyId, id }, wanted);
+  } else if (wanted === 'moved') {
+    await forgetAccount(db, companyId, id);
+    await forgetRefusals(db, companyId, id);
+  } else await updateConnection(db, { company_id: companyId, id }, wanted);
   await refreshCompany(db, companyId);
   return (await findConnections(db, companyId)).every(({ disconnected_at }) => disconnected_at !== null);
 }

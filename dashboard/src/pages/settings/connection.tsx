@@ -187,7 +187,13 @@ function Notices({ connection }: { readonly connection: Connection }) {
           {processors.noticeSeen} <DateTime at={connection.notice_seen_at} />
         </span>
       ) : (
-        <span className="text-warn">{processors.noNotice}</span>
+        !connection.notice_refused_at && <span className="text-warn">{processors.noNotice}</span>
+      )}
+      {connection.notice_refused_at && (
+        <span className="text-bad">
+          {processors.noticeRefused} <DateTime at={connection.notice_refused_at} real />: {connection.notice_refusal}.{' '}
+          {processors.noticeRefusedHint}
+        </span>
       )}
       <NoticeUrl connection={connection} />
     </div>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { connectTo } from '../../../../tests/support/connect.ts';
 import { companyOf, type Person, signUp } from '../../../../tests/support/dashboard.ts';
@@ -21,7 +21,7 @@ import { applyDueNotices } from '../../../features/processors/notices.ts';
 import { createLog } from '../../../platform/log.ts';
 import { localVault } from '../../vault.ts';
 
-/** Disputes that Stripe reports: what they do to the order, and to the figures of the merchant. */
+/** Events that Stripe sends, and disputes: what they do to the order, and to the figures of the merchant. */
 
 const secretKey = 'sk_live_51NotARealKey00000000';
 const signingSecret = 'whsec_ofTheSimulatedStripe';
@@ -69,6 +69,13 @@ async function paid({ shop, key }: Merchant): Promise<Reply['body']> {
 const disputesOf = async ({ owner, companyId }: Merchant, orderId: string): Promise<Reply['body'][]> =>
   (await owner.in('GET', `/dashboard/disputes?order_id=${orderId}`, undefined, { company: companyId })).body.data;
 
+async function applyAll(): Promise<void> {
+  const vault = localVault(service.vaultDb, service.keys, service.clock);
+  const log = createLog('silent', process.stderr);
+  await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
+  await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+}
+
 /** Moves the dispute of an order at Stripe, and waits until the dispute has this state here. */
 async function move(
   merchant: Merchant,
@@ -79,11 +86,8 @@ async function move(
 ) {
   const transaction_id = transactions[0].processor_transaction_id;
   await stripe.call('POST', '/control/disputes', { transaction_id, action, amount });
-  const vault = localVault(service.vaultDb, service.keys, service.clock);
-  const log = createLog('silent', process.stderr);
   await waitUntil(async () => {
-    await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
-    await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+    await applyAll();
     return (await disputesOf(merchant, id)).at(0)?.status === state;
   });
 }
@@ -97,6 +101,85 @@ async function figuresOf({ owner, companyId }: Merchant): Promise<number[]> {
 
 const statusOf = async ({ key }: Merchant, { id }: Reply['body']): Promise<string> =>
   (await readOrder(service, id, { key })).status;
+
+const sign = (body: string, secret: string, ageSeconds = 0): string => {
+  const timestamp = Math.floor(Date.now() / 1000) - ageSeconds;
+  return `t=${timestamp},v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
+};
+
+async function deliver(connection: string, body: string, signature: string): Promise<number> {
+  const url = new URL(`/processors/${connection}/notices`, service.baseUrl);
+  const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
+  return (await fetch(url, { method: 'POST', headers, body })).status;
+}
+
+const connectionOf = async ({ owner, companyId }: Merchant): Promise<Reply['body']> =>
+  (await owner.in('GET', '/dashboard/processors', undefined, { company: companyId })).body.connections[0];
+
+async function attentionOf({ owner, companyId }: Merchant): Promise<string[]> {
+  const { body } = await owner.in('GET', '/dashboard/attention', undefined, { company: companyId });
+  return body.data.map(({ kind }: Reply['body']) => kind);
+}
+
+describe('an event that Stripe sends', () => {
+  const event = JSON.stringify({
+    id: `evt_${randomUUID()}`,
+    object: 'event',
+    type: 'customer.created',
+    created: Math.floor(Date.now() / 1000),
+    data: { object: {} },
+  });
+
+  it('shows the merchant that the signing secret is wrong, until one is accepted', async () => {
+    const merchant = await openMerchant();
+    const { id } = await connectionOf(merchant);
+    assert.equal(await deliver(id, event, sign(event, 'whsec_ofAnotherEndpoint')), 400);
+    const { notice_refused_at, notice_refusal, notice_seen_at } = await connectionOf(merchant);
+    assert.ok(notice_refused_at);
+    assert.deepEqual([notice_refusal, notice_seen_at], ['the signature does not match', null]);
+    assert.deepEqual(await attentionOf(merchant), ['notices_refused']);
+    assert.equal(await deliver(id, event, sign(event, signingSecret)), 200);
+    assert.equal((await connectionOf(merchant)).notice_refused_at, null);
+    assert.deepEqual(await attentionOf(merchant), []);
+  });
+
+  it('is kept once however often it is sent, and refused when it is replayed later', async () => {
+    const merchant = await openMerchant();
+    const { id } = await connectionOf(merchant);
+    const kept = async (): Promise<number> =>
+      (await service.db.query('SELECT 1 FROM processor_notices WHERE connection_id = $1', [id])).length;
+    for (let times = 0; times < 2; times += 1) {
+      assert.equal(await deliver(id, event, sign(event, signingSecret)), 200);
+      assert.equal(await kept(), 1);
+    }
+    assert.equal(await deliver(id, event, sign(event, signingSecret, 301)), 400);
+    assert.match((await connectionOf(merchant)).notice_refusal, /5 minutes/);
+  });
+
+  it('changes nothing if it is about a payment of another account', async () => {
+    const other = await openMerchant();
+    const theirs = await paid(other);
+    const merchant = await openMerchant();
+    const { id } = await connectionOf(merchant);
+    const transaction_id = theirs.transactions[0].processor_transaction_id;
+    await stripe.call('POST', '/control/disputes', { transaction_id, action: 'open' });
+    await waitUntil(async () => {
+      const rows = await service.db.query(
+        `SELECT 1 FROM processor_notices WHERE connection_id = $1 AND type LIKE 'charge.dispute.%'`,
+        [id],
+      );
+      return rows.length === 2;
+    });
+    await applyAll();
+    const rows = await service.db.query<{ result: string }>(
+      `SELECT result FROM processor_notices WHERE connection_id = $1 AND type LIKE 'charge.dispute.%'`,
+      [id],
+    );
+    assert.deepEqual(new Set(rows.map(({ result }) => result)), new Set(['no charge of this connection has this id']));
+    assert.equal(await statusOf(other, theirs), 'succeeded');
+    assert.deepEqual(await figuresOf(merchant), [0, 0, 0, 0]);
+  });
+});
 
 describe('a dispute that Stripe reports', () => {
   it('takes its amount out of the figures while it is open, and returns it when it is won', async () => {
