@@ -121,6 +121,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
       notice_username: webhook.username,
       notice_password: webhook.password,
     }),
-    drainMaxMs: 150_000,
+    // A notice that five kills have met waits five minutes for its sixth try.
+    drainMaxMs: 360_000,
   },
 };
