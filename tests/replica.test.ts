@@ -153,7 +153,7 @@ describe('a replica', () => {
   });
 
   it('that is lost is noticed by the metrics and by the commands', async () => {
-    assert.match((await svc(settings, 'status')).stdout, /Replica of a +used, 0\.0 s behind/);
+    assert.match((await svc(settings, 'status')).stdout, /Replica of a +used, \d+\.\d s behind/);
     const away = { ...settings, SVC_READ_URL: 'postgres://svc@127.0.0.1:9/svc' };
     assert.match((await svc(away, 'status')).stdout, /Replica of a +not used: it does not respond/);
     const { code, stderr } = await svc(away, 'doctor');
@@ -216,7 +216,7 @@ describe('a replica', () => {
       }
       assert.equal((await call('GET', '/v1/customers')).status, 200);
       const { stdout } = await svc(sharded, 'status');
-      assert.match(stdout, /Replica of b +used, 0\.0 s behind/);
+      assert.match(stdout, /Replica of b +used, \d+\.\d s behind/);
       assert.doesNotMatch(stdout, /Replica of a/);
     } finally {
       await third.stop();
