@@ -112,7 +112,7 @@ describe('a replica', () => {
   it('shows every write that was answered before, whichever process answered it', async () => {
     await untilUsed();
     const before = await readsOn('replica');
-    // If the replica is slow once, the primary answers for a second.
+    // The metrics are read at most once in a while, and a slow replica is not used for a second.
     await waitUntil(async () => {
       const { created, newest } = await writeAndList();
       assert.equal(newest, created);
