@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { claimDeliveries, type ClaimRequest, type Delivery } from './delivery-queries.ts';
-import type { Sender } from './sender.ts';
+import type { EndpointLoad, Sender } from './sender.ts';
 
 /** Claims deliveries that are due, for endpoints that have room, and hands them to the sender. */
 
@@ -8,7 +8,6 @@ import type { Sender } from './sender.ts';
  * A worker holds up to twice this many deliveries of one endpoint, so that it does not query the database for each.
  */
 const refillAt = 200;
-const heldMax = 20_000;
 const claimMax = 1_000;
 /** How often companies whose clock is ahead are checked while others have deliveries due. */
 const aheadEveryMs = 1_000;
@@ -26,9 +25,16 @@ export interface Claimer {
   noteChanged(endpointId: string): void;
 }
 
-export function createClaimer(batchDb: Queryable, workerId: string, sender: Sender): Claimer {
+interface ClaimerOptions {
+  readonly workerId: string;
+  /** How many deliveries a worker holds at once. */
+  readonly heldMax: number;
+}
+
+export function createClaimer(batchDb: Queryable, sender: Sender, { workerId, heldMax }: ClaimerOptions): Claimer {
   /**
-   * Endpoints that had enough deliveries at the last claim for all. The other endpoints have no due deliveries left.
+   * Endpoints that had enough deliveries at the last claim for all, or were stalled. The other endpoints have no due
+   * deliveries left.
    */
   let leftOut = new Set<string>();
   const low = new Set<string>();
@@ -37,14 +43,13 @@ export function createClaimer(batchDb: Queryable, workerId: string, sender: Send
 
   const room = (): number => Math.min(heldMax - sender.size(), claimMax);
 
-  function leaveOutFull(isFull: (size: number) => boolean): void {
-    leftOut = new Set(
+  const idsOf = (isWanted: (load: EndpointLoad) => boolean): Set<string> =>
+    new Set(
       sender
         .endpoints()
-        .filter(({ size }) => isFull(size))
+        .filter(isWanted)
         .map(({ id }) => id),
     );
-  }
 
   async function take(of: ClaimRequest['of'], count: number): Promise<readonly Delivery[]> {
     changed.clear();
@@ -59,8 +64,9 @@ export function createClaimer(batchDb: Queryable, workerId: string, sender: Send
   return {
     async claimAll() {
       low.clear();
+      if (room() <= 0) sender.releaseStalled();
       const count = room();
-      leaveOutFull((size) => count <= 0 || size > refillAt);
+      leftOut = idsOf(({ size, isStalled }) => count <= 0 || size > refillAt || isStalled);
       if (count <= 0) return 0;
       const allBut = [...leftOut];
       const due = await take({ allBut, by: 'real time' }, count);
@@ -70,13 +76,15 @@ export function createClaimer(batchDb: Queryable, workerId: string, sender: Send
       return due.length + dueAhead.length;
     },
     async claimForLow() {
-      const only = [...low];
+      const stalled = idsOf(({ isStalled }) => isStalled);
+      const only = [...low].filter((id) => !stalled.has(id));
       low.clear();
       const count = room();
       if (count <= 0) {
-        leaveOutFull(() => true);
+        leftOut = idsOf(() => true);
         return 0;
       }
+      if (only.length === 0) return 0;
       const due = await take({ only }, count);
       const found = new Set(due.map(({ endpoint_id }) => endpoint_id));
       for (const id of only.filter((one) => !found.has(one))) {

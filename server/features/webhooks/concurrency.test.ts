@@ -109,6 +109,21 @@ describe('a receiver that hangs', () => {
     assert.ok(bad.received.length <= 20, 'and it has no more requests under way than it may');
     await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
   });
+
+  it('returns what waits for it when the worker can hold no more, so that others get their events', async (t) => {
+    const [good, bad] = [await receiving(t), await receiving(t, hang)];
+    const [slow, quick] = [await newSubscriber(service), await newSubscriber(service)];
+    for (let count = 0; count < 3; count += 1) await slow.subscribe(`${new URL(bad.url).origin}/${count}`);
+    await quick.subscribe(good.url);
+    await insertSomeEvents(service, slow.company.id, 300);
+    running(t, dispatchFor(service, {}, { heldMax: 300 }));
+    await bad.count(40);
+    const startedAtMs = Date.now();
+    await insertSomeEvents(service, quick.company.id, 30);
+    await good.count(30);
+    assert.ok(Date.now() - startedAtMs < 8_000);
+    await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
+  });
 });
 
 describe('several workers', () => {

@@ -23,6 +23,8 @@ export interface DispatcherDependencies {
   readonly secretKey: ServiceKey;
   readonly random: () => number;
   readonly times?: Partial<DispatcherTimes>;
+  /** How many deliveries the worker holds at once, for all endpoints together. */
+  readonly heldMax?: number;
   /** The database of a company that has moved to another shard; undefined if it is on this one. */
   readonly elsewhere?: (companyId: string) => Promise<Queryable | undefined>;
 }
@@ -48,6 +50,7 @@ const usualTimes: DispatcherTimes = {
 const heartbeatsPerSilence = 5;
 const heartbeatsBetweenOrphans = 30;
 const idleMs = 1_000;
+const usualHeldMax = 20_000;
 
 /** One for claims, one for records: statements that wait share a batch, which makes each one cheaper. */
 export const dispatcherConnections = 2;
@@ -68,7 +71,7 @@ interface Worker {
 }
 
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
-  const { db, batchDb, clock, log } = dependencies;
+  const { db, batchDb, clock, log, heldMax = usualHeldMax } = dependencies;
   const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
   const alarm = createAlarm();
@@ -82,7 +85,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       onReturned: alarm.ring,
     },
   );
-  const claimer = createClaimer(batchDb, workerId, sender);
+  const claimer = createClaimer(batchDb, sender, { workerId, heldMax });
   const worker: Worker = { db, log, workerId, times, alarm, sender, claimer };
   const heartbeat = startHeartbeat(worker);
   listenForChanges(worker);

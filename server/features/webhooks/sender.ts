@@ -10,17 +10,36 @@ import type { DispatcherDependencies } from './dispatcher.ts';
 
 const requestsPerEndpointMax = 20;
 const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
+/** An endpoint whose requests are all in flight is stalled if it has not answered for this long. */
+const stalledMs = 2_000;
 
 /** The claimed deliveries of one endpoint. */
 interface EndpointQueue {
   readonly waiting: Delivery[];
   /** The number of requests without an answer. */
   requests: number;
+  /** When it answered last, or when its first delivery was claimed. */
+  answeredMs: number;
   /** Sent, but the attempt is not recorded: a crash would send these again. */
   readonly inFlight: Set<Delivery>;
 }
 
+const emptyQueue = (): EndpointQueue => ({
+  waiting: [],
+  requests: 0,
+  answeredMs: performance.now(),
+  inFlight: new Set(),
+});
 const sizeOf = ({ waiting, inFlight }: EndpointQueue): number => waiting.length + inFlight.size;
+const isStalled = ({ requests, answeredMs }: EndpointQueue): boolean =>
+  requests >= requestsPerEndpointMax && performance.now() - answeredMs > stalledMs;
+
+/** What a worker has claimed for one endpoint. */
+export interface EndpointLoad {
+  readonly id: string;
+  readonly size: number;
+  readonly isStalled: boolean;
+}
 
 export interface Sender {
   /** Takes over claimed deliveries of one endpoint, and sends them. */
@@ -29,11 +48,13 @@ export interface Sender {
   release(deliveries: readonly Delivery[]): void;
   /** Returns deliveries of an endpoint that has changed: its URL may be different, or it may be disabled. */
   releaseEndpoint(endpointId: string): void;
+  /** Returns what waits for stalled endpoints, so that others have room. */
+  releaseStalled(): void;
   /** The number of claimed deliveries. */
   size(): number;
   inFlight(): number;
-  /** The endpoints with claimed deliveries, with their numbers. */
-  endpoints(): readonly { readonly id: string; readonly size: number }[];
+  /** The endpoints with claimed deliveries. */
+  endpoints(): readonly EndpointLoad[];
   /** All deliveries that this worker has claimed, including those being returned to the queue. */
   claimed(): readonly Delivery[];
   /** Starts no more requests. */
@@ -63,6 +84,7 @@ export function createSender(
       const made = await attempt(delivery).finally(() => {
         queue.requests -= 1;
       });
+      if (made.record.http_status !== null) queue.answeredMs = performance.now();
       sendNext(delivery.endpoint_id);
       await records.record(made.record);
       if (made.gone) await records.disable(delivery);
@@ -94,7 +116,7 @@ export function createSender(
 
   return {
     hold(endpointId, deliveries) {
-      const queue = queues.get(endpointId) ?? { waiting: [], requests: 0, inFlight: new Set() };
+      const queue = queues.get(endpointId) ?? emptyQueue();
       queues.set(endpointId, queue);
       queue.waiting.push(...deliveries);
       sendNext(endpointId);
@@ -106,9 +128,12 @@ export function createSender(
       records.giveBack(queue.waiting.splice(0));
       dropIfEmpty(endpointId, queue);
     },
+    releaseStalled() {
+      for (const queue of queues.values()) if (isStalled(queue)) records.giveBack(queue.waiting.splice(0));
+    },
     size: () => [...queues.values()].reduce((sum, queue) => sum + sizeOf(queue), 0),
     inFlight: () => [...queues.values()].reduce((sum, { inFlight }) => sum + inFlight.size, 0),
-    endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue) })),
+    endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue), isStalled: isStalled(queue) })),
     claimed: () => [
       ...[...queues.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
       ...records.returning(),
