@@ -42,6 +42,9 @@ export interface Flow {
 
 /** The share of the time of a request that its first batch may wait, and the most. */
 const patientShare = 0.25;
+/** If requests take longer than this, the database is busy, and a larger batch costs it less. */
+const busyMs = 25;
+const busyShare = 0.5;
 const patienceMaxMs = 50;
 /** The share of the last request in the average time. */
 const lastTimeShare = 0.05;
@@ -66,7 +69,7 @@ export function createFlow(): Flow {
     },
     gathering: {
       underway: () => underway,
-      patienceMs: () => Math.min(usualMs * patientShare, patienceMaxMs),
+      patienceMs: () => Math.min(usualMs * (usualMs > busyMs ? busyShare : patientShare), patienceMaxMs),
     },
   };
 }
