@@ -60,7 +60,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'refused_credentials',
-    means: 'connection whose credentials the processor refuses, so that renewals wait: its owner must replace them',
+    means: 'connection whose credentials the processor refuses: its owner must replace them',
     sql: `SELECT company_id, id FROM processor_connections WHERE refused_at IS NOT NULL AND disconnected_at IS NULL`,
   },
   {

@@ -175,7 +175,7 @@ const partNames: Readonly<Record<string, string>> = {
 };
 
 const refusedText = (count: number): string =>
-  count > 0 ? `${count} connections to processors, whose renewals wait; \`svc doctor\` names them` : '0';
+  count > 0 ? `${count} connections to processors; \`svc doctor\` names them` : '0';
 
 function backupText(path: string | undefined, age: number | null): string {
   if (path === undefined) return 'unknown; set SVC_BACKUP_PATH to show its age';

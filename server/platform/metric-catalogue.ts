@@ -154,7 +154,7 @@ export const catalogue = {
   },
   svc_processor_connections_refused: {
     kind: 'gauge',
-    help: 'Connections whose credentials the processor refuses. Their renewals wait until the owner replaces the credentials.',
+    help: 'Connections whose credentials the processor refuses. Renewals that no other connection takes wait until the owner replaces the credentials.',
     roles: serving,
   },
   svc_processor_notices_total: {

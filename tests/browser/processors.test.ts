@@ -7,12 +7,14 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { disputes } from '../../dashboard/src/texts/disputes.ts';
+import { home } from '../../dashboard/src/texts/home.ts';
 import { goingLive } from '../../dashboard/src/texts/going-live.ts';
 import { processors } from '../../dashboard/src/texts/processors.ts';
 import { settings } from '../../dashboard/src/texts/settings.ts';
 import { applyDueNotices } from '../../server/features/processors/notices.ts';
 import { limits } from '../../server/limits.ts';
 import { createLog } from '../../server/platform/log.ts';
+import { Secret } from '../../server/platform/secret.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { assertRefused, openShop, order } from '../support/orders.ts';
@@ -282,6 +284,28 @@ describe('an owner', () => {
     await page.getByText(processors.removed).waitFor();
     await card('Europe').getByText(processors.statuses.removed).waitFor();
     await inspect();
+  });
+
+  it('learns that the processor refuses a revoked key, and replaces it', async () => {
+    const [main] = await liveConnections();
+    const configuration = { secret_key: 'sk_live_wasRevoked0000', signing_secret: signingSecret, api_url: stripe.url };
+    const stored = {
+      companyId: companyOf(owner, 'live'),
+      id: String(main?.id),
+      kind: 'stripe',
+      timeoutMs: 1_000,
+    } as const;
+    await service.vault.connect({ ...stored, configuration: new Secret(configuration) });
+    assert.equal((await (await liveOrder())()).body.failure_code, 'invalid_merchant_configuration');
+    await page.goto('/home');
+    await page.getByRole('link', { name: home.attentions.processors_refusing[0] }).click();
+    await card('Main').getByText(processors.refusedText(true), { exact: false }).waitFor();
+    await inspect();
+    await choose('Main', processors.credentials);
+    await field('Secret key', dialog()).fill(secretKey);
+    await button(processors.credentials, dialog()).click();
+    await card('Main').getByText(processors.refusedText(true), { exact: false }).waitFor({ state: 'detached' });
+    assert.equal((await (await liveOrder())()).body.status, 'succeeded');
   });
 
   it('sees what is left before going live, and copies the sandbox', async () => {

@@ -65,10 +65,7 @@ export const home = {
   attentions: {
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
     payments_in_doubt: ['1 payment is in doubt', '# payments are in doubt'],
-    processors_refusing: [
-      '1 processor refuses its credentials, so renewals wait',
-      '# processors refuse their credentials, so renewals wait',
-    ],
+    processors_refusing: ['1 processor refuses its credentials', '# processors refuse their credentials'],
     notices_refused: ['Notices of 1 processor are refused', 'Notices of # processors are refused'],
     processors_failing: ['1 processor is not responding', '# processors are not responding'],
     endpoints_disabled: ['1 webhook endpoint is disabled', '# webhook endpoints are disabled'],

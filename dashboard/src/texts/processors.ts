@@ -9,13 +9,13 @@ const kinds: Readonly<Record<string, KindTexts>> = {
   stripe: {
     for: 'Your Stripe account. Stripe must allow it to send card numbers, which requires proof of PCI compliance.',
     notices:
-      'In the Stripe dashboard, open Developers → Webhooks, add an endpoint with this URL, and copy its signing secret. Then enter the secret here with Replace credentials.',
+      'In the Stripe dashboard, open Developers, Webhooks, add an endpoint with this URL, and copy its signing secret. Then enter the secret here with Replace credentials.',
   },
   nmi: { for: 'Your merchant account at NMI, or at a gateway that is powered by NMI.' },
   adyen: {
     for: 'Your Adyen merchant account, with the permission to send card numbers.',
     notices:
-      'In the Adyen Customer Area, open Developers → Webhooks, and enter this URL as the server URL of your standard webhook. Generate its HMAC key, and enter the key with Replace credentials.',
+      'In the Adyen Customer Area, open Developers, Webhooks, and enter this URL as the server URL of your standard webhook. Generate its HMAC key, and enter the key with Replace credentials.',
   },
   acquirer: {
     for: 'An acquirer, or a bridge to another processor, that your service operator offers.',
@@ -54,7 +54,7 @@ export const processors = {
   works: (account: string | null) => (account ? `It works. The account is ${account}.` : 'It works.'),
   connected: 'Processor connected.',
   connectedTitle: (name: string) => `${name} is connected`,
-  connectedText: 'One step is left, so that you learn about disputes, settlements and failed refunds:',
+  connectedText: 'One step is left, so that you learn about disputes, failed refunds and late outcomes:',
   position: (position: number, count: number) => `${position} of ${count}`,
   moveUp: (name: string) => `Move ${name} up`,
   moveDown: (name: string) => `Move ${name} down`,
@@ -86,15 +86,17 @@ export const processors = {
   broken: 'Not used first because it does not answer',
   refused: 'Credentials refused',
   refusedSince: 'The processor refuses the credentials. First refused:',
-  refusedText:
-    'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.',
+  refusedText: (isOnly: boolean) =>
+    isOnly
+      ? 'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.'
+      : 'Until you replace them, payments go to the next processor.',
   since: 'Connected since',
   until: 'Disconnected since',
   notices: 'Notices',
   noticeSeen: 'Last notice received',
   noticeRefused: 'A notice was refused',
   noticeRefusedHint:
-    'Disputes and late outcomes do not arrive. Compare the secret here with the one at the processor, and replace it under Replace credentials.',
+    'Disputes and late outcomes do not arrive. Copy the secret from the processor again, and enter it with Replace credentials.',
   noNotice: 'No notice received yet.',
   copyUrl: 'Copy URL',
   noticesNone: 'This processor sends no notices. We ask it for changes from time to time.',

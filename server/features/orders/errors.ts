@@ -19,7 +19,7 @@ export function misconfigured(): ApiError {
 }
 
 export function credentialsRefused(what: string): ApiError {
-  const message = `The ${what} was not executed, because the processor refuses the credentials of its connection. Replace them in the dashboard under Settings → Processors, then repeat the request.`;
+  const message = `The ${what} was not executed, because the processor refuses the credentials of its connection. Replace them in the dashboard under Settings, Processors, then repeat the request.`;
   return new ApiError('gateway_error', message);
 }
 

@@ -71,7 +71,7 @@ export function ConnectedProcessor(props: ConnectedProps) {
       </header>
       {connection.refused_at !== null && (
         <p className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
-          {processors.refusedSince} <DateTime at={connection.refused_at} real />. {processors.refusedText}
+          {processors.refusedSince} <DateTime at={connection.refused_at} real />. {processors.refusedText(count === 1)}
         </p>
       )}
       <Facts

@@ -13,7 +13,7 @@ export async function testConnection({ send }: Client, secretKey: Secret<string>
   const answer = await send(getAccount);
   if ('reason' in answer) return fails(`Stripe did not answer: ${answer.reason}.`);
   if (answer.status === 401) {
-    return fails('Stripe does not know this secret key, or it was revoked. Copy it again from Developers → API keys.');
+    return fails('Stripe does not know this secret key, or it was revoked. Copy it again from Developers, API keys.');
   }
   if (refusedKey(answer)) {
     return fails('The key lacks permissions. Use a secret key, or give the restricted key those that the guide lists.');

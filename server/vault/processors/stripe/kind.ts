@@ -20,7 +20,7 @@ export const stripeKind: ProcessorKind = {
     {
       name: 'secret_key',
       label: 'Secret key',
-      help: 'In the Stripe dashboard under Developers → API keys. Not the publishable key.',
+      help: 'In the Stripe dashboard under Developers, API keys. Not the publishable key.',
       isSecret: true,
       pattern: /^[sr]k_(live|test)_\w{8,}$/,
       rule: keyRule,
@@ -29,7 +29,7 @@ export const stripeKind: ProcessorKind = {
       name: 'signing_secret',
       label: 'Signing secret',
       help:
-        'Create a webhook endpoint with our notice URL under Developers → Webhooks, and copy its signing secret. ' +
+        'Create a webhook endpoint with our notice URL under Developers, Webhooks, and copy its signing secret. ' +
         'While you roll the secret, enter the new and the old one, separated by a comma.',
       isSecret: true,
       isOptional: true,
