@@ -81,6 +81,28 @@ describe('a merchant', () => {
     assert.deepEqual(pricing, { amount: 1500, currency: 'jpy' });
   });
 
+  it('has dates and checkboxes that look like its other fields, in the light and in the dark', async () => {
+    const { page } = opened;
+    const look = (selector: string): Promise<Record<string, string>> =>
+      page.evaluate(`(({ appearance, backgroundColor, borderTopColor, height }) => ({
+        appearance, backgroundColor, borderTopColor, height,
+      }))(getComputedStyle(document.querySelector(${JSON.stringify(selector)})))`);
+    const grounds = new Set<string | undefined>();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto('/coupons/new');
+      await page.locator('input[type=datetime-local]').first().waitFor();
+      const { appearance: _, ...field } = await look('input[name=description]');
+      assert.deepEqual(await look('input[type=datetime-local]'), { appearance: 'none', ...field }, colorScheme);
+      const { height: __, ...box } = await look('input[type=checkbox]');
+      const { backgroundColor, borderTopColor } = field;
+      assert.deepEqual(box, { appearance: 'none', backgroundColor, borderTopColor }, colorScheme);
+      grounds.add(backgroundColor);
+    }
+    assert.equal(grounds.size, 2);
+    await page.emulateMedia({ colorScheme: null });
+  });
+
   it('asks before a form that is not saved is lost', async () => {
     const { page, button, field, dialog } = opened;
     await page.goto('/products');

@@ -225,7 +225,7 @@ export function CheckField<Draft extends object>({ form, name, label, hint }: Bo
         id={id}
         type="checkbox"
         name={name}
-        className="mt-1 size-4 accent-accent"
+        className="mt-1 size-4 shrink-0"
         checked={Boolean(form.draft[name])}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onChange={(event) => form.set(name, event.target.checked as Draft[typeof name])}
@@ -268,7 +268,7 @@ export function CheckGroup(props: {
           <label key={choice.value} className="flex items-start gap-2 text-sm">
             <input
               type="checkbox"
-              className="mt-0.5 size-4 shrink-0 accent-accent"
+              className="mt-0.5 size-4 shrink-0"
               checked={chosen.includes(choice.value)}
               onChange={(event) => toggle(choice.value, event.target.checked)}
             />

@@ -165,7 +165,7 @@ function ChoicesForm({ filter, address, change }: FormProps<Extract<Filter, { ki
           <input
             type={filter.single ? 'radio' : 'checkbox'}
             name={group}
-            className="size-4 accent-accent"
+            className="size-4"
             checked={chosen.includes(value)}
             onChange={(event) => toggle(value, event.target.checked)}
           />
@@ -279,6 +279,7 @@ function DatesForm({ address, change }: Omit<FormProps<Filter>, 'filter'>) {
                 id={`${id}-${end}`}
                 type="date"
                 className="control typed-date px-2"
+                data-empty={!days[end] || undefined}
                 value={days[end] ?? ''}
                 onChange={(event) => setDays({ ...days, [end]: event.target.value })}
               />

@@ -43,17 +43,8 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
       <div className="rounded-[8px] border border-line">
         <ul className="divide-y divide-line">
           {resources.map((resource) => (
-            <li key={resource} className="flex items-center gap-2 px-3 py-1.5 sm:gap-4">
-              <span className="grow">
-                {words(resource)}
-                {all
-                  .filter(({ key, note }) => note && resourceOf(key) === resource && chosen.includes(key))
-                  .map(({ key, note }) => (
-                    <span key={key} className="block text-sm text-muted">
-                      {note}
-                    </span>
-                  ))}
-              </span>
+            <li key={resource} className="flex flex-wrap items-center gap-x-2 px-3 py-1.5 sm:gap-x-4">
+              <span className="min-w-0 flex-1">{words(resource)}</span>
               {['read', 'write'].map((verb) => {
                 const key = `${resource}:${verb}`;
                 const entry = all.find((candidate) => candidate.key === key);
@@ -63,7 +54,7 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
                     <input
                       type="checkbox"
                       aria-label={key}
-                      className="size-4 accent-accent"
+                      className="size-4"
                       checked={chosen.includes(key)}
                       disabled={locked || (reason !== undefined && !chosen.includes(key))}
                       onChange={(event) => toggle(key, event.target.checked)}
@@ -74,6 +65,13 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
                   <span key={verb} className="w-20 shrink-0" />
                 );
               })}
+              {all
+                .filter(({ key, note }) => note && resourceOf(key) === resource && chosen.includes(key))
+                .map(({ key, note }) => (
+                  <span key={key} className="w-full text-sm text-muted">
+                    {note}
+                  </span>
+                ))}
             </li>
           ))}
         </ul>

@@ -19,7 +19,7 @@ export function Controls({ statistics }: { statistics: Statistics | undefined })
   const [filters, change] = useFilters();
   const compares = filters.compare !== 'off';
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex flex-wrap items-center gap-2 max-sm:gap-1">
       <RangePicker statistics={statistics} />
       {statistics && statistics.intervals.length > 1 && (
         <Select
@@ -120,6 +120,7 @@ function CustomRange(props: { from: string; to: string; apply: (range: { from: s
             type="date"
             required
             className="control typed-date"
+            data-empty={from === '' || undefined}
             value={from}
             onChange={(event) => setFrom(event.target.value)}
           />
@@ -133,6 +134,7 @@ function CustomRange(props: { from: string; to: string; apply: (range: { from: s
             type="date"
             required
             className="control typed-date"
+            data-empty={to === '' || undefined}
             value={to}
             onChange={(event) => setTo(event.target.value)}
           />

@@ -220,7 +220,7 @@ function Verification({ connection, reason }: Omit<ConnectionProps, 'onAction'>)
       <input
         id={id}
         type="checkbox"
-        className="mt-1 size-4 accent-accent"
+        className="mt-1 size-4"
         checked={wanted ?? verifies_cards}
         disabled={reason !== undefined}
         title={reason}

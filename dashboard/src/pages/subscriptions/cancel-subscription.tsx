@@ -55,7 +55,7 @@ export function CancelSubscription({ subscription, renewal, onClose }: CancelPro
             <input
               type="radio"
               name="when"
-              className="mt-1 size-4 accent-accent"
+              className="mt-1 size-4"
               checked={when === value}
               onChange={() => setWhen(value)}
             />

@@ -29,7 +29,7 @@ export function EventPicker({ chosen, onChange, error }: EventPickerProps) {
       <label className="mb-2 flex items-center gap-2">
         <input
           type="checkbox"
-          className="size-4 accent-accent"
+          className="size-4"
           checked={all}
           onChange={({ target }) => toggle('*', target.checked, () => true)}
         />
@@ -81,7 +81,7 @@ function Group({ group: { resource, events }, chosen, toggle }: GroupProps) {
       <label className="flex items-center gap-2 font-medium">
         <input
           type="checkbox"
-          className="size-4 accent-accent"
+          className="size-4"
           checked={whole}
           onChange={({ target }) => toggle(pattern, target.checked, (other) => other.startsWith(`${resource}.`))}
         />
@@ -94,7 +94,7 @@ function Group({ group: { resource, events }, chosen, toggle }: GroupProps) {
             <label className="flex items-start gap-2 text-sm">
               <input
                 type="checkbox"
-                className="mt-0.5 size-4 shrink-0 accent-accent"
+                className="mt-0.5 size-4 shrink-0"
                 disabled={whole}
                 checked={whole || chosen.includes(type)}
                 onChange={({ target }) => toggle(type, target.checked)}
