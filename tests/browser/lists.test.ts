@@ -279,4 +279,25 @@ describe('a filter that no order of a long list matches', () => {
   });
 });
 
+describe('the list of subscriptions', () => {
+  it('keeps a subscription in one line on a laptop, and its controls in one row on a phone', async () => {
+    const { data: plans } = await call('GET', '/v1/plans');
+    const longest = plans.toSorted((a: any, b: any) => b.name.length - a.name.length)[0];
+    await call('POST', '/v1/subscriptions', { customer_id: made[0]?.customer_id, plan_id: longest.id });
+    await page.goto('/subscriptions');
+    const heights = `[...document.querySelectorAll('tbody tr.linked')].map((row) => row.getBoundingClientRect().height)`;
+    await rows().first().waitFor();
+    for (const height of await page.evaluate<number[]>(heights)) assert.ok(height < 44, `a row of ${height} px`);
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const [path, first] of [
+      ['/subscriptions', page.getByRole('searchbox')],
+      ['/audit-log', button(lists.date)],
+    ] as const) {
+      await page.goto(path);
+      const [left, right] = [await first.first().boundingBox(), await button(lists.view).boundingBox()];
+      assert.ok(left && right && right.y < left.y + left.height, `${path}: the controls are in two rows`);
+    }
+  });
+});
+
 it('no page reported an error', () => assert.deepEqual(problems, []));

@@ -46,7 +46,7 @@ export function ExportMenu({ list, query }: { list: ExportedList; query: Query }
       onOpenChange={setOpen}
       trigger={
         <Button small icon="download">
-          {bulk.export}
+          <span className="max-sm:sr-only">{bulk.export}</span>
         </Button>
       }
     >

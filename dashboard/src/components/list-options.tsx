@@ -48,7 +48,7 @@ export function ListOptions<T>({ list, columns, choices, onChange }: OptionsProp
         onOpenChange={setOpen}
         trigger={
           <Button small icon="settings">
-            {lists.view}
+            <span className="max-sm:sr-only">{lists.view}</span>
           </Button>
         }
       >
@@ -91,7 +91,7 @@ export function ListOptions<T>({ list, columns, choices, onChange }: OptionsProp
             <label key={header} className="flex items-center gap-2.5 rounded-[6px] px-1.5 py-1 text-sm hover:bg-sunken">
               <input
                 type="checkbox"
-                className="size-4 accent-accent"
+                className="size-4"
                 checked={shown.includes(header)}
                 onChange={({ target }) =>
                   onChange({ columns: target.checked ? [...shown, header] : shown.filter((name) => name !== header) })
@@ -118,7 +118,7 @@ function Density({ compact, onChange }: { compact: boolean; onChange: (compact: 
           <input
             type="radio"
             name={name}
-            className="size-4 accent-accent"
+            className="size-4"
             checked={compact === value}
             onChange={() => onChange(value)}
           />

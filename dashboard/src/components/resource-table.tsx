@@ -97,7 +97,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
         <div className="mb-3 flex flex-wrap items-center gap-2">
           {search && <SearchField name={searchName} placeholder={search.placeholder} />}
           <div
-            className={`flex min-w-0 items-center gap-2 max-sm:w-full max-sm:overflow-x-auto max-sm:pb-1 sm:flex-wrap ${search ? 'order-last w-full' : ''}`}
+            className={`flex min-w-0 items-center gap-2 max-sm:overflow-x-auto max-sm:pb-1 sm:flex-wrap ${search ? 'order-last w-full' : 'max-sm:flex-1 max-sm:basis-0'}`}
           >
             <FilterChips filters={filters} />
             {filtered && (
@@ -181,7 +181,7 @@ function SearchField({ name, placeholder }: { name: string; placeholder: string 
     return () => clearTimeout(timer);
   });
   return (
-    <div className="relative max-sm:w-full sm:w-96">
+    <div className="relative max-sm:min-w-0 max-sm:flex-1 sm:w-96">
       <label htmlFor={id} className="sr-only">
         {lists.search}
       </label>
@@ -195,7 +195,7 @@ function SearchField({ name, placeholder }: { name: string; placeholder: string 
         placeholder={placeholder}
         autoComplete="off"
         onChange={(event) => setText(event.target.value)}
-        className="control pl-8"
+        className="control pl-8 text-ellipsis"
       />
     </div>
   );

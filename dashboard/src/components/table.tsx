@@ -156,7 +156,7 @@ function SelectAll({ selection, ids }: { selection: Selection; ids: readonly str
   return (
     <input
       type="checkbox"
-      className="size-4 accent-accent align-middle"
+      className="size-4 align-middle"
       aria-label={lists.selectAll}
       checked={chosen > 0 && chosen === ids.length}
       ref={(input) => {
@@ -174,7 +174,7 @@ function SelectOne({ selection, id }: { selection: Selection; id: string }) {
   return (
     <input
       type="checkbox"
-      className="size-4 accent-accent align-middle"
+      className="size-4 align-middle"
       aria-label={lists.select}
       checked={selection.ids.has(id)}
       onChange={({ target }) => {
@@ -210,6 +210,7 @@ function Opener<T>({ row, link, onOpen, content }: OpenerProps<T>) {
 }
 
 /** Values that have their own column on wide screens. */
-export function OnPhone({ children }: { children: ReactNode }) {
-  return <span className="block max-w-40 truncate text-sm font-normal text-muted md:hidden">{children}</span>;
+export function OnPhone({ children, roomy = false }: { children: ReactNode; roomy?: boolean }) {
+  const width = roomy ? 'max-w-56' : 'max-w-40';
+  return <span className={`block ${width} truncate text-sm font-normal text-muted md:hidden`}>{children}</span>;
 }

@@ -5,7 +5,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
-import type { Column } from '../../components/table.tsx';
+import { type Column, OnPhone } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters, useOpening } from '../../data.ts';
 import { datesFilter, type Filter } from '../../list-filters.ts';
@@ -35,7 +35,7 @@ const filters: readonly Filter[] = [
 
 const orderColumns: readonly Column<Customer>[] = [
   { header: customers.orders, cell: ({ id }) => <OrderCount id={id} />, wide: true, end: true },
-  { header: customers.spent, cell: ({ id }) => <Spend id={id} />, wide: true, end: true },
+  { header: customers.spent, cell: ({ id }) => <Spend id={id} />, end: true },
   { header: customers.lastOrder, cell: ({ id }) => <LastOrder id={id} />, wide: true, end: true },
 ];
 
@@ -61,8 +61,17 @@ export function CustomersPage() {
         filters={filters}
         exports="customers"
         columns={[
-          { header: common.name, cell: (customer) => personName(customer), wraps: true },
-          { header: customers.email, cell: ({ email }) => email, wraps: true },
+          {
+            header: common.name,
+            wraps: true,
+            cell: (customer) => (
+              <>
+                {personName(customer)}
+                <OnPhone roomy>{customer.email}</OnPhone>
+              </>
+            ),
+          },
+          { header: customers.email, cell: ({ email }) => email, wide: true, wraps: true },
           ...(canOrders ? orderColumns : []),
           { header: customers.company, cell: ({ company }) => company ?? '—', wide: true, extra: true },
           {

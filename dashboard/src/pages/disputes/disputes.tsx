@@ -1,11 +1,10 @@
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { Deadline } from '../../components/deadline.tsx';
+import { Deadline, needsResponse } from '../../components/deadline.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { AmountCell, CustomerCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
-import { OnPhone } from '../../components/table.tsx';
 import { lookEveryMs } from '../../data.ts';
 import { datesFilter, type Filter, statusFilter } from '../../list-filters.ts';
 import { useExpand, useSignedIn } from '../../session.ts';
@@ -54,11 +53,13 @@ export function DisputesPage() {
             cell: (row) => (
               <>
                 <Badge status={row.status} />
-                <OnPhone>{disputes.reasons[row.reason][0]}</OnPhone>
+                <span className="block text-sm text-muted md:hidden">
+                  {needsResponse(row) ? <Deadline dispute={row} /> : disputes.reasons[row.reason][0]}
+                </span>
               </>
             ),
           },
-          { header: disputes.deadline, cell: (row) => <Deadline dispute={row} /> },
+          { header: disputes.deadline, cell: (row) => <Deadline dispute={row} />, wide: true },
           { header: disputes.reason, cell: ({ reason }) => disputes.reasons[reason][0], wide: true },
           {
             header: common.customer,

@@ -43,7 +43,12 @@ export function PlansPage() {
         columns={[
           { header: common.name, sort: 'name', cell: ({ name }) => name, wraps: true },
           { header: common.amount, sort: 'amount', cell: ({ amount, currency }) => money(amount, currency), end: true },
-          { header: plans.cycle, cell: ({ billing_cycle }) => cycleText(billing_cycle) },
+          {
+            header: plans.cycle,
+            cell: ({ billing_cycle }) => (
+              <span className="block first-letter:uppercase">{cycleText(billing_cycle)}</span>
+            ),
+          },
           {
             header: plans.code,
             cell: ({ plan_code }) => <span className="font-mono text-[13px]">{plan_code}</span>,

@@ -17,7 +17,7 @@ import {
   planFilter,
   statusFilter,
 } from '../../list-filters.ts';
-import { cycleText, money } from '../../format.ts';
+import { cycleText, money, personName } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -36,6 +36,9 @@ const filters: readonly Filter[] = [
   cardExpiresFilter,
   customerFilter,
 ];
+
+const priceText = ({ plan, billing_cycle }: Subscription): string =>
+  `${money(plan.amount, plan.currency)} ${cycleText(billing_cycle)}`;
 
 export function SubscriptionsPage() {
   const expand = useExpand('customer');
@@ -62,8 +65,8 @@ export function SubscriptionsPage() {
             wraps: true,
             cell: ({ plan, customer }) => (
               <>
-                {plan.name}
-                <OnPhone>{customer?.email}</OnPhone>
+                <span className="block lg:min-w-48">{plan.name}</span>
+                <OnPhone>{customer && personName(customer)}</OnPhone>
               </>
             ),
           },
@@ -73,10 +76,18 @@ export function SubscriptionsPage() {
             wide: true,
             fills: true,
           },
-          { header: common.status, cell: (subscription) => <Badge status={subscription.status} /> },
+          {
+            header: common.status,
+            cell: (subscription) => (
+              <>
+                <Badge status={subscription.status} />
+                <OnPhone>{priceText(subscription)}</OnPhone>
+              </>
+            ),
+          },
           {
             header: common.amount,
-            cell: ({ plan, billing_cycle }) => `${money(plan.amount, plan.currency)} ${cycleText(billing_cycle)}`,
+            cell: (subscription) => <span className="lg:whitespace-nowrap">{priceText(subscription)}</span>,
             wide: true,
           },
           {

@@ -6,6 +6,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ObjectLink } from '../../components/object-link.tsx';
 import { Empty, Facts, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
+import { OnPhone } from '../../components/table.tsx';
 import { datesFilter, type Filter, personOf } from '../../list-filters.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
@@ -62,12 +63,19 @@ export function AuditLogPage() {
         filters={filters}
         exports="audit_log"
         columns={[
-          { header: team.action, cell: ({ action }) => actionText(action) },
+          {
+            header: team.action,
+            cell: ({ action, actor }) => (
+              <>
+                {actionText(action)}
+                <OnPhone roomy>{actor?.name ?? actor?.kind}</OnPhone>
+              </>
+            ),
+          },
           {
             header: team.actor,
-            cell: ({ actor }) => (
-              <span className="block max-w-64 truncate max-md:max-w-32">{actor?.name ?? actor?.kind ?? '—'}</span>
-            ),
+            cell: ({ actor }) => <span className="block max-w-64 truncate">{actor?.name ?? actor?.kind ?? '—'}</span>,
+            wide: true,
           },
           {
             header: team.object,

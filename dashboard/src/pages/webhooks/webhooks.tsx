@@ -32,7 +32,14 @@ export function WebhooksPage() {
         keyOf={({ id }) => id}
         link={({ id }) => `/developers/webhooks/${id}`}
         columns={[
-          { header: webhooks.url, cell: ({ url }) => <span className="break-all">{url}</span> },
+          {
+            header: webhooks.url,
+            cell: ({ url }) => (
+              <span title={url} className="block max-md:break-all md:max-w-64 md:truncate xl:max-w-md">
+                {url}
+              </span>
+            ),
+          },
           { header: common.status, cell: (endpoint) => <EndpointStatus endpoint={endpoint} /> },
           {
             header: webhooks.events,
@@ -51,7 +58,11 @@ export function WebhooksPage() {
             end: true,
             wide: true,
           },
-          { header: webhooks.version, cell: ({ api_version }) => api_version, wide: true },
+          {
+            header: webhooks.version,
+            cell: ({ api_version }) => <span className="whitespace-nowrap">{api_version}</span>,
+            wide: true,
+          },
           { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true, end: true },
         ]}
         empty={
