@@ -103,7 +103,7 @@ export function CommandPalette({ onClose, actions }: PaletteProps) {
             setChosen(0);
           }}
           onKeyDown={onKeyDown}
-          className="min-h-12 grow bg-transparent text-lg outline-none placeholder:text-muted"
+          className="min-h-12 min-w-0 grow bg-transparent text-lg text-ellipsis outline-none placeholder:text-muted"
         />
       </div>
       <div id={list} role="listbox" aria-label={shell.searchTitle} className="max-h-[56vh] overflow-y-auto p-2">

@@ -47,7 +47,7 @@ export function GoingLiveChecklist() {
     <>
       <Load query={query}>
         {(progress) => (
-          <Panel title={goingLive.title}>
+          <Panel>
             <Steps progress={progress} />
           </Panel>
         )}

@@ -14,7 +14,7 @@ export function Sparkline({
   const [low, high] = [Math.min(...(fromZero ? [0] : []), ...all), Math.max(...all)];
   const places = known.map(({ value, index }): [number, number] => [
     (index * 100) / Math.max(1, values.length - 1),
-    high > low ? 29 - (27 * (value - low)) / (high - low) : fromZero ? 29 : 15,
+    high > low ? 29 - (27 * (value - low)) / (high - low) : fromZero || high === 0 ? 29 : 15,
   ]);
   const line = (some: readonly [number, number][]): string =>
     some.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join(' ');

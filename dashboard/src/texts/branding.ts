@@ -52,7 +52,8 @@ export const branding = {
   replyTo: 'Reply-to address',
   replyToHint: 'Leave empty to use the support email.',
   customerPage: 'Customer page',
-  customerPageText: 'What customers can do on their page. Put this link on your site: it emails them the way in.',
+  customerPageText:
+    'Choose what customers can do on their page. Link to it from your site: customers enter their email address and get a sign-in link.',
   customerPageLink: 'Open the page',
   customerPageCopy: 'Copy link',
   allowCancel: 'Cancel a subscription at once',

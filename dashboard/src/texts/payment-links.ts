@@ -1,6 +1,6 @@
 export const paymentLinks = {
   title: 'Payment links',
-  lead: 'Links that customers can pay without a website.',
+  lead: 'Share a link to get paid, even without a website.',
   add: 'Create payment link',
   added: 'Payment link created.',
   emptyTitle: 'No payment links yet',

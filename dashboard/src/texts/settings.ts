@@ -2,7 +2,7 @@ export const settings = {
   title: 'Settings',
   lead: 'Sandbox and live have separate settings.',
   company: 'Company',
-  companyText: 'The name that your team sees, and the days of your figures.',
+  companyText: 'The name that your team sees and the time zone of your reports.',
   companyId: 'Company ID',
   timeZone: 'Time zone',
   timeZoneHint: 'Days in reports start and end in this zone. Billing uses UTC.',

@@ -1,6 +1,6 @@
 import { call } from '../../api.ts';
 import { CopyButton } from '../../components/copy.tsx';
-import { CheckField, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
+import { CheckField, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -117,18 +117,18 @@ function CustomerPage({ profile: { customer_page, customer_page_url } }: { reado
       <Form form={form} submit={common.save}>
         <p className="text-muted">
           {branding.customerPageText}{' '}
-          <a href={customer_page_url} target="_blank" rel="noreferrer">
+          <a className="link" href={customer_page_url} target="_blank" rel="noreferrer">
             {branding.customerPageLink}
           </a>
         </p>
         <div>
           <CopyButton text={location.origin + customer_page_url} label={branding.customerPageCopy} />
         </div>
-        <FieldRow>
+        <div className="flex flex-col gap-2">
           <CheckField form={form} name="allow_update_card" label={branding.allowUpdateCard} />
           <CheckField form={form} name="allow_end_renewal" label={branding.allowEndRenewal} />
           <CheckField form={form} name="allow_cancel" label={branding.allowCancel} />
-        </FieldRow>
+        </div>
         <TextField form={form} name="headline" path="customer_page.headline" label={branding.headline} />
         <TextField
           form={form}

@@ -47,27 +47,28 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
                     {customers.expires(method.card.exp_month, method.card.exp_year)}
                   </span>
                   {method.is_default && <Badge status="default" label={customers.default} tone="info" />}
-                  <span className="grow" />
-                  {!method.is_default && (
+                  <span className="ml-auto flex gap-1">
+                    {!method.is_default && (
+                      <Button
+                        small
+                        kind="quiet"
+                        reason={reason}
+                        onClick={() => setPreferring(method)}
+                        aria-label={`${customers.makeDefault}: ${cardText(method)}`}
+                      >
+                        {customers.makeDefault}
+                      </Button>
+                    )}
                     <Button
                       small
                       kind="quiet"
                       reason={reason}
-                      onClick={() => setPreferring(method)}
-                      aria-label={`${customers.makeDefault}: ${cardText(method)}`}
+                      onClick={() => setRemoving(method)}
+                      aria-label={`${customers.removeCard} ${cardText(method)}`}
                     >
-                      {customers.makeDefault}
+                      {common.remove}
                     </Button>
-                  )}
-                  <Button
-                    small
-                    kind="quiet"
-                    reason={reason}
-                    onClick={() => setRemoving(method)}
-                    aria-label={`${customers.removeCard} ${cardText(method)}`}
-                  >
-                    {common.remove}
-                  </Button>
+                  </span>
                 </li>
               ))}
             </ul>

@@ -107,13 +107,15 @@ export function NewSubscriptionPage() {
             />
             <FormError form={form} />
             <div className="flex items-center justify-between gap-4">
-              <p>
-                <span className="block text-sm text-muted">
-                  {start_date ? subscriptions.later : subscriptions.today}
-                </span>
-                <span className="text-2xl font-semibold tabular-nums">{amount}</span>
-              </p>
-              <Button type="submit" kind="primary">
+              {plan && (
+                <p>
+                  <span className="block text-sm text-muted">
+                    {start_date ? subscriptions.later : subscriptions.today}
+                  </span>
+                  <span className="text-2xl font-semibold tabular-nums">{amount}</span>
+                </p>
+              )}
+              <Button type="submit" kind="primary" className="ml-auto">
                 {subscriptions.start}
               </Button>
             </div>

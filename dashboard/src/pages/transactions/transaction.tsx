@@ -8,10 +8,10 @@ import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { useGet } from '../../data.ts';
 import { money, shortId } from '../../format.ts';
-import { useExpand } from '../../session.ts';
+import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
-import type { Transaction } from '../../types.ts';
+import type { Order, Transaction } from '../../types.ts';
 import { useParams } from '../../routing.tsx';
 
 export function TransactionPage() {
@@ -19,6 +19,17 @@ export function TransactionPage() {
   const { id = '' } = useParams();
   const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand });
   return <Load query={query}>{(transaction) => <Details transaction={transaction} />}</Load>;
+}
+
+/** The number of the order, once it is loaded. */
+function OrderLink({ id }: { id: string }) {
+  const { data } = useGet<Order>(`/v1/orders/${id}`, {}, { enabled: useCan('orders:read') });
+  return <TextLink to={`/orders/${id}`}>{data?.order_number ?? shortId(id)}</TextLink>;
+}
+
+/** The letter of the card network, and its meaning if it is a common one: `Y · Address and postal code match`. */
+function resultText(letter: string | null, meanings: Readonly<Record<string, string>>): string | null {
+  return letter && [letter, meanings[letter]].filter(Boolean).join(' · ');
 }
 
 function Details({ transaction }: { transaction: Transaction }) {
@@ -35,12 +46,7 @@ function Details({ transaction }: { transaction: Transaction }) {
           facts={[
             [common.id, <CopyId key="id" id={transaction.id} />],
             [common.customer, <CustomerLink key="customer" id={transaction.customer_id} customer={customer} />],
-            transaction.order_id !== null && [
-              transactions.order,
-              <TextLink key="order" to={`/orders/${transaction.order_id}`}>
-                {shortId(transaction.order_id)}
-              </TextLink>,
-            ],
+            transaction.order_id !== null && [transactions.order, <OrderLink key="order" id={transaction.order_id} />],
             card && [common.card, <CardName key="card" card={card} />],
             transaction.failure_code !== null && [
               transactions.failure,
@@ -60,8 +66,8 @@ function Details({ transaction }: { transaction: Transaction }) {
                 answer.transaction_id ? <CopyId key="reference" id={answer.transaction_id} whole /> : '—',
               ],
               [transactions.authorization, answer.authorization_code],
-              [transactions.avs, answer.avs_result],
-              [transactions.cvv, answer.cvv_result],
+              [transactions.avs, resultText(answer.avs_result, transactions.avsResults)],
+              [transactions.cvv, resultText(answer.cvv_result, transactions.cvvResults)],
               [transactions.response, [answer.response_code, answer.response_text].filter(Boolean).join(' · ')],
             ]}
           />

@@ -130,7 +130,7 @@ function Answer({ attempt: { status, http_status, error } }: { attempt: WebhookD
 function AttemptTable({ attempts }: { attempts: readonly WebhookDeliveryLog[] }) {
   if (attempts.length === 0) return null;
   return (
-    <div className="rounded-[8px] border border-line">
+    <div className="panel">
       <Table
         label={webhooks.attempts}
         rows={attempts}
