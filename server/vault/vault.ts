@@ -320,10 +320,13 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
     );
   }
   const { response } = outcome;
-  return response.cvv_result === null && cvvResult !== null
-    ? { ...outcome, response: { ...response, cvv_result: cvvResult } }
-    : outcome;
+  // A charge has no CVC, so the processor checks none and says so.
+  const isUnchecked = response.cvv_result === null || response.cvv_result === notProcessed;
+  return isUnchecked && cvvResult !== null ? { ...outcome, response: { ...response, cvv_result: cvvResult } } : outcome;
 }
+
+/** The letter of card networks for a security code that was not checked. */
+const notProcessed = 'P';
 
 /** A card that was charged or verified before is not used for the first time. */
 function useOf(credential: NonNullable<VaultCharge['credential']>, networkTransactionId: string | null): CredentialUse {

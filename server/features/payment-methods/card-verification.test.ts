@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { assertRefused, createProduct, order } from '../../../tests/support/orders.ts';
+import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { type Simulator, startSimulator } from '../../../tests/support/simulator.ts';
+import { limits } from '../../limits.ts';
+import { Secret } from '../../platform/secret.ts';
+import { connectTo } from '../../../tests/support/connect.ts';
+
+/** A live company verifies new cards at its first processor. Who tests stolen cards must not learn the result. */
+
+const secrets = {
+  stripe: 'sk_live_51NotARealKey00000000',
+  nmi: 'FakeSecurityKey'.padEnd(32, '8'),
+  adyen: `AQE${'x'.repeat(60)}`,
+} as const;
+type Kind = keyof typeof secrets;
+const kinds = Object.keys(secrets) as Kind[];
+
+let service: TestService;
+let fakes: Readonly<Record<Kind, Simulator>>;
+
+before(async () => {
+  const [stripe, nmi, adyen] = await Promise.all(kinds.map((kind) => startSimulator(kind, secrets[kind])));
+  assert.ok(stripe && nmi && adyen);
+  fakes = { stripe, nmi, adyen };
+  const origins = [stripe, nmi, adyen].map(({ url }) => url).join(',');
+  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: origins } });
+});
+after(async () => {
+  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
+});
+
+function configurationOf(kind: Kind, key: string) {
+  const { url } = fakes[kind];
+  if (kind === 'stripe') return { secret_key: key, api_url: url };
+  if (kind === 'nmi') return { security_key: key, api_url: url };
+  return { api_key: key, merchant_account: 'SvcECOM', api_url: `${url}/checkout/v72` };
+}
+
+interface Merchant {
+  readonly owner: Person;
+  readonly companyId: string;
+  readonly connection: string;
+  readonly key: string;
+  readonly pageKey: string;
+}
+
+async function openMerchant(kind: Kind): Promise<Merchant> {
+  const owner = await signUp(service);
+  const companyId = companyOf(owner, 'live');
+  const connection = await connectTo(service, companyId, {
+    kind,
+    configuration: configurationOf(kind, secrets[kind]),
+    timeoutMs: 1_000,
+    requestLifeMs: 60_000,
+    extraOrigins: [fakes[kind].url],
+  });
+  const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
+  const key = await service.createKey(company);
+  return { owner, companyId, connection, key, pageKey: await service.createKey(company, { kind: 'publishable' }) };
+}
+
+const cardWith = (cvc: string) => ({ number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc });
+
+async function capture({ key }: Merchant, cvc = '999'): Promise<{ customerId: string; reply: Reply }> {
+  const { id: customerId } = (await service.call('POST', '/v1/customers', { key, body: someCustomer() })).body;
+  const body = { customer_id: customerId, card: cardWith(cvc) };
+  return { customerId, reply: await service.call('POST', '/capture', { key, body }) };
+}
+
+/** What the vault knows about the newest card. */
+async function verified({ companyId }: Merchant): Promise<Record<string, unknown> | null> {
+  const [row] = await service.vaultDb.query<{ verification: Record<string, unknown> | null }>(
+    'SELECT verification FROM vault.cards WHERE company_id = $1 ORDER BY id DESC LIMIT 1',
+    [companyId],
+  );
+  return row?.verification ?? null;
+}
+
+for (const kind of kinds) {
+  describe(`a new card of a company that is connected to ${kind}`, () => {
+    it('is verified with its CVC, which shows on its charges and never in an answer', async () => {
+      const merchant = await openMerchant(kind);
+      const { key } = merchant;
+      const { customerId, reply } = await capture(merchant);
+      assert.equal(reply.status, 201, reply.text);
+      const { outcome, cvv_result } = (await verified(merchant)) ?? {};
+      assert.equal(outcome, 'verified');
+      assert.doesNotMatch(reply.text, /avs|cvv|verif/);
+      const shop = {
+        customerId,
+        paymentMethodId: reply.body.id,
+        productId: await createProduct(service, 4900, { key }),
+      };
+      const paid = (await order(service, shop, {}, { key, idempotencyKey: randomUUID() })).body;
+      const { body } = await service.call('GET', `/v1/transactions/${paid.transactions[0].id}`, { key });
+      // NMI answers a charge with a letter of its own.
+      if (kind !== 'nmi') assert.deepEqual([cvv_result, body.processor_response.cvv_result], ['M', 'M']);
+    });
+
+    it('is verified from a page only if the owner has turned it on', async () => {
+      const merchant = await openMerchant(kind);
+      const { owner, companyId, connection } = merchant;
+      const create = async (): Promise<string[]> => {
+        const body = { card: cardWith('999') };
+        const reply = await service.call('POST', '/v1/card_tokens', { key: merchant.pageKey, body });
+        assert.equal(reply.status, 201, reply.text);
+        return Object.keys(reply.body).toSorted();
+      };
+      const answered = await create();
+      assert.equal(await verified(merchant), null);
+      const path = `/dashboard/processors/${connection}`;
+      const on = await owner.in('PATCH', path, { verifies_cards: true }, { company: companyId });
+      assert.equal(on.status, 200);
+      assert.deepEqual(await create(), answered, 'the answer is the same');
+      assert.equal((await verified(merchant))?.outcome, 'verified');
+    });
+
+    it('is stored without a verification while the processor refuses the key', async () => {
+      const merchant = await openMerchant(kind);
+      const { companyId, connection: id } = merchant;
+      const configuration = new Secret(configurationOf(kind, `${secrets[kind].slice(0, -1)}7`));
+      await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 });
+      assert.equal((await capture(merchant)).reply.status, 201);
+      assert.equal(await verified(merchant), null, 'unknown is not declined');
+    });
+  });
+}
+
+describe('turning verification on, and copying from the sandbox', () => {
+  it('require a confirmed password', async () => {
+    const { owner, companyId, connection } = await openMerchant('stripe');
+    await service.control.query(`UPDATE sessions SET stepped_up_at = stepped_up_at - $1 * interval '1 min'`, [
+      limits.stepUpMinutes + 1,
+    ]);
+    const inLive = (method: string, path: string, body: object): Promise<Reply> =>
+      owner.in(method, path, body, { company: companyId });
+    assertRefused(
+      await inLive('PATCH', `/dashboard/processors/${connection}`, { verifies_cards: true }),
+      403,
+      'step_up_required',
+    );
+    assertRefused(
+      await inLive('POST', '/dashboard/copy_from_sandbox', { kinds: ['products'] }),
+      403,
+      'step_up_required',
+    );
+  });
+});
