@@ -66,6 +66,7 @@ export const home = {
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
     payments_in_doubt: ['1 payment is in doubt', '# payments are in doubt'],
     processors_refusing: ['1 processor refuses its credentials', '# processors refuse their credentials'],
+    renewals_waiting: ['1 renewal waits until a processor takes it', '# renewals wait until a processor takes them'],
     notices_refused: ['Notices of 1 processor are refused', 'Notices of # processors are refused'],
     processors_failing: ['1 processor is not responding', '# processors are not responding'],
     endpoints_disabled: ['1 webhook endpoint is disabled', '# webhook endpoints are disabled'],

@@ -24,6 +24,9 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND in_doubt ORDER BY opened_at`,
   processors_refusing: `SELECT id::text, refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NOT NULL`,
+  // What waits has no time of its own: it is sent again every few minutes.
+  renewals_waiting: `SELECT order_id::text AS id, NULL::timestamptz AS since FROM open_transactions
+    WHERE company_id = $1 AND waiting AND request_id IS NULL`,
   notices_refused: `SELECT id::text, notice_refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND removed_at IS NULL AND notice_refused_at IS NOT NULL`,
   processors_failing: `SELECT id::text, NULL::timestamptz AS since FROM processor_connections

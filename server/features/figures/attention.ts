@@ -11,6 +11,7 @@ const needs: Readonly<Record<Kind, ReadPermission>> = {
   disputes_due: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',
+  renewals_waiting: 'orders:read',
   notices_refused: 'company:read',
   processors_failing: 'company:read',
   endpoints_disabled: 'webhook_endpoints:read',

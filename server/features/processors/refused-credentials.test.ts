@@ -160,11 +160,14 @@ for (const kind of kinds) {
       await runWorker();
       const waiting = await readSubscription(service, id, merchant);
       assert.deepEqual([waiting.status, waiting.attempt_count, waiting.last_failure_message], ['active', 0, null]);
-      await waitUntil(async () => (await attentionOf(merchant)).length > 0);
+      await waitUntil(async () => (await attentionOf(merchant)).length > 1);
       assert.ok((await gauge('svc_transactions_waiting')) >= 1);
       assert.ok((await gauge('svc_processor_connections_refused')) >= 1);
       assert.equal((await readProbe(service.baseUrl, '/readyz')).status, 200);
-      assert.deepEqual(await attentionOf(merchant), [{ kind: 'processors_refusing', count: 1 }]);
+      assert.deepEqual(await attentionOf(merchant), [
+        { kind: 'processors_refusing', count: 1 },
+        { kind: 'renewals_waiting', count: 1 },
+      ]);
       await store(merchant.company.id, merchant.connections[0] ?? '', kind, secrets[kind]);
       await runWorker();
       const renewed = await readSubscription(service, id, merchant);
@@ -216,6 +219,26 @@ describe('credentials that a processor refuses', () => {
   });
 });
 
+describe('a renewal that waits', () => {
+  it('is never charged if the subscription is canceled meanwhile', async () => {
+    const merchant = await openMerchant('stripe');
+    const { key } = merchant;
+    const { id } = await subscribed(merchant);
+    const chargesAtStripe = async (): Promise<number> => (await fakes.stripe.call('GET', '/journal')).operations.length;
+    const before = await chargesAtStripe();
+    await revoke(merchant, 'stripe');
+    await renew(merchant);
+    assert.equal((await service.call('DELETE', `/v1/subscriptions/${id}`, { key })).body.status, 'canceled');
+    await store(merchant.company.id, merchant.connections[0] ?? '', 'stripe', secrets.stripe);
+    await runWorker();
+    const [paid, second] = await ordersOf(service, { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' });
+    assert.deepEqual([paid?.status, second?.status], ['succeeded', 'failed']);
+    assert.match(second?.failure_reason, /subscription ended/);
+    assert.equal(await chargesAtStripe(), before);
+    assert.equal((await readSubscription(service, id, merchant)).status, 'canceled');
+  });
+});
+
 describe('a renewal that no connected processor takes', () => {
   it('waits, and is charged when the merchant has corrected the rules', async () => {
     const merchant = await openMerchant('stripe');
@@ -226,6 +249,7 @@ describe('a renewal that no connected processor takes', () => {
     await renew(merchant);
     const waiting = await readSubscription(service, id, merchant);
     assert.deepEqual([waiting.status, waiting.attempt_count], ['active', 0]);
+    assert.deepEqual(await attentionOf(merchant), [{ kind: 'renewals_waiting', count: 1 }]);
     assert.equal((await limit({})).status, 200);
     await runWorker();
     const renewed = await readSubscription(service, id, merchant);
