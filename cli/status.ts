@@ -174,8 +174,10 @@ const partNames: Readonly<Record<string, string>> = {
   mail: 'Mail server',
 };
 
-const refusedText = (count: number): string =>
-  count > 0 ? `${count} connections to processors; \`svc doctor\` names them` : '0';
+function refusedText(count: number): string {
+  if (count === 0) return '0';
+  return `${count} ${count === 1 ? 'connection' : 'connections'}; \`svc doctor\` names them`;
+}
 
 function backupText(path: string | undefined, age: number | null): string {
   if (path === undefined) return 'unknown; set SVC_BACKUP_PATH to show its age';
