@@ -97,7 +97,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
         <div className="mb-3 flex flex-wrap items-center gap-2">
           {search && <SearchField name={searchName} placeholder={search.placeholder} />}
           <div
-            className={`flex min-w-0 items-center gap-2 max-sm:overflow-x-auto max-sm:pb-1 sm:flex-wrap ${search ? 'order-last w-full' : 'max-sm:flex-1 max-sm:basis-0'}`}
+            className={`flex min-w-0 items-center gap-2 max-sm:-my-1 max-sm:overflow-x-auto max-sm:py-1 sm:flex-wrap ${search ? 'order-last w-full' : 'max-sm:flex-1 max-sm:basis-0'}`}
           >
             <FilterChips filters={filters} />
             {filtered && (
