@@ -10,7 +10,6 @@ import type { Bench, Cell, Report, Workload } from './workload.ts';
 
 /** `npm run bench processes`: the same number of clients, over more and more API processes of one PostgreSQL. */
 
-const connections = 128;
 const processCounts = [1, 2, 4, 8];
 const commitsMax = 0.45;
 const growthMax = 1.3;
@@ -26,7 +25,7 @@ interface Measured {
 }
 
 async function measure(
-  { environment: { sql, key, postgresPid } }: Bench,
+  { environment: { sql, key, postgresPid }, options: { connections } }: Bench,
   servers: readonly ServerProcess[],
   clients: readonly Client[],
   data: Readonly<Record<string, readonly string[]>>,
@@ -110,10 +109,13 @@ async function run(bench: Bench): Promise<Report> {
     for (const server of servers) await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
-  return reportOf(measured);
+  return reportOf(options.connections, measured);
 }
 
-function reportOf(measured: readonly { processes: number; rounds: readonly Measured[] }[]): Report {
+function reportOf(
+  connections: number,
+  measured: readonly { processes: number; rounds: readonly Measured[] }[],
+): Report {
   const middle = measured.map(({ processes, rounds }) => {
     const of = (pick: (one: Measured) => number): number => median(rounds.map(pick));
     const alone = measured[0]?.rounds ?? [];

@@ -50,6 +50,11 @@ function readArguments(): { names: readonly string[]; options: BenchOptions } {
       seconds: { type: 'number', describe: 'The length of each measurement.' },
       rounds: { type: 'number', describe: 'The rounds of each comparison. Default: 3, or 10 with --against.' },
       rows: { type: 'number', default: 1_000_000, describe: 'How many customers or orders to seed.' },
+      connections: {
+        type: 'number',
+        default: 128,
+        describe: 'Of processes: how many clients, for all of them together.',
+      },
       only: { type: 'text', default: '', describe: 'Of fairness, lists and pages, runs the cases whose name matches.' },
       against: { type: 'text', describe: 'Measures another commit, or another copy, in the same rounds.' },
       processor: {

@@ -20,6 +20,8 @@ export interface BenchOptions {
   readonly seconds: number | undefined;
   readonly rounds: number;
   readonly rows: number;
+  /** How many clients the API processes share. */
+  readonly connections: number;
   /** Runs only the cases that match. */
   readonly only: RegExp;
   /** The commit or folder to compare this tree with. */

@@ -14,8 +14,8 @@ const durationsFile = join(root, 'tests', 'durations.json');
 const seconds = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
 const secondsOfNewFile = 3;
 // A file that takes this long runs in its own process; shorter ones share a process up to this time.
-const processSecondsMax = 40;
-const filesPerProcessMax = 16;
+const processSecondsMax = 60;
+const filesPerProcessMax = 24;
 // One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
 // More failures than this are not flakiness, and a second run would only delay the report.
