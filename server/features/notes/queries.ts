@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 
 /** What a note can be about: the table of the object and the column that refers to it. */
 const subjects = {
@@ -34,11 +34,12 @@ export async function findNotes(
 }
 
 /**
- * Returns the note with the name of its author, or why it was not added. The lock of the object makes the limit hold for notes at the
- * same time.
+ * Returns the note with the name of its author, or why it was not added. The lock of the object makes the limit hold
+ * for notes at the same time. It is a statement of its own: a statement counts what was committed when it began,
+ * which is before it waits for the lock.
  */
 export async function insertNote(
-  db: Queryable,
+  db: Database,
   companyId: string,
   subject: Subject,
   objectId: string,
@@ -46,19 +47,21 @@ export async function insertNote(
   countMax: number,
 ): Promise<NoteRow | 'missing' | 'full'> {
   const { table, column } = subjects[subject];
-  const [row] = await db.query<{ found: boolean; author_name: string | null }>(
-    `WITH object AS (SELECT id FROM ${table} WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE),
-     inserted AS (
-       INSERT INTO notes (company_id, id, ${column}, text, author_id, author_name)
-       SELECT $1, $3, object.id, $4, $5,
-         coalesce((SELECT first_name || ' ' || last_name FROM team_members WHERE company_id = $1 AND id = $5), $6) FROM object
-       WHERE $7 > (SELECT count(*) FROM notes WHERE company_id = $1 AND ${column} = $2) RETURNING author_name
-     )
-     SELECT (SELECT count(*) FROM object) > 0 AS found, (SELECT author_name FROM inserted) AS author_name`,
-    [companyId, objectId, note.id, note.text, note.author_id, note.author_name, countMax],
-  );
-  if (!row?.found) return 'missing';
-  return row.author_name === null ? 'full' : { ...note, author_name: row.author_name };
+  return db.transaction(async (transaction) => {
+    const [object] = await transaction.query(
+      `SELECT 1 FROM ${table} WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+      [companyId, objectId],
+    );
+    if (!object) return 'missing';
+    const [inserted] = await transaction.query<{ author_name: string }>(
+      `INSERT INTO notes (company_id, id, ${column}, text, author_id, author_name)
+       SELECT $1, $3, $2, $4, $5,
+         coalesce((SELECT first_name || ' ' || last_name FROM team_members WHERE company_id = $1 AND id = $5), $6)
+       WHERE $7 > (SELECT count(*) FROM notes WHERE company_id = $1 AND ${column} = $2) RETURNING author_name`,
+      [companyId, objectId, note.id, note.text, note.author_id, note.author_name, countMax],
+    );
+    return inserted ? { ...note, author_name: inserted.author_name } : 'full';
+  });
 }
 
 export async function deleteNote(
