@@ -170,10 +170,14 @@ test('the back button returns to the former page and place on it, and a link of 
   const link = page.getByRole('link', { name: shell.places.orders, exact: true });
   // On a busy machine the page still moves while it loads, and a click may miss the link.
   const context = page.context();
-  await eventually('the link opens in a new tab', async () => {
-    await link.click({ modifiers: ['ControlOrMeta'] });
-    return context.pages().length > 1 || context.waitForEvent('page', { timeout: 2_000 }).catch(() => undefined);
-  }, 20_000);
+  await eventually(
+    'the link opens in a new tab',
+    async () => {
+      await link.click({ modifiers: ['ControlOrMeta'] });
+      return context.pages().length > 1 || context.waitForEvent('page', { timeout: 2_000 }).catch(() => undefined);
+    },
+    20_000,
+  );
   for (const other of context.pages().filter((one) => one !== page)) {
     await other.waitForURL(/\/orders/);
     await other.close();
