@@ -16,8 +16,8 @@ const secondsOfNewFile = 3;
 // A file that takes this long runs in its own process; shorter ones share a process up to this time.
 const processSecondsMax = 60;
 const filesPerProcessMax = 24;
-// Two more than the number of processors: many tests wait for a process to start or for time to pass.
-const concurrency = availableParallelism() + 2;
+// One more than the number of processors: many tests wait for a process to start or for time to pass.
+const concurrency = availableParallelism() + 1;
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
 
