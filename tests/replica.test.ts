@@ -112,7 +112,8 @@ describe('a replica', () => {
   it('shows every write that was answered before, whichever process answered it', async () => {
     await untilUsed();
     const before = await readsOn('replica');
-    // The metrics are read at most once in a while, and a slow replica is not used for a second.
+    // Repeated until the metrics show it: their text is shared for 200 ms, and after a slow read the primary answers for
+    // a second.
     await waitUntil(async () => {
       const { created, newest } = await writeAndList();
       assert.equal(newest, created);

@@ -4,41 +4,34 @@ import { after, before, describe, it } from 'node:test';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { assertRefused, createProduct, order } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { type Simulator, startSimulator } from '../../../tests/support/simulator.ts';
 import { limits } from '../../limits.ts';
 import { Secret } from '../../platform/secret.ts';
+import {
+  liveConfiguration,
+  type LiveKind,
+  liveKinds,
+  type LiveProcessors,
+  liveSecrets,
+  settingsFor,
+  startLiveProcessors,
+} from '../../../tests/support/live-processors.ts';
+import type { Configuration } from '../../vault/processors/kind.ts';
 import { connectTo } from '../../../tests/support/connect.ts';
 
 /** A live company verifies new cards at its first processor. Who tests stolen cards must not learn the result. */
 
-const secrets = {
-  stripe: 'sk_live_51NotARealKey00000000',
-  nmi: 'FakeSecurityKey'.padEnd(32, '8'),
-  adyen: `AQE${'x'.repeat(60)}`,
-} as const;
-type Kind = keyof typeof secrets;
-const kinds = Object.keys(secrets) as Kind[];
-
 let service: TestService;
-let fakes: Readonly<Record<Kind, Simulator>>;
+let fakes: LiveProcessors;
 
 before(async () => {
-  const [stripe, nmi, adyen] = await Promise.all(kinds.map((kind) => startSimulator(kind, secrets[kind])));
-  assert.ok(stripe && nmi && adyen);
-  fakes = { stripe, nmi, adyen };
-  const origins = [stripe, nmi, adyen].map(({ url }) => url).join(',');
-  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: origins } });
+  fakes = await startLiveProcessors();
+  service = await startTestService({ settings: settingsFor(fakes) });
 });
 after(async () => {
   await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
 });
 
-function configurationOf(kind: Kind, key: string) {
-  const { url } = fakes[kind];
-  if (kind === 'stripe') return { secret_key: key, api_url: url };
-  if (kind === 'nmi') return { security_key: key, api_url: url };
-  return { api_key: key, merchant_account: 'SvcECOM', api_url: `${url}/checkout/v72` };
-}
+const configurationOf = (kind: LiveKind, key: string): Configuration => liveConfiguration(fakes, kind, key);
 
 interface Merchant {
   readonly owner: Person;
@@ -48,12 +41,12 @@ interface Merchant {
   readonly pageKey: string;
 }
 
-async function openMerchant(kind: Kind): Promise<Merchant> {
+async function openMerchant(kind: LiveKind): Promise<Merchant> {
   const owner = await signUp(service);
   const companyId = companyOf(owner, 'live');
   const connection = await connectTo(service, companyId, {
     kind,
-    configuration: configurationOf(kind, secrets[kind]),
+    configuration: configurationOf(kind, liveSecrets[kind]),
     timeoutMs: 1_000,
     requestLifeMs: 60_000,
     extraOrigins: [fakes[kind].url],
@@ -80,7 +73,7 @@ async function verified({ companyId }: Merchant): Promise<Record<string, unknown
   return row?.verification ?? null;
 }
 
-for (const kind of kinds) {
+for (const kind of liveKinds) {
   describe(`a new card of a company that is connected to ${kind}`, () => {
     it('is verified with its CVC, which shows on its charges and never in an answer', async () => {
       const merchant = await openMerchant(kind);
@@ -122,7 +115,7 @@ for (const kind of kinds) {
     it('is stored without a verification while the processor refuses the key', async () => {
       const merchant = await openMerchant(kind);
       const { companyId, connection: id } = merchant;
-      const configuration = new Secret(configurationOf(kind, `${secrets[kind].slice(0, -1)}7`));
+      const configuration = new Secret(configurationOf(kind, `${liveSecrets[kind].slice(0, -1)}7`));
       await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 });
       assert.equal((await capture(merchant)).reply.status, 201);
       assert.equal(await verified(merchant), null, 'unknown is not declined');
@@ -144,7 +137,7 @@ describe('turning verification on, and copying from the sandbox', () => {
       'step_up_required',
     );
     assertRefused(
-      await inLive('POST', '/dashboard/copy_from_sandbox', { kinds: ['products'] }),
+      await inLive('POST', '/dashboard/copy_from_sandbox', { liveKinds: ['products'] }),
       403,
       'step_up_required',
     );

@@ -4,13 +4,21 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { examine } from '../../../cli/doctor.ts';
 import { everyDays, ordersOf, typesOf } from '../../../tests/support/billing.ts';
+import {
+  liveConfiguration,
+  type LiveKind,
+  liveKinds,
+  type LiveProcessors,
+  liveSecrets,
+  settingsFor,
+  startLiveProcessors,
+} from '../../../tests/support/live-processors.ts';
 import { connectTo } from '../../../tests/support/connect.ts';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { type Simulator, startSimulator } from '../../../tests/support/simulator.ts';
 import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import type { Company } from '../../company.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -18,35 +26,20 @@ import type { Configuration } from '../../vault/processors/kind.ts';
 
 /** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */
 
-const secrets = {
-  stripe: 'sk_live_51NotARealKey00000000',
-  nmi: 'FakeSecurityKey'.padEnd(32, '8'),
-  adyen: `AQE${'x'.repeat(60)}`,
-} as const;
-type Kind = keyof typeof secrets;
-const kinds = Object.keys(secrets) as Kind[];
 const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
 
 let service: TestService;
-let fakes: Readonly<Record<Kind, Simulator>>;
+let fakes: LiveProcessors;
 
 before(async () => {
-  const [stripe, nmi, adyen] = await Promise.all(kinds.map((kind) => startSimulator(kind, secrets[kind])));
-  assert.ok(stripe && nmi && adyen);
-  fakes = { stripe, nmi, adyen };
-  const origins = [stripe, nmi, adyen].map(({ url }) => url).join(',');
-  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: origins } });
+  fakes = await startLiveProcessors();
+  service = await startTestService({ settings: settingsFor(fakes) });
 });
 after(async () => {
   await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
 });
 
-function configurationOf(kind: Kind, key: string): Configuration {
-  const { url } = fakes[kind];
-  if (kind === 'stripe') return { secret_key: key, api_url: url };
-  if (kind === 'nmi') return { security_key: key, api_url: url };
-  return { api_key: key, merchant_account: 'SvcECOM', hmac_key: '00'.repeat(32), api_url: `${url}/checkout/v72` };
-}
+const configurationOf = (kind: LiveKind, key: string): Configuration => liveConfiguration(fakes, kind, key);
 
 interface Merchant {
   readonly owner: Person;
@@ -56,12 +49,12 @@ interface Merchant {
   readonly key: string;
 }
 
-async function openMerchant(...connected: readonly Kind[]): Promise<Merchant> {
+async function openMerchant(...connected: readonly LiveKind[]): Promise<Merchant> {
   const owner = await signUp(service);
   const company: Company = { ...service.company, id: companyOf(owner, 'live'), mode: 'live', processor: 'connected' };
   const connections: string[] = [];
   for (const kind of connected) {
-    const configuration = configurationOf(kind, secrets[kind]);
+    const configuration = configurationOf(kind, liveSecrets[kind]);
     const extraOrigins = [fakes[kind].url];
     connections.push(await connectTo(service, company.id, { kind, configuration, ...timing, extraOrigins }));
   }
@@ -70,11 +63,11 @@ async function openMerchant(...connected: readonly Kind[]): Promise<Merchant> {
 }
 
 /** The processor no longer knows the key that is stored. */
-async function revoke({ company, connections }: Merchant, kind: Kind): Promise<void> {
-  await store(company.id, connections[0] ?? '', kind, `${secrets[kind].slice(0, -1)}7`);
+async function revoke({ company, connections }: Merchant, kind: LiveKind): Promise<void> {
+  await store(company.id, connections[0] ?? '', kind, `${liveSecrets[kind].slice(0, -1)}7`);
 }
 
-async function store(companyId: string, id: string, kind: Kind, key: string): Promise<void> {
+async function store(companyId: string, id: string, kind: LiveKind, key: string): Promise<void> {
   const configuration = new Secret(configurationOf(kind, key));
   assert.equal(await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 }), undefined);
 }
@@ -113,7 +106,7 @@ async function gauge(name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? -1);
 }
 
-for (const kind of kinds) {
+for (const kind of liveKinds) {
   describe(`after the key at ${kind} was revoked`, () => {
     it('an order fails as a configuration problem, and the connection says why', async () => {
       const merchant = await openMerchant(kind);
@@ -148,7 +141,7 @@ for (const kind of kinds) {
       const giveBack = (): Promise<Reply> => refund(service, paid.id, undefined, { key, idempotencyKey: refundKey });
       assertRefused(await giveBack(), 502, 'gateway_error');
       assert.equal((await readOrder(service, paid.id, { key })).status, 'succeeded');
-      await store(merchant.company.id, merchant.connections[0] ?? '', kind, secrets[kind]);
+      await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
       assert.equal((await giveBack()).body.status, 'refunded', 'the same key is sent again');
     });
 
@@ -168,7 +161,7 @@ for (const kind of kinds) {
         { kind: 'processors_refusing', count: 1 },
         { kind: 'renewals_waiting', count: 1 },
       ]);
-      await store(merchant.company.id, merchant.connections[0] ?? '', kind, secrets[kind]);
+      await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
       await runWorker();
       const renewed = await readSubscription(service, id, merchant);
       assert.deepEqual([renewed.status, renewed.completed_cycles, renewed.attempt_count], ['active', 2, 0]);
@@ -206,7 +199,7 @@ describe('credentials that a processor refuses', () => {
         .length === 1;
     await waitUntil(named);
     assert.ok((await examine(service.db)).some(({ check }) => check === 'refused_credentials'));
-    const configuration = { secret_key: secrets.stripe };
+    const configuration = { secret_key: liveSecrets.stripe };
     const reply = await merchant.owner.in(
       'PATCH',
       `/dashboard/processors/${id}`,
@@ -229,7 +222,7 @@ describe('a renewal that waits', () => {
     await revoke(merchant, 'stripe');
     await renew(merchant);
     assert.equal((await service.call('DELETE', `/v1/subscriptions/${id}`, { key })).body.status, 'canceled');
-    await store(merchant.company.id, merchant.connections[0] ?? '', 'stripe', secrets.stripe);
+    await store(merchant.company.id, merchant.connections[0] ?? '', 'stripe', liveSecrets.stripe);
     await runWorker();
     const [paid, second] = await ordersOf(service, { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' });
     assert.deepEqual([paid?.status, second?.status], ['succeeded', 'failed']);
