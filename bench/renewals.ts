@@ -71,8 +71,9 @@ async function seed({ environment, note }: Bench, count: number, dataDir: string
 const makeDue = `UPDATE subscriptions SET base_at = date_trunc('minute', now()) - next_number * interval '1 month',
   due_at = date_trunc('minute', now()) WHERE company_id = $1`;
 
-const remaining = `SELECT (SELECT count(*) FROM subscriptions WHERE company_id = $1 AND due_at <= now())
-  + (SELECT count(*) FROM open_transactions WHERE company_id = $1) AS count`;
+/** Finds one and counts none: counting 100,000 of them four times a second took more than half of what PostgreSQL did. */
+const isUnfinished = `SELECT EXISTS (SELECT FROM subscriptions WHERE company_id = $1 AND due_at <= now())
+  OR EXISTS (SELECT FROM open_transactions WHERE company_id = $1) AS unfinished`;
 
 interface Run {
   readonly workers: number;
@@ -106,9 +107,9 @@ async function measure(bench: Bench, workers: number, count: number, dataDir: st
   const startedMs = performance.now();
   let memoryMb = 0;
   for (;;) {
-    const { rows } = await sql.query<{ count: string }>(remaining, [companyId]);
+    const { rows } = await sql.query<{ unfinished: boolean }>(isUnfinished, [companyId]);
     memoryMb = Math.max(memoryMb, ...servers.map(({ pid }) => residentMb(pid) ?? 0));
-    if (Number(rows[0]?.count) === 0) break;
+    if (!rows[0]?.unfinished) break;
     await sleep(250);
   }
   const seconds = (performance.now() - startedMs) / 1_000;
@@ -147,6 +148,7 @@ async function run(bench: Bench): Promise<Report> {
   const wrong = Number(rows[0]?.wrong);
   const digits = (value: number | null, places = 0): Cell => (value === null ? null : Number(value.toFixed(places)));
   const slowest = Math.min(...runs.map(({ perSecond }) => perSecond));
+  const two = runs.find(({ workers }) => workers === 2)?.perSecond ?? Number.NaN;
   const largest = Math.max(...runs.map(({ memoryMb }) => memoryMb));
   return {
     tables: [
@@ -165,6 +167,7 @@ async function run(bench: Bench): Promise<Report> {
     ],
     targets: [
       { name: 'charges/s, the slowest', wanted: '≥ 500', measured: slowest.toFixed(0), met: slowest >= 500 },
+      { name: 'charges/s with two workers', wanted: '≥ 2,000', measured: two.toFixed(0), met: two >= 2_000 },
       { name: 'memory of a worker', wanted: '< 300 MB', measured: `${largest.toFixed(0)} MB`, met: largest < 300 },
       { name: 'subscriptions not charged once a cycle', wanted: '0', measured: String(wrong), met: wrong === 0 },
     ],
