@@ -172,6 +172,16 @@ test('a log shows ids, addresses and times as they are, and no 12 digits in simp
   assert.equal(maskCardNumbers('a 1234 5678 9012 b 1234567890 c 123456-789012'), 'a *** b 1234567890 c ***');
 });
 
+test('ids of digits hide no number beside them', () => {
+  const id = '12345678-9012-4345-8789-012345678901';
+  assert.equal(hasCardNumber(`{"id":"${id}","ids":["${id}","${id}"]}`), false);
+  for (const text of [`"${id}" "4242424242424242"`, `["${id}",4242424242424242]`, `4242424242424242"${id}"`]) {
+    assert.equal(hasCardNumber(text), true, text);
+  }
+  assert.equal(hasCardNumber(`"${id}1"`), true);
+  assert.equal(hasCardNumber(`"1${id}"`), true);
+});
+
 test('agrees with a plain reading of the rule on any digits', () => {
   const plainly = (digits: string): boolean => passesLuhn(digits) && brandOf(digits).lengths.includes(digits.length);
   fc.assert(

@@ -119,16 +119,32 @@ function mayHoldPlainRun(text: string): boolean {
     let at = start + lengthMin - 1;
     while (at >= start && !endsRun(text.charCodeAt(at))) at -= 1;
     if (at < start) {
-      let digits = 0;
+      let [digits, first] = [0, 0];
       for (at = start; at < text.length && !endsRun(text.charCodeAt(at)); at += 1) {
         const code = text.charCodeAt(at);
-        if ((code >= 0xd800 && code < 0xe000) || kindOf(code) < word) digits += 1;
-        if (digits === lengthMin) return true;
+        if ((code >= 0xd800 && code < 0xe000) || kindOf(code) < word) {
+          if (digits === 0) first = at;
+          digits += 1;
+        }
+        if (digits < lengthMin) continue;
+        at = quotedIdEnd(text, first);
+        if (at === 0) return true;
+        break;
       }
     }
     start = at + 1;
   }
   return false;
+}
+
+const quote = '"';
+const uuidLength = 36;
+
+/** Returns the position of the quote behind the UUID that contains this position; 0 if there is none. Half of all orders have 12 digits in such an id. */
+function quotedIdEnd(text: string, within: number): number {
+  const start = text.lastIndexOf(quote, within) + 1;
+  const end = start + uuidLength;
+  return start > 0 && text[end] === quote && within < end && idEnd(text, start) === end ? end : 0;
 }
 
 /** An escape sequence may represent a digit. */
