@@ -3,7 +3,8 @@ import { jsonText } from './json-text.ts';
 
 /**
  * Rows as parameters of a statement: one array for each column. PostgreSQL reads them at a third of the cost of a JSON
- * recordset, for which it builds a hash table for each row.
+ * recordset, for which it builds a hash table for each row. Only the first array becomes rows; the values of the
+ * others are looked up by their place. As a set of its own, each array costs a statement some 5 µs whatever it contains.
  */
 
 type ColumnType =
@@ -31,13 +32,16 @@ export interface Rows<Name extends string> {
 
 export function rowsOf<Name extends string>(columns: Readonly<Record<Name, ColumnType>>): Rows<Name> {
   const list = Object.entries(columns) as [Name, ColumnType][];
-  const names = list.map(([name]) => `"${name}"`).join(', ');
-  const cast = list.map(([name, type]) => (isCast(type) ? `"${name}"::${type}` : `"${name}"`)).join(', ');
   return {
     count: list.length,
     from(first) {
-      const arrays = list.map(([, type], index) => `unnest(${arrayOf(type, `$${first + index}`)})`);
-      return `(SELECT ${cast} FROM ROWS FROM (${arrays.join(', ')}) AS r (${names}))`;
+      const arrays = list.map(([, type], index) => arrayOf(type, `$${first + index}`));
+      const columns = list.map(([name, type], index) => {
+        const element = index === 0 ? 'first' : `(${arrays[index]})[place]`;
+        return `${element}${isCast(type) ? `::${type}` : ''} AS "${name}"`;
+      });
+      // OFFSET keeps PostgreSQL from looking up a value again wherever the statement uses it.
+      return `(SELECT ${columns.join(', ')} FROM unnest(${arrays[0]}) WITH ORDINALITY AS r (first, place) OFFSET 0)`;
     },
     values: (rows) => list.map(([name, type]) => columnText(rows, name, type)),
   };
@@ -78,8 +82,9 @@ function longText(value: Value): string {
 }
 
 function arrayOf(type: ColumnType, parameter: string): string {
-  if (isJson(type)) return `string_to_array(${parameter}, E'\\x1e', 'null')`;
-  if (type === 'long text') return `string_to_array(${parameter}, E'\\x1e', E'\\x1f')`;
+  // A subquery is executed once for a statement.
+  if (isJson(type)) return `(SELECT string_to_array(${parameter}, E'\\x1e', 'null'))`;
+  if (type === 'long text') return `(SELECT string_to_array(${parameter}, E'\\x1e', E'\\x1f'))`;
   return `${parameter}::${isCast(type) ? 'text' : type}[]`;
 }
 
