@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBatcher, createFlow } from './batcher.ts';
 
-/** A batcher whose batches are recorded, with the number of items that it believes to be underway. */
+/** A batcher whose batches are recorded. It waits for the items that it believes to be underway. */
 function gatheringBatcher(patienceMs: number) {
   const sizes: number[] = [];
   const state = { underway: 0 };
@@ -13,7 +13,7 @@ function gatheringBatcher(patienceMs: number) {
       sizes.push(items.length);
       return items;
     },
-    { batchMax: 64, width: 1, gathering: { underway: () => state.underway, patienceMs: () => patienceMs } },
+    { batchMax: 64, width: 1, gathering: (queued) => (state.underway > queued ? patienceMs : 0) },
   );
   const addAll = (count: number): Promise<number[]> => Promise.all(Array.from({ length: count }, (_, n) => add(n)));
   /** Batches are only gathered after some with several items. */
@@ -59,17 +59,56 @@ it('does not wait if few items come', async () => {
   assert.deepEqual(sizes, [1, 1, 1, 1, 1]);
 });
 
-it('counts the requests of a flow, also those that fail, and waits for a share of their time', async () => {
+it('takes the time of its batches into account', async () => {
+  const times: number[] = [];
+  const gathering = (_: number, batchMs: number): number => {
+    times.push(batchMs);
+    return 0;
+  };
+  const work = async (items: readonly number[]): Promise<readonly number[]> => sleep(20, items);
+  const add = createBatcher('facts', work, { batchMax: 64, width: 1, gathering });
+  for (let n = 0; n < 20; n += 1) await Promise.all([add(1), add(2), add(3)]);
+  const usualMs = times.at(-1) ?? 0;
+  assert.ok(usualMs > 5 && usualMs < 100, String(usualMs));
+});
+
+/** A flow in which so many requests run until they are ended. */
+function flowWith(requests: number) {
   const { run, gathering } = createFlow();
-  assert.equal(gathering.patienceMs(), 0);
-  const failing = run(async () => {
-    await sleep(40);
-    throw new Error('failed');
-  });
-  const passing = run(() => sleep(40, 'passed'));
-  assert.equal(gathering.underway(), 2);
-  await assert.rejects(failing, /failed/);
-  assert.equal(await passing, 'passed');
-  assert.equal(gathering.underway(), 0);
-  assert.ok(gathering.patienceMs() > 0 && gathering.patienceMs() < 10, String(gathering.patienceMs()));
+  const ended = Promise.withResolvers<void>();
+  const running = Array.from({ length: requests }, () => run(() => ended.promise));
+  const end = async (): Promise<void> => {
+    ended.resolve();
+    await Promise.all(running);
+  };
+  return { run, gathering, end };
+}
+
+it('lets a batch wait for the requests that are underway, and longer if the database is busy', async () => {
+  const { gathering, end } = flowWith(4);
+  assert.equal(gathering(3, 1), 1);
+  assert.equal(gathering(3, 10), 40);
+  assert.equal(gathering(3, 1_000), 50);
+  assert.equal(gathering(4, 10), 0);
+  await end();
+});
+
+it('lets a batch wait for clients that have just been answered, if the database is busy', async () => {
+  const { run, gathering, end } = flowWith(20);
+  await end();
+  assert.equal(gathering(1, 1), 0);
+  assert.equal(gathering(1, 10), 7);
+  assert.equal(gathering(1, 1_000), 50);
+  assert.equal(gathering(19, 10), 0);
+  for (let n = 0; n < 600; n += 1) await run(async () => undefined);
+  assert.equal(gathering(1, 10), 0);
+});
+
+it('does not wait for a request that failed', async () => {
+  const { run, gathering } = createFlow();
+  await assert.rejects(
+    run(() => Promise.reject(new Error('failed'))),
+    /failed/,
+  );
+  assert.equal(gathering(1, 10), 0);
 });

@@ -20,56 +20,58 @@ export interface BatcherOptions {
 }
 
 /**
- * Lets a batch wait while others are on their way, because a batch costs almost the same for few items as for many. It
- * matters when requests are spread over several processes, each of which makes its own batches.
+ * Returns how long the first item of a batch may wait for more items, if so many are queued and a batch usually takes
+ * `batchMs`. A batch costs almost the same for few items as for many. That matters when requests are spread over
+ * several processes, each of which makes its own batches.
  */
-interface Gathering {
-  /** How many items are on their way to this batcher or in it: a batch with all of them waits for nothing. */
-  readonly underway: () => number;
-  /** How long the first item of a batch may wait. */
-  readonly patienceMs: () => number;
-}
+type Gathering = (queued: number, batchMs: number) => number;
 
 /** Batches are gathered only if the last ones had more items than this, on average. Otherwise few requests come. */
 const gatheredSize = 1.5;
-/** The share of the last batch in the average. */
+/** The share of the last batch in the average size, and in the average time. */
 const lastShare = 0.2;
+const lastTimeShare = 0.05;
 
 export interface Flow {
   readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>;
   readonly gathering: Gathering;
 }
 
-/** The share of the time of a request that its first batch may wait, and the most. */
-const patientShare = 0.25;
-/** If requests take longer than this, the database is busy, and a larger batch costs it less. */
-const busyMs = 25;
-const busyShare = 0.5;
+/** If batches take longer than this, the database is busy, and a larger batch costs it less. */
+const busyMs = 2;
+/**
+ * How long a batch waits, in multiples of the time that batches take: for requests that are underway, and for the next
+ * requests of clients that have just received their answers.
+ */
+const patience = { underway: 1, underwayWhenBusy: 4, returning: 0.7 };
 const patienceMaxMs = 50;
-/** The share of the last request in the average time. */
-const lastTimeShare = 0.05;
+/** The share of the highest number of requests at once that is expected again. */
+const returningShare = 0.9;
+/** The share of that number that each further request leaves. */
+const keptShare = 0.995;
 
 /**
  * Requests that pass through the same batchers. Gathered in the first one, they stay together in the others. When the
- * database is busy, requests take longer and the first batch waits longer; a single request waits for nothing.
+ * database is busy, its batches take longer and the first batch waits longer; a single request waits for nothing.
  */
 export function createFlow(): Flow {
   let underway = 0;
-  let usualMs = 0;
+  let most = 0;
   return {
     async run(work) {
-      const startedMs = performance.now();
       underway += 1;
+      most = Math.max(underway, most * keptShare);
       try {
         return await work();
       } finally {
         underway -= 1;
-        usualMs += (performance.now() - startedMs - usualMs) * lastTimeShare;
       }
     },
-    gathering: {
-      underway: () => underway,
-      patienceMs: () => Math.min(usualMs * (usualMs > busyMs ? busyShare : patientShare), patienceMaxMs),
+    gathering(queued, batchMs) {
+      const isBusy = batchMs > busyMs;
+      const longest = (times: number): number => Math.min(batchMs * times, patienceMaxMs);
+      if (underway > queued) return longest(isBusy ? patience.underwayWhenBusy : patience.underway);
+      return isBusy && queued < most * returningShare ? longest(patience.returning) : 0;
     },
   };
 }
@@ -134,14 +136,14 @@ export function createBatcher<Item, Result>(
   let running = 0;
   let starting = false;
   let usualSize = 1;
+  let usualMs = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** How long the next batch still waits for more items. */
   function gatherMs(): number {
     const [first] = queue;
     if (!gathering || !first || usualSize < gatheredSize || queue.length >= batchMax) return 0;
-    if (gathering.underway() <= queue.length) return 0;
-    return gathering.patienceMs() - (performance.now() - first.sinceMs);
+    return gathering(queue.length, usualMs) - (performance.now() - first.sinceMs);
   }
 
   function start(): void {
@@ -154,11 +156,13 @@ export function createBatcher<Item, Result>(
         return;
       }
       running += 1;
+      const startedMs = performance.now();
       const batch = queue.splice(0, batchMax);
       usualSize += (batch.length - usualSize) * lastShare;
       observeSize({ batch: name }, batch.length);
       void runBatch(work, batch).finally(() => {
         running -= 1;
+        usualMs += (performance.now() - startedMs - usualMs) * lastTimeShare;
         tally.items -= batch.length;
         start();
       });

@@ -36,12 +36,12 @@ export function rowsOf<Name extends string>(columns: Readonly<Record<Name, Colum
     count: list.length,
     from(first) {
       const arrays = list.map(([, type], index) => arrayOf(type, `$${first + index}`));
-      const columns = list.map(([name, type], index) => {
+      const selected = list.map(([name, type], index) => {
         const element = index === 0 ? 'first' : `(${arrays[index]})[place]`;
         return `${element}${isCast(type) ? `::${type}` : ''} AS "${name}"`;
       });
       // OFFSET keeps PostgreSQL from looking up a value again wherever the statement uses it.
-      return `(SELECT ${columns.join(', ')} FROM unnest(${arrays[0]}) WITH ORDINALITY AS r (first, place) OFFSET 0)`;
+      return `(SELECT ${selected.join(', ')} FROM unnest(${arrays[0]}) WITH ORDINALITY AS r (first, place) OFFSET 0)`;
     },
     values: (rows) => list.map(([name, type]) => columnText(rows, name, type)),
   };

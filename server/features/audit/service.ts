@@ -53,7 +53,7 @@ const inserter = (db: Queryable): Insert =>
       return rows.map(() => undefined);
     },
     // No request waits for its entry, so each statement may take many.
-    { batchMax: 256, width: 1, gathering: { underway: () => Infinity, patienceMs: () => patienceMs } },
+    { batchMax: 256, width: 1, gathering: () => patienceMs },
   );
 
 export function openAuditLog(shards: Pick<Shards, 'each' | 'of' | 'find'>, log: Logger): AuditLog {
