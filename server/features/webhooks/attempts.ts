@@ -101,7 +101,8 @@ export function createAttempts(
     const { receiver, attempts } = delivery;
     if (receiver.status !== 'enabled') return notSent('the endpoint is disabled');
     try {
-      const outgoing = { ...render(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };
+      const { event, body } = render(delivery);
+      const outgoing = { event, body, url: receiver.url, keys: keysFor(delivery), attempt: attempts };
       return await tracedDelivery(delivery, () => send(dependencies, outgoing, timeoutMs));
     } catch (error) {
       // For example a secret that cannot be decrypted: the operator has to fix it, and the delivery is retried until

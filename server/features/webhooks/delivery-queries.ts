@@ -1,6 +1,7 @@
 import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { EventFacts } from '../events/service.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 /** Deliveries in progress: each is claimed by one worker, and any number of workers run in parallel. */
@@ -143,23 +144,39 @@ export interface Attempt {
   readonly clock_offset_ms: number;
 }
 
+const attemptRows = rowsOf({
+  company_id: 'uuid',
+  endpoint_id: 'uuid',
+  event_id: 'uuid',
+  inserted_at: 'timestamptz',
+  log_id: 'uuid',
+  event_type: 'text',
+  attempt: 'integer',
+  succeeded: 'boolean',
+  http_status: 'integer',
+  duration_ms: 'integer',
+  error: 'text',
+  request_headers: 'json',
+  response_body: 'text',
+  at: 'timestamptz',
+  next_attempt_at: 'timestamptz',
+  clock_offset_ms: 'bigint',
+});
+const workerParameter = `$${1 + attemptRows.count}`;
+
 // A failure counts only while this worker holds the claim: another worker that took it over may have succeeded.
 // Endpoints are locked in a fixed order, so that two batches with the same ones cannot deadlock.
 const attemptsStatement = `
   WITH attempt AS MATERIALIZED (
     SELECT a.*, (c.clock_offset_ms - a.clock_offset_ms) * interval '1 ms' AS moved
-    FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
-      inserted_at timestamptz, log_id uuid, event_type text, attempt integer, succeeded boolean, http_status smallint,
-      duration_ms integer, error text, request_headers json, response_body text, at timestamptz,
-      next_attempt_at timestamptz, clock_offset_ms bigint)
-    JOIN companies c ON c.id = a.company_id
+    FROM ${attemptRows.from(1)} AS a JOIN companies c ON c.id = a.company_id
   ), done AS (
     UPDATE webhook_deliveries d SET claimed_by = NULL, last_attempt_at = a.at,
       next_attempt_at = a.next_attempt_at + a.moved,
       status = CASE WHEN a.succeeded THEN 'delivered' WHEN a.next_attempt_at IS NULL THEN 'failed' ELSE 'pending' END
     FROM attempt a
     WHERE d.company_id = a.company_id AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-      AND d.inserted_at = a.inserted_at AND (a.succeeded OR d.claimed_by = $2)
+      AND d.inserted_at = a.inserted_at AND (a.succeeded OR d.claimed_by = ${workerParameter})
   ), latest AS (
     SELECT DISTINCT ON (company_id, endpoint_id) company_id, endpoint_id, succeeded, at FROM attempt
     ORDER BY company_id, endpoint_id, succeeded DESC, at
@@ -179,7 +196,7 @@ const attemptsStatement = `
   FROM attempt`;
 
 export async function recordAttempts(db: Queryable, workerId: string, attempts: readonly Attempt[]): Promise<void> {
-  await db.query(attemptsStatement, [JSON.stringify(attempts), workerId]);
+  await db.query(attemptsStatement, [...attemptRows.values(attempts), workerId]);
 }
 
 /** Returns deliveries of one endpoint to the queue unchanged, because they were not attempted. */

@@ -32,7 +32,7 @@ export function createDeliveryRecords(
     'deliveries',
     async (attempts: readonly Attempt[]) => {
       await recordAttempts(batchDb, workerId, attempts);
-      return attempts;
+      return attempts.map(() => undefined);
     },
     { batchMax: 256, width: 1 },
   );
@@ -52,6 +52,16 @@ export function createDeliveryRecords(
     }
   }
 
+  async function recordElsewhereOrLater(attempt: Attempt): Promise<void> {
+    await untilRecorded(() =>
+      following(
+        attempt.company_id,
+        () => recordBatched(attempt),
+        (there) => recordAttempts(there, workerId, [attempt]),
+      ),
+    );
+  }
+
   async function untilRecorded(write: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
@@ -66,14 +76,7 @@ export function createDeliveryRecords(
   }
 
   return {
-    record: (attempt) =>
-      untilRecorded(() =>
-        following(
-          attempt.company_id,
-          () => recordBatched(attempt),
-          (there) => recordAttempts(there, workerId, [attempt]),
-        ),
-      ),
+    record: (attempt) => recordBatched(attempt).catch(() => recordElsewhereOrLater(attempt)),
     disable: ({ company_id, endpoint_id }) =>
       untilRecorded(() => disableEndpoint(dependencies, company_id, endpoint_id, 'gone')),
     giveBack(deliveries) {

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { Outbound, OutboundResult } from '../../platform/outbound/outbound.ts';
 import { traceHeaders } from '../../platform/spans.ts';
 import { type SigningKey, signatureHeaders } from './signing.ts';
 
@@ -25,7 +25,7 @@ export interface Sent {
   readonly retryAfter?: string | undefined;
 }
 
-export async function send(
+export function send(
   { outbound, clock }: { readonly outbound: Outbound; readonly clock: Clock },
   { url, keys, event, body, attempt }: Outgoing,
   timeoutMs: number = limits.webhookTimeoutSeconds * 1_000,
@@ -40,21 +40,19 @@ export async function send(
     ...traceHeaders(),
     ...signatureHeaders(keys, { eventId: event.id, body, timestampSeconds: Math.floor(startedAtMs / 1_000) }),
   };
-  const result = await outbound.post({
-    url,
-    headers,
-    body,
-    timeoutMs,
-    answerBytesMax: limits.webhookAnswerBytes,
-  });
-  const durationMs = Math.max(0, clock.nowMs() - startedAtMs);
+  return outbound
+    .post({ url, headers, body, timeoutMs, answerBytesMax: limits.webhookAnswerBytes })
+    .then((result) => sentOf(result, headers, Math.max(0, clock.nowMs() - startedAtMs)));
+}
+
+function sentOf(result: OutboundResult, headers: Sent['headers'], durationMs: number): Sent {
   if (!result.answered) {
     return { succeeded: false, httpStatus: null, durationMs, error: result.error, headers, body: null };
   }
-  const { status, body: answer, retryAfter } = result;
+  const { status, body, retryAfter } = result;
   const succeeded = status >= 200 && status < 300;
   const error = succeeded
     ? null
     : `responded with ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
-  return { succeeded, httpStatus: status, durationMs, error, headers, body: answer, retryAfter };
+  return { succeeded, httpStatus: status, durationMs, error, headers, body, retryAfter };
 }

@@ -48,18 +48,23 @@ const connectionsPerOrigin = 100;
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const resolve = options.resolve ?? createResolve();
-  let agent: Promise<Agent> | undefined;
+  let opening: Promise<Agent> | undefined;
+  let agent: Agent | undefined;
   let isClosed = false;
   return {
-    async post(request) {
-      if (isClosed) return { answered: false, error: 'the service is stopping' };
-      agent ??= openAgent(options, resolve);
-      return exchange(await agent, request);
+    post(request) {
+      if (isClosed) return Promise.resolve({ answered: false, error: 'the service is stopping' });
+      if (agent) return exchange(agent, request);
+      opening ??= openAgent(options, resolve);
+      return opening.then((opened) => {
+        agent = opened;
+        return exchange(opened, request);
+      });
     },
     resolve,
     async close() {
       isClosed = true;
-      await (await agent)?.destroy();
+      await (await opening)?.destroy();
     },
   };
 }
@@ -113,6 +118,25 @@ async function openAgent(
   });
 }
 
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
+
+/** The URLs of the last requests, which are often the same. */
+const targets = new Map<string, Target>();
+const targetsMax = 1_000;
+
+function targetOf(url: string): Target {
+  const known = targets.get(url);
+  if (known) return known;
+  const { origin, pathname, search } = new URL(url);
+  const target = { origin, path: pathname + search };
+  if (targets.size >= targetsMax) targets.clear();
+  targets.set(url, target);
+  return target;
+}
+
 /** The error of a request that was not answered in time. */
 export const noAnswer = 'no response in time';
 const tooLate = new Error(noAnswer);
@@ -124,7 +148,7 @@ const longEnough = new Error('the rest of the response is not read');
  */
 function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResult> {
   const { headers, body, timeoutMs, answerBytesMax } = request;
-  const { origin, pathname, search } = new URL(request.url);
+  const { origin, path } = targetOf(request.url);
   const { promise, resolve } = Promise.withResolvers<OutboundResult>();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -149,7 +173,7 @@ function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResul
 
   const limitedHere = { headersTimeout: 0, bodyTimeout: 0 };
   agent.dispatch(
-    { origin, path: pathname + search, method: 'POST', headers, body, ...limitedHere },
+    { origin, path, method: 'POST', headers, body, ...limitedHere },
     {
       onRequestStart(controller) {
         started = controller;
