@@ -246,7 +246,7 @@ describe('a company that moves', () => {
 
   it('stays where it is after an abort', async () => {
     const store = await openStore();
-    await assert.rejects(abortMove(mover, store.sandbox.id), /do not move/);
+    await assert.rejects(abortMove(mover, store.sandbox.id), /nothing to abort/);
     const move = await moveOf(store);
     await steps.prepare(move);
     await steps.copy(move);
@@ -257,6 +257,29 @@ describe('a company that moves', () => {
     assert.equal(await rowsOn('a', store), 0);
     await succeeded(service, store.shop, { key: store.key });
     await assertTidy();
+  });
+
+  it('brings dated pieces of tables that belong to the owner of the table, also with the login of a superuser', async () => {
+    const store = await openStore();
+    const ownerOf = async (table: string): Promise<unknown> =>
+      (
+        await on('a').query<{ owner: string }>('SELECT tableowner AS owner FROM pg_tables WHERE tablename = $1', [
+          table,
+        ])
+      )[0]?.owner;
+    const owner = await ownerOf('requests');
+    await on('b').query(
+      `CREATE TABLE requests_20200101 PARTITION OF requests FOR VALUES FROM ('2020-01-01') TO ('2020-01-02')`,
+    );
+    await on('a').query('CREATE ROLE keeper');
+    await on('a').query('ALTER TABLE requests OWNER TO keeper');
+    try {
+      await moveCompanies(mover, store.live.id, 'a');
+      assert.equal(await ownerOf('requests_20200101'), 'keeper');
+    } finally {
+      await on('a').query(`REASSIGN OWNED BY keeper TO ${owner}`);
+      await on('a').query('DROP ROLE keeper');
+    }
   });
 
   it('is refused with the name of the setting if its server does not write logical WAL', async () => {

@@ -15,7 +15,8 @@ export async function withMoveLock<Result>(
     const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked', [
       `move ${accountId}`,
     ]);
-    if (!rows[0]?.locked) throw new MoveError('Another command moves the companies of this account.');
+    if (!rows[0]?.locked)
+      throw new MoveError('Another command is moving the companies of this account. Run this one when it has ended.');
     return await work();
   } finally {
     await client.end();

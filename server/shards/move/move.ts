@@ -2,7 +2,7 @@ import { findShard, isSettled } from '../queries.ts';
 import { firstShard, type ShardDatabase, type Shards } from '../shards.ts';
 import { withMoveLock } from './lock.ts';
 import { MoveError } from './sql.ts';
-import { abort, check, clean, copy, type Move, prepare, stopAndSwitch, switchOver } from './steps.ts';
+import { abort, check, clean, copy, type Move, nothingToAbort, prepare, stopAndSwitch, switchOver } from './steps.ts';
 
 /** Moves the companies of an account, live and sandbox, to another shard. A move that was interrupted continues. */
 
@@ -133,7 +133,7 @@ export async function abortMove(mover: Mover, companyId: string): Promise<Moved>
       throw new MoveError(
         left
           ? `The companies have left shard "${left.name}" and are on "${home.name}". Move them back instead.`
-          : 'The companies do not move.',
+          : nothingToAbort,
       );
     }
     // The directory no longer names the target once an abort has begun, but its fence does.

@@ -27,6 +27,11 @@ export interface Move {
 const nameOf = ({ accountId }: Pick<Move, 'accountId'>): string => `svc_move_${accountId.replaceAll('-', '')}`;
 
 const replicationMin = 150_000;
+/** Older versions have no role that may create subscriptions. */
+const grantableMin = 160_000;
+const subscribe = 'run GRANT pg_create_subscription TO that login there, or use a superuser for this command';
+const olderSubscribe =
+  'in PostgreSQL 15 only a superuser may. Set the logins in DATABASE_URL and SVC_SHARDS to superusers for this command only';
 
 /** Checks what logical replication needs, before anything changes. */
 export async function check({ source, target }: Move): Promise<void> {
@@ -42,9 +47,13 @@ export async function check({ source, target }: Move): Promise<void> {
   const mayNot = ({ name }: ShardDatabase, what: string): MoveError =>
     new MoveError(`The login of this command on shard "${name}" may not ${what}.`);
   if (!(await queries.hasRight(source.db, 'replicate')))
-    throw mayNot(source, 'create a replication slot: give it the attribute REPLICATION');
+    throw mayNot(source, 'create a replication slot: run ALTER ROLE … REPLICATION for it there');
+  const to = await queries.readServer(target.db);
   if (!(await queries.hasRight(target.db, 'subscribe')))
-    throw mayNot(target, 'create a subscription: grant it the role pg_create_subscription, or use a superuser');
+    throw mayNot(
+      target,
+      `create a subscription: ${to !== undefined && to.version < grantableMin ? olderSubscribe : subscribe}`,
+    );
 }
 
 /** Records the move, and installs the triggers that refuse writes once the fence is set. */
@@ -103,7 +112,7 @@ async function copyPartitions(source: Queryable, target: DatabasePool): Promise<
   for (const partition of await findPartitions(source)) {
     if (known.has(partition.name)) continue;
     try {
-      await withBriefLock(target, (db) => db.query(createPartition(partition)));
+      await withBriefLock(target, (db) => createPartition(db, partition));
     } catch (error) {
       // Other rows of this time are in the default piece already, so these go there too.
       if ((error as { code?: string }).code !== overlapsDefault) throw error;
@@ -186,6 +195,8 @@ async function untilForgotten({ source, companyIds, keptMs }: Move): Promise<voi
   );
 }
 
+export const nothingToAbort = 'There is nothing to abort: no move of these companies is under way.';
+
 /** Ends a move before its switch. */
 export async function abort(move: Move): Promise<void> {
   const { control, source, target, companyIds } = move;
@@ -193,7 +204,7 @@ export async function abort(move: Move): Promise<void> {
     throw new MoveError(
       `The companies are on shard "${target.name}" already: run the command without --abort, which finishes the move, or move them back.`,
     );
-  if (!(await queries.recordAbort(control, companyIds, source.name))) throw new MoveError('The companies do not move.');
+  if (!(await queries.recordAbort(control, companyIds, source.name))) throw new MoveError(nothingToAbort);
   await resume(move);
   await disconnect(move);
   if (target.name !== source.name) await removeRows(target.db, move);

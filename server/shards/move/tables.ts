@@ -78,5 +78,12 @@ export async function findPartitions(db: Queryable): Promise<Partition[]> {
   );
 }
 
-export const createPartition = ({ parent, name, bound, options }: Partition): string =>
-  `CREATE TABLE IF NOT EXISTS "${name}" PARTITION OF "${parent}" ${bound} ${options}`;
+/** The login of a move can be a superuser. The owner of the other tables needs this one too, for backups and clean-ups. */
+export async function createPartition(db: Queryable, { parent, name, bound, options }: Partition): Promise<void> {
+  await db.query(`CREATE TABLE IF NOT EXISTS "${name}" PARTITION OF "${parent}" ${bound} ${options}`);
+  const [row] = await db.query<{ owner: string }>(
+    'SELECT quote_ident(pg_get_userbyid(relowner)) AS owner FROM pg_class WHERE oid = to_regclass($1)',
+    [`"${parent}"`],
+  );
+  await db.query(`ALTER TABLE "${name}" OWNER TO ${row?.owner}`);
+}
