@@ -20,6 +20,10 @@ import type { Flags } from './options.ts';
 /** `shards add`: checks and migrates a database, and prints the setting that makes it a shard. */
 export async function addShard(config: Config, given: string | undefined, flags: Flags): Promise<string> {
   if (!given) throw new CommandError('Use shards add NAME=URL. With - the entry is read from standard input.');
+  if (!config.DATABASE_URL)
+    throw new CommandError(
+      'The embedded PostgreSQL is always the only shard. Move its data to a PostgreSQL server first, and set DATABASE_URL; see docs/scaling.md.',
+    );
   const { name, url } = newShard(config, given === '-' ? (await text(process.stdin)).trim() : given);
   return withShards(config, (shards) =>
     withPool(url, async (db) => {

@@ -10,6 +10,11 @@ export async function readDirectory(control: ControlQueryable): Promise<Map<stri
   return new Map(rows.map(({ company_id, shard }) => [company_id, shard]));
 }
 
+/** Whether companies were ever placed on a further shard. SVC_SHARDS may be missing here. */
+export async function hasPlaced(control: ControlQueryable): Promise<boolean> {
+  return (await control.query('SELECT 1 FROM company_shards LIMIT 1')).length > 0;
+}
+
 export async function findMoves(
   control: ControlQueryable,
   oldSeconds: number,

@@ -19,10 +19,11 @@ const pageCount = 1_000;
 const settledSeconds = hourMs / 1_000;
 
 export const shardChecks = {
-  company_on_two_shards: 'company that is on two shards',
+  company_on_two_shards: 'company that is on two shards; see "Restore a shard" in docs/scaling.md',
   company_elsewhere: 'company that is not on the shard that the directory names',
   company_missing: 'company in the directory that its shard does not have',
-  shard_unknown: 'company on a shard that SVC_SHARDS does not name',
+  shard_unknown:
+    'company on a shard that SVC_SHARDS does not name: set the same SVC_SHARDS for every process and command',
   move_unfinished: 'move of a company that stopped: run `svc companies move` again, or with --abort',
   fence_forgotten: 'company that its shard refuses to change, although it does not move',
   sign_up_unfinished: 'company of a sign-up that did not finish; the worker removes it',

@@ -6,6 +6,7 @@ import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
+import { hasPlaced } from './doctor-shard-queries.ts';
 import { examineShards } from './doctor-shards.ts';
 import { readParts, readReplicas, readVault } from './installation.ts';
 import { wrongKeys } from './open-vault.ts';
@@ -93,7 +94,8 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
     const { shards } = connected;
     const findings: LookupOutcome[] = [];
     for (const shard of shards.all) findings.push(...(await examineShard(shard, shards.all.length > 1)));
-    if (flags['all-shards'] || shards.all.length > 1) findings.push(...(await examineShards(shards)));
+    if (flags['all-shards'] || shards.all.length > 1 || (await hasPlaced(shards.control)))
+      findings.push(...(await examineShards(shards)));
     findings.push(...(await oldKeys(shards)));
     const keys = await wrongKeys(connected);
     if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });

@@ -36,7 +36,11 @@ function urlOf({ DATABASE_URL, SVC_SHARDS }: Config, shard: string): string {
 
 export async function moveCommand(_words: readonly string[], flags: Flags): Promise<string> {
   const { company, to, abort, json } = flags;
-  if (!company || !isUuid(company) || (abort ? to !== undefined : to === undefined))
+  if (company && !isUuid(company))
+    throw new CommandError(
+      `"${company}" is not the ID of a company. The settings in the dashboard show it, and so does companies rebalance --dry-run.`,
+    );
+  if (!company || (abort ? to !== undefined : to === undefined))
     throw new CommandError('Use companies move --company ID --to SHARD, or companies move --company ID --abort.');
   return withMover(async (mover, shards) => {
     const target = abort ? undefined : chosenTarget(shards, to);
@@ -46,8 +50,8 @@ export async function moveCommand(_words: readonly string[], flags: Flags): Prom
     if (json)
       return `${JSON.stringify({ companies: companyIds, from, to: moved.to, aborted: abort ?? false, stop_ms: stopMs })}\n`;
     if (abort) return `The companies stay on shard ${from}; nothing of them is left on ${moved.to}.\n`;
-    const stopped = stopMs === null ? '' : ` Writes were refused for ${stopMs} ms.`;
-    return `${companyIds.length} companies are on shard ${moved.to}.${stopped}\n`;
+    if (stopMs === null) return `The ${companyIds.length} companies were on shard ${moved.to} already.\n`;
+    return `${companyIds.length} companies are on shard ${moved.to}. Writes were refused for ${stopMs} ms.\n`;
   });
 }
 
@@ -63,7 +67,7 @@ async function applyMoves(mover: Mover, moves: readonly PlannedMove[]): Promise<
     for (const { companyId, to } of moves) {
       const switched = Promise.withResolvers<void>();
       const onStep = (step: string): void => {
-        mover.onStep(step);
+        mover.onStep(`${companyId} ${step}`);
         if (step === 'clean') switched.resolve();
       };
       const moved = moveCompanies({ ...mover, onStep }, companyId, to);

@@ -6,10 +6,12 @@ import {
   reconcileAll,
   type Reconciliation,
 } from '../server/features/reconciliation/service.ts';
+import { currentRestore } from '../server/features/restores/service.ts';
 import { isUuid } from '../server/platform/ids.ts';
-import type { Shards } from '../server/shards/shards.ts';
+import { firstShard, type Shards } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { examineShards } from './doctor-shards.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { withProgress } from './progress.ts';
@@ -22,15 +24,28 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
     throw new CommandError('--since must be a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
   }
   const options = { adopt: flags.adopt === true, finish: flags.finish === true, sinceMs };
-  return withDatabase((connected) =>
-    withVault(connected, async (vault) => {
-      const { shards, clock } = connected;
+  return withDatabase(async (connected) => {
+    const { shards, clock } = connected;
+    await refuseTwice(shards);
+    return withVault(connected, async (vault) => {
       const result = await withProgress('Comparing with the processors', () =>
         reconcileAll(shards.all, { vault, clock }, options),
       );
       if (result.comparisons.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
       return flags.json ? `${JSON.stringify(shownOf(result))}\n` : text(result, options.adopt);
-    }),
+    });
+  });
+}
+
+/** After a restore, a company that has moved since can be on two shards. Both would bill its subscriptions. */
+async function refuseTwice(shards: Shards): Promise<void> {
+  if (shards.all.length === 1) return;
+  const isRestored = await Promise.all(shards.all.map(async ({ db }) => (await currentRestore(db)) !== undefined));
+  if (!isRestored.includes(true)) return;
+  const twice = (await examineShards(shards)).find(({ check }) => check === 'company_on_two_shards');
+  if (!twice) return;
+  throw new CommandError(
+    `${twice.count} companies are on two shards (${twice.examples.join(', ')}), so billing stays paused. If the shard that was restored is not "${firstShard}", run \`svc restored --shard NAME\` for it. Otherwise see "Restore a shard" in docs/scaling.md.`,
   );
 }
 

@@ -14,7 +14,7 @@ export async function shardsCommand([action, name]: readonly string[], flags: Fl
   if (action !== 'list' && wanted === undefined)
     throw new CommandError('Use shards list, shards add NAME=URL, shards drain NAME or shards undrain NAME.');
   return withShards(loadConfig(process.env), async (shards) => {
-    if (wanted !== undefined) await setDraining(shards.control, named(shards, name), wanted);
+    if (wanted !== undefined) await change(shards, named(shards, name), wanted);
     const draining = await findDraining(shards.control);
     const found = await Promise.all(shards.all.map((shard) => describe(shard, draining)));
     if (flags.json) return `${JSON.stringify(found)}\n`;
@@ -24,6 +24,15 @@ export async function shardsCommand([action, name]: readonly string[], flags: Fl
       )
       .join('');
   });
+}
+
+async function change({ control, all }: Shards, name: string, drains: boolean): Promise<void> {
+  const draining = await findDraining(control);
+  if (drains && all.every((shard) => shard.name === name || draining.includes(shard.name)))
+    throw new CommandError(
+      `The shard "${name}" is the last that takes new companies: without it, sign-ups would fail. Add a shard, or undrain another one first.`,
+    );
+  await setDraining(control, name, drains);
 }
 
 function named({ all }: Shards, name: string | undefined): string {

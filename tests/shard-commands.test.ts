@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { examineShards } from '../cli/doctor-shards.ts';
+import { currentRestore, endRestore, noteRestored } from '../server/features/restores/service.ts';
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
-import { findAccount, type Mover } from '../server/shards/move/move.ts';
+import { findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
 import { planMoves } from '../server/shards/move/rebalance.ts';
 import { svc } from './support/command.ts';
 import { openShop, succeeded } from './support/orders.ts';
@@ -32,8 +33,10 @@ describe('svc shards and svc companies', () => {
 
   after(async () => servers?.stop());
 
+  const secret = { SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1') };
+
   const run = async (...parameters: string[]) => {
-    const settings = { DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${servers.urlOf('b')}` };
+    const settings = { ...secret, DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${servers.urlOf('b')}` };
     const { code, stdout, stderr } = await svc(settings, ...parameters);
     return { code, stderr, body: stdout ? JSON.parse(stdout) : undefined };
   };
@@ -84,11 +87,49 @@ describe('svc shards and svc companies', () => {
     assert.deepEqual(again.body.moves, []);
   });
 
+  it('bill no company on two shards after a restore from before its move', async () => {
+    const { live, sandbox } = await service.createMerchant();
+    const ids = [live.id, sandbox.id].toSorted();
+    const { db } = service.shards.of({ shard: 'b' });
+    const rows = await db.query('SELECT * FROM companies WHERE id = ANY($1)', [ids]);
+    await moveCompanies(mover, live.id, 'a');
+    // The backup has the companies, and does not know that they have left.
+    await db.query('DELETE FROM company_fences WHERE company_id = ANY($1)', [ids]);
+    for (const row of rows)
+      await db.query('INSERT INTO companies SELECT * FROM json_populate_record(NULL::companies, $1)', [
+        JSON.stringify(row),
+      ]);
+    await noteRestored(db, service.clock.nowMs(), 'as the service notices it');
+    assert.match((await run('reconcile')).stderr, /2 companies are on two shards .*svc restored --shard/);
+    const { code, stderr, body } = await run('restored', '--shard', 'b', '--json');
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(body.moved.toSorted(), ids);
+    assert.deepEqual(await examineShards(service.shards), []);
+    await moveCompanies(mover, live.id, 'a');
+    assert.deepEqual(await db.query('SELECT 1 FROM companies WHERE id = ANY($1)', [ids]), []);
+    const restore = await currentRestore(db);
+    await endRestore(db, restore?.id ?? '', new Date(service.clock.nowMs()));
+  });
+
+  it('refuse to drain the last shard that takes new companies, and a name instead of an ID', async () => {
+    await run('shards', 'drain', 'b', '--json');
+    assert.match((await run('shards', 'drain', 'a')).stderr, /last that takes new companies/);
+    await run('shards', 'undrain', 'b', '--json');
+    const { stderr } = await run('companies', 'move', '--company', 'demo', '--to', 'b');
+    assert.match(stderr, /"demo" is not the ID of a company/);
+  });
+
+  it('find companies on a shard that the settings of the command lack', async () => {
+    await service.createMerchant();
+    const { stderr } = await svc({ ...secret, DATABASE_URL: servers.urlOf('a') }, 'doctor');
+    assert.match(stderr, /company on a shard that SVC_SHARDS does not name/);
+  });
+
   it('refuse to abort what does not move, and a shard that does not exist', async () => {
     const { id } = (await service.createMerchant()).live;
     const move = (...parameters: string[]) => run('companies', 'move', '--company', id, ...parameters);
     for (const [parameters, message] of [
-      [['--abort'], /The companies do not move/],
+      [['--abort'], /no move of these companies is under way/],
       [['--to', 'z'], /--to: a, b/],
       [[], /--to SHARD/],
     ] as const) {

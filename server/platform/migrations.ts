@@ -92,13 +92,18 @@ function refusal(tooNew: readonly Applied[]): string {
 const short = (sha256: string): string => sha256.slice(0, 12);
 const namesOf = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join(', ');
 
+const listedMax = 3;
+/** An empty database misses all of them, so the message names the first and the last. */
+const rangeOf = (list: readonly { readonly name: string }[]): string =>
+  list.length <= listedMax ? namesOf(list) : `${list.length} migrations, ${list[0]?.name} to ${list.at(-1)?.name}`;
+
 /** For programs other than the service: they require this version's schema and do not migrate. */
 export async function requireMigrated(connectionString: string): Promise<void> {
   await withClient(connectionString, async (client) => {
     const missing = missingFrom(await readApplied(queryOf(client)), await readMigrations());
     if (missing.length === 0) return;
     throw new MigrationError(
-      `The database is older than this version (missing: ${namesOf(missing)}). Start the service, or run \`svc migrate\`.`,
+      `The database is older than this version (missing: ${rangeOf(missing)}). Start the service, or run \`svc migrate\`.`,
     );
   });
 }

@@ -5,7 +5,8 @@ import { firstShard } from './shards.ts';
 /** The URL of each further shard, by name. */
 export type ShardUrls = ReadonlyMap<string, Secret<string>>;
 
-const form = 'must be names and PostgreSQL URLs, for example "b=postgres://host-b/svc c=postgres://host-c/svc"';
+const form =
+  'must be names and PostgreSQL URLs, for example "b=postgres://host-b/svc c=postgres://host-c/svc"; a name has lower-case letters, digits and dashes';
 
 /** Reads `b=postgres://… c=postgres://…`. */
 export function parseShards(value: string): ShardUrls {
