@@ -37,22 +37,23 @@ export interface Flow {
   readonly gathering: Gathering;
 }
 
-/** If batches take longer than this, the database is busy, and a larger batch costs it less. */
-const busyMs = 2;
 /**
- * How long a batch waits, in multiples of the time that batches take: for requests that are underway, and for the next
- * requests of clients that have just received their answers.
+ * With so many requests at once, a batch waits for those underway as long as a batch takes. With more of them it waits
+ * longer in proportion, up to a limit.
  */
-const patience = { underway: 1, underwayWhenBusy: 4, returning: 0.7 };
+const requestsPerBatchTime = 4;
+const batchTimesMax = 4;
 const patienceMaxMs = 50;
+/** The share of that time that it waits for the next requests of clients that have just received their answers. */
+const shareForReturning = 0.2;
 /** The share of the highest number of requests at once that is expected again. */
-const returningShare = 0.9;
+const expectedShare = 0.9;
 /** The share of that number that each further request leaves. */
 const keptShare = 0.995;
 
 /**
  * Requests that pass through the same batchers. Gathered in the first one, they stay together in the others. When the
- * database is busy, its batches take longer and the first batch waits longer; a single request waits for nothing.
+ * database is busy, its batches take longer and the first one waits longer. A single request waits for nothing.
  */
 export function createFlow(): Flow {
   let underway = 0;
@@ -68,10 +69,10 @@ export function createFlow(): Flow {
       }
     },
     gathering(queued, batchMs) {
-      const isBusy = batchMs > busyMs;
-      const longest = (times: number): number => Math.min(batchMs * times, patienceMaxMs);
-      if (underway > queued) return longest(isBusy ? patience.underwayWhenBusy : patience.underway);
-      return isBusy && queued < most * returningShare ? longest(patience.returning) : 0;
+      const batchTimes = Math.min(Math.max(most / requestsPerBatchTime, 1), batchTimesMax);
+      const patienceMs = Math.min(batchMs * batchTimes, patienceMaxMs);
+      if (underway > queued) return patienceMs;
+      return queued < most * expectedShare ? patienceMs * shareForReturning : 0;
     },
   };
 }
