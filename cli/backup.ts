@@ -10,10 +10,10 @@ import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { MissingPostgresError } from '../server/platform/embedded-postgres/binaries.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
-import { loadMasterSecrets } from '../server/platform/master-secret.ts';
+import { checkMasterSecret, loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { migrationNames } from '../server/platform/migration-files.ts';
 import { migrate, MigrationError, requireMigrated } from '../server/platform/migrations.ts';
-import { findKeyStore, hasKeys } from '../server/vault/open-key-store.ts';
+import { findKeyStore, hasKeys, knowsKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
 import { withPool } from './connect.ts';
 import { examine } from './doctor.ts';
@@ -161,7 +161,7 @@ async function inspect(url: string): Promise<Inspection> {
         `Vault keys: ${vault ?? 'they belong to the backup'}.`,
       ],
       findings: [
-        ...[master, vault].filter((problem) => problem !== undefined && problem !== unchecked).map(String),
+        ...[master, vault].filter((problem) => problem !== undefined && !unchecked.includes(problem)).map(String),
         ...found.filter(({ check }) => !dependsOnTime(check)).map(lineOf),
       ],
       waiting: found.filter(({ check }) => dependsOnTime(check)).map(lineOf),
@@ -182,16 +182,20 @@ async function migrateCopy(url: string): Promise<string> {
   }
 }
 
-const unchecked = 'not available here, so not checked';
+const notHere = 'not available here, so not checked';
+const noFingerprint = 'not checked: only the backup of the first shard has a fingerprint to compare with';
+const unchecked = [notHere, noFingerprint];
 
 async function masterSecretProblem(db: DatabasePool, config: Config): Promise<string | undefined> {
   const secrets = await loadMasterSecrets(config).catch(() => undefined);
-  if (!secrets) return unchecked;
+  if (!secrets) return notHere;
+  if ((await checkMasterSecret(db, secrets.current)) === 'none') return noFingerprint;
   return problemOf(readKeys(controlPlaneOn(db), secrets), 'the secret in the settings does not belong to the backup');
 }
 
 async function vaultKeyProblem(db: DatabasePool, config: Config): Promise<string | undefined> {
-  if (!hasKeys(config)) return unchecked;
+  if (!hasKeys(config)) return notHere;
+  if (!(await knowsKeys(db))) return noFingerprint;
   return problemOf(findKeyStore(config, db), 'the keys in the settings do not decrypt the cards of the backup');
 }
 

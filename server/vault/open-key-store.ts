@@ -60,6 +60,10 @@ export async function rememberKeys(db: Queryable, store: KeyStore): Promise<void
   await rememberSecrets(db, table, await keysOf(store));
 }
 
+/** Whether the database can tell its keys from others. Only the first shard stores their fingerprints. */
+export const knowsKeys = async (db: Queryable): Promise<boolean> =>
+  (await compareSecrets(db, table, new Map())).known > 0;
+
 /** Lets a vault without cards start over with new keys. Returns whether it could. */
 export async function forgetKeys(db: Queryable): Promise<boolean> {
   if ((await hasCards(db)) || (await hasConnections(db))) return false;
