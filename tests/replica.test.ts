@@ -163,6 +163,14 @@ describe('a replica', () => {
     assert.match(stderr, /replica of the shard a that is not used: it does not respond/);
   });
 
+  it('is refused as DATABASE_URL when a process starts', async () => {
+    const config = loadConfig({ ...settings, DATABASE_URL: pair.standby.connectionString });
+    await assert.rejects(
+      startService(config, createLog('silent'), () => undefined),
+      /DATABASE_URL is a standby.*Set DATABASE_URL to its primary/,
+    );
+  });
+
   it('is refused if it is not a standby of the database', async () => {
     const template = open(pair.primary.connectionString.replace('/postgres?', '/template1?'));
     assert.deepEqual(

@@ -108,6 +108,16 @@ export async function requireMigrated(connectionString: string): Promise<void> {
   });
 }
 
+/** Whether the server replays the log of another one. */
+export async function isStandby(connectionString: string): Promise<boolean> {
+  let found = false;
+  await withClient(connectionString, async (client) => {
+    const [row] = await queryOf(client)<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    found = row?.standby === true;
+  });
+  return found;
+}
+
 /** The advisory lock that every version takes for its migrations. */
 const lockId = '7241865325823964';
 const lockPollMs = 100;

@@ -4,7 +4,7 @@ import { explainDatabase } from '../platform/database-error.ts';
 import { openRoles } from '../platform/database-roles.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../platform/embedded-postgres/instance-lock.ts';
-import { migrate } from '../platform/migrations.ts';
+import { isStandby, migrate } from '../platform/migrations.ts';
 import type { Secret } from '../platform/secret.ts';
 import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
@@ -31,6 +31,10 @@ export async function prepareDatabases(
 ): Promise<DatabaseUrls[]> {
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
   await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
+  if (config.DATABASE_URL && (await isStandby(ownerUrl)))
+    throw new StartError(
+      'The server of DATABASE_URL is a standby, which only reads. Set DATABASE_URL to its primary, or promote it.',
+    );
   if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, masterSecret)) }];
   const first = {
     name: firstShard,
