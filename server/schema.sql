@@ -695,13 +695,15 @@ CREATE TABLE open_transactions (
   valid_until timestamp with time zone NOT NULL DEFAULT (now() + '00:10:00'::interval),
   sending integer NOT NULL DEFAULT 1,
   connection_id uuid,
+  waits_for text,
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
   CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text]))),
-  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt))))
+  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt)))),
+  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text])))
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
 CREATE UNIQUE INDEX open_transactions_reference ON public.open_transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);

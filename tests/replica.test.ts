@@ -105,7 +105,15 @@ describe('a replica', () => {
     const lists = ['orders', 'customers', 'products', 'plans', 'coupons', 'subscriptions', 'transactions', 'events'];
     for (const list of [...lists, 'requests', 'team_members', 'webhook_endpoints', 'payment_links'])
       await untilUsed(() => callOn(0, 'GET', `/v1/${list}`));
-    for (const path of ['statistics', 'attention', 'in_doubt', 'search?q=tea', 'counts/orders', 'audit_log'])
+    for (const path of [
+      'statistics',
+      'attention',
+      'in_doubt',
+      'waiting_charges',
+      'search?q=tea',
+      'counts/orders',
+      'audit_log',
+    ])
       await untilUsed(() => member.in('GET', `/dashboard/${path}`));
   });
 

@@ -42,6 +42,7 @@ export type Company = Session['companies'][number];
 export type CreatedApiKey = NewApiKey | RotatedApiKey;
 export type CardWarning = CardWarnings['data'][number];
 export type Found = overview.Found['data'][number];
+export type WaitingCharge = overview.WaitingCharges['data'][number];
 export type InDoubt = overview.InDoubt['data'][number];
 export type PermissionEntry = PermissionList['data'][number];
 export type TimelineEntry = Timeline['data'][number];

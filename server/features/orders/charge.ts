@@ -197,7 +197,7 @@ async function waitForVault(
     'the charge was not sent; it waits for the vault',
   );
   const checkAfterMs = request_id === null ? resendDelayMs : repeatWithinMs;
-  await recordResult(charging, open, ({ db }) => markWaiting(db, open, checkAfterMs));
+  await recordResult(charging, open, ({ db }) => markWaiting(db, open, { waitsFor: 'service', checkAfterMs }));
   return vaultUnavailable('charge', { unfinished: true });
 }
 
@@ -206,7 +206,9 @@ async function waitForMerchant(charging: Charging, open: OpenKey, outcome: Vault
   const { company_id, order_id, id } = open;
   const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
   charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the renewal waits for the merchant');
-  await recordResult(charging, open, ({ db }) => markWaiting(db, open, misconfiguredDelayMs));
+  const waitsFor = refusesCredentials(outcome) ? 'credentials' : 'connection';
+  const waiting = { waitsFor, checkAfterMs: misconfiguredDelayMs } as const;
+  await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
   return misconfigured();
 }
 

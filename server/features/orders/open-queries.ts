@@ -169,12 +169,19 @@ export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: nu
   );
 }
 
+export interface Waiting {
+  /** A part of this service, credentials that the processor accepts, or a connection that takes the charge. */
+  readonly waitsFor: 'service' | 'credentials' | 'connection';
+  readonly checkAfterMs: number;
+}
+
 /** The sale was not sent; it can be sent later under its reference. */
-export async function markWaiting(db: Queryable, open: OpenKey, checkAfterMs: number): Promise<void> {
+export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, checkAfterMs }: Waiting): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET waiting = true, locked_until = now(), next_check_at = now() + $5 * interval '1 ms'
+    `UPDATE open_transactions SET waiting = true, waits_for = $6, locked_until = now(),
+       next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT in_doubt`,
-    [...keyOf(open), checkAfterMs],
+    [...keyOf(open), checkAfterMs, waitsFor],
   );
 }
 

@@ -11,7 +11,9 @@ import { assertRefused, contextOf, eventTypes, openShop, readOrder, type Shop } 
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, someSubscriber, subscribe } from '../../../tests/support/subscriptions.ts';
 import { examine } from '../../../cli/doctor.ts';
+import type { Company } from '../../company.ts';
 import { withoutKey } from '../../http/phases.ts';
+import { getWaiting } from '../overview/service.ts';
 import { Secret } from '../../platform/secret.ts';
 import { remoteVault } from '../../vault/client.ts';
 import { buildVaultServer } from '../../vault/server.ts';
@@ -29,6 +31,7 @@ let service: TestService;
 let acquirer: TestAcquirer;
 let port: number;
 let vaultServer: ReturnType<typeof buildVaultServer> | undefined;
+let live: Company;
 let liveKey: string;
 let shop: Shop;
 
@@ -78,7 +81,7 @@ before(async () => {
   service = await startTestService({ database: base.database, vault });
   await startVault();
   acquirer = await starting;
-  const { live } = await service.createMerchant();
+  ({ live } = await service.createMerchant());
   const { url, secret } = acquirer;
   await connectAcquirer(base, live.id, { url, secret, timeoutMs: 500, requestLifeMs });
   liveKey = await service.createKey({ ...live, processor: 'connected' });
@@ -138,6 +141,20 @@ describe('while the vault', { concurrency: false }, () => {
       assert.deepEqual(await eventTypes(service, waiting.id), ['order.created', 'order.succeeded']);
     });
   }
+
+  it('is away, the dashboard shows that the charge of an order waits, and when the order fails', async () => {
+    const key = randomUUID();
+    await during(outages['is stopped'], async () => {
+      assertUnavailable(await placeOrder(key));
+      const { id } = await newestOrder();
+      const [charge] = (await getWaiting(contextOf(service, live), id)).data;
+      assert.deepEqual([charge?.order_id, charge?.waits_for, charge?.next_attempt_at], [id, 'service', null]);
+      const inMs = Date.parse(charge?.fails_at ?? '') - Date.now();
+      assert.ok(inMs > 3_500_000 && inMs <= 3_600_000, `fails in ${inMs} ms`);
+    });
+    await placeOrder(key);
+    assert.deepEqual((await getWaiting(contextOf(service, live), null)).data, []);
+  });
 
   it('was away for longer than a request lives, the repeated key still charges', async () => {
     const key = randomUUID();

@@ -21,6 +21,28 @@ export async function findInDoubt(db: Queryable, companyId: string): Promise<InD
   );
 }
 
+export interface WaitingRow {
+  id: string;
+  order_id: string;
+  amount: number;
+  currency: string;
+  /** Null if the release before recorded it. */
+  waits_for: 'service' | 'credentials' | 'connection' | null;
+  /** Whether the worker sends it again. Otherwise, the client repeats its request. */
+  is_renewal: boolean;
+  next_check_at: Date;
+}
+
+/** Charges that were not sent yet; `orderId` is null for those of all orders. */
+export async function findWaiting(db: Queryable, companyId: string, orderId: string | null): Promise<WaitingRow[]> {
+  return db.query<WaitingRow>(
+    `SELECT id, order_id, amount, currency, waits_for, request_id IS NULL AS is_renewal, next_check_at
+     FROM open_transactions WHERE company_id = $1 AND waiting AND ($2::uuid IS NULL OR order_id = $2)
+     ORDER BY id LIMIT 100`,
+    [companyId, orderId],
+  );
+}
+
 export interface FoundRow {
   id: string;
   title: string;

@@ -1,9 +1,9 @@
-import { textParameter } from '../../http/query-parameters.ts';
+import { textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { found, inDoubt } from './schemas.ts';
-import { getInDoubt, search } from './service.ts';
+import { found, inDoubt, waitingCharges } from './schemas.ts';
+import { getInDoubt, getWaiting, search } from './service.ts';
 
 const common = {
   tag: 'Overview',
@@ -26,6 +26,17 @@ export function overviewRoutes(clock: Clock): Route[] {
       permission: 'transactions:read',
       success: { status: 200, schema: inDoubt, shape: 'other' },
       handle: ({ context }) => getInDoubt(context, clock.nowMs()),
+    }),
+    defineRoute({
+      ...common,
+      resource: 'transaction',
+      path: '/dashboard/waiting_charges',
+      operationId: 'listWaitingCharges',
+      summary: 'List charges that were not sent yet',
+      permission: 'orders:read',
+      parameters: { order_id: uuidParameter('Only the charge of this order.') },
+      success: { status: 200, schema: waitingCharges, shape: 'other' },
+      handle: ({ context, query }) => getWaiting(context, query.order_id ?? null),
     }),
     defineRoute({
       ...common,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { timestamp, uuid } from '../../http/schemas.ts';
+import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { foundTypes } from './queries.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -21,6 +21,21 @@ export const inDoubt = Type.Object({
   ),
 });
 export type InDoubt = Static<typeof inDoubt>;
+
+export const waitingCharges = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      transaction_id: uuid(),
+      order_id: uuid(),
+      amount: Type.Integer(),
+      currency: Type.String(),
+      waits_for: nullable(choice(['service', 'credentials', 'connection'])),
+      next_attempt_at: nullable(timestamp({ description: 'When the service sends it again. Null for a request.' })),
+      fails_at: nullable(timestamp({ description: 'When it fails, unless the request is repeated before.' })),
+    }),
+  ),
+});
+export type WaitingCharges = Static<typeof waitingCharges>;
 
 export const found = Type.Object({
   data: Type.Array(

@@ -9,11 +9,12 @@ import {
   findByName,
   findByOrderNumber,
   findInDoubt,
+  findWaiting,
   type FoundRow,
   type FoundType,
   foundTypes,
 } from './queries.ts';
-import type { Found, InDoubt } from './schemas.ts';
+import type { Found, InDoubt, WaitingCharges } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** Dashboard data that combines several features. */
@@ -31,6 +32,21 @@ export async function getInDoubt({ db, company }: RequestContext, realMs: number
       age_seconds: Math.max(0, Math.round((realMs - row.opened_at.getTime()) / 1000)),
       checks: row.checks,
       next_check_at: row.next_check_at.toISOString(),
+    })),
+  };
+}
+
+export async function getWaiting({ db, company }: RequestContext, orderId: string | null): Promise<WaitingCharges> {
+  const rows = await findWaiting(db, company.id, orderId);
+  return {
+    data: rows.map(({ id, order_id, amount, currency, waits_for, is_renewal, next_check_at }) => ({
+      transaction_id: id,
+      order_id,
+      amount,
+      currency,
+      waits_for,
+      next_attempt_at: is_renewal ? next_check_at.toISOString() : null,
+      fails_at: is_renewal ? null : next_check_at.toISOString(),
     })),
   };
 }

@@ -83,6 +83,12 @@ async function attentionOf({ owner, company }: Merchant): Promise<Reply['body'][
   return body.data.map(({ kind, count }: Reply['body']) => ({ kind, count }));
 }
 
+/** The charges that the dashboard shows as waiting. */
+async function waitingOf({ owner, company }: Merchant, orderId?: string): Promise<Reply['body'][]> {
+  const path = `/dashboard/waiting_charges${orderId === undefined ? '' : `?order_id=${orderId}`}`;
+  return (await owner.in('GET', path, undefined, { company: company.id })).body.data;
+}
+
 async function subscribed({ company, key, shop: { customerId } }: Merchant): Promise<Reply['body']> {
   const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
   const reply = await subscribe(service, { plan_id: plan.id, customer_id: customerId }, { key });
@@ -161,8 +167,14 @@ for (const kind of liveKinds) {
         { kind: 'processors_refusing', count: 1 },
         { kind: 'renewals_waiting', count: 1 },
       ]);
+      const [charge] = await waitingOf(merchant);
+      assert.deepEqual([charge?.waits_for, charge?.fails_at], ['credentials', null]);
+      assert.ok(Date.parse(charge?.next_attempt_at) > Date.now() + 200_000, charge?.next_attempt_at);
+      assert.equal((await waitingOf(merchant, charge?.order_id)).length, 1);
+      assert.deepEqual(await waitingOf(merchant, randomUUID()), []);
       await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
       await runWorker();
+      assert.deepEqual(await waitingOf(merchant), []);
       const renewed = await readSubscription(service, id, merchant);
       assert.deepEqual([renewed.status, renewed.completed_cycles, renewed.attempt_count], ['active', 2, 0]);
       const scene = { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' };
@@ -243,6 +255,7 @@ describe('a renewal that no connected processor takes', () => {
     const waiting = await readSubscription(service, id, merchant);
     assert.deepEqual([waiting.status, waiting.attempt_count], ['active', 0]);
     assert.deepEqual(await attentionOf(merchant), [{ kind: 'renewals_waiting', count: 1 }]);
+    assert.equal((await waitingOf(merchant))[0]?.waits_for, 'connection');
     assert.equal((await limit({})).status, 200);
     await runWorker();
     const renewed = await readSubscription(service, id, merchant);

@@ -23,7 +23,7 @@ const looks: Readonly<Record<Entry['kind'], Look>> = {
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
   processors_refusing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
-  renewals_waiting: { icon: 'subscriptions', tone: 'warn', to: '/settings/processors' },
+  renewals_waiting: { icon: 'subscriptions', tone: 'warn', to: '/settings/processors', one: '/orders/' },
   notices_refused: { icon: 'bolt', tone: 'warn', to: '/settings/processors' },
   processors_failing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   endpoints_disabled: { icon: 'webhook', tone: 'bad', to: '/developers/webhooks', one: '/developers/webhooks/' },

@@ -11,6 +11,7 @@ import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
+import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet } from '../../data.ts';
 import { money, shortId, words } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
@@ -53,6 +54,7 @@ function Details({ order }: { order: Order }) {
       back={{ to: '/orders', label: orders.title }}
       actions={<OrderActions order={order} disputes={disputes} />}
     >
+      {order.status === 'pending' && <WaitingCharge orderId={order.id} isRenewal={order.subscription_id !== null} />}
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />

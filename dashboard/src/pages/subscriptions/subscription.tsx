@@ -13,6 +13,7 @@ import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
+import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet, useList } from '../../data.ts';
 import { amountOrFree, cycleText, money } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
@@ -49,6 +50,7 @@ function Details({ subscription }: { subscription: Subscription }) {
       back={{ to: '/subscriptions', label: subscriptions.title }}
       actions={<Actions subscription={subscription} renewal={renewal} />}
     >
+      {subscription.latest_order_id !== null && <WaitingCharge orderId={subscription.latest_order_id} isRenewal />}
       {renewal && <DunningNotice renewal={renewal} />}
       {renewal && <EndingNotice subscription={subscription} renewal={renewal} reason={reason} />}
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { orders } from '../../dashboard/src/texts/orders.ts';
+import type { Company } from '../../server/company.ts';
+import { everyDays } from '../support/billing.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { companyOf, type Person, signUp } from '../support/dashboard.ts';
+import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
+import { inspect } from '../support/inspect.ts';
+import {
+  declinedOutcome,
+  type FaultyService,
+  openShop,
+  order,
+  type Shop,
+  startFaultyService,
+} from '../support/orders.ts';
+import type { Reply, TestService } from '../support/service.ts';
+import { somePlan, subscribe } from '../support/subscriptions.ts';
+
+/** What a merchant sees of a charge that was not sent yet, in a real browser. */
+
+let faulty: FaultyService;
+let service: TestService;
+let browser: Browser;
+let opened: DashboardPage;
+let page: Page;
+let company: Company;
+let key: string;
+let shop: Shop;
+
+before(async () => {
+  [faulty, browser] = await Promise.all([startFaultyService(), launchBrowser()]);
+  ({ service } = faulty);
+  const owner: Person = await signUp(service);
+  company = { ...service.company, id: companyOf(owner, 'sandbox'), mode: 'sandbox' };
+  key = await service.createKey(company);
+  shop = await openShop(service, undefined, { key });
+  opened = await openDashboardPage(browser, service.baseUrl, owner);
+  ({ page } = opened);
+});
+after(async () => {
+  await browser?.close();
+  await faulty?.stop();
+});
+
+const unavailable = async () => ({ outcome: 'unavailable', reason: 'the vault is away' }) as const;
+const credentialsRefused = async () => ({ ...(await declinedOutcome()), refusesCredentials: true }) as const;
+const { waiting } = orders;
+
+/** A subscription whose renewal is due and waits. */
+async function waitingRenewal(charge: NonNullable<FaultyService['faults']['charge']>): Promise<Reply['body']> {
+  const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
+  const { body } = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
+  faulty.faults.charge = charge;
+  await service.db.query('UPDATE companies SET clock_offset_ms = clock_offset_ms + 90000000 WHERE id = $1', [
+    company.id,
+  ]);
+  await service.subscriptions.billDue(64);
+  return (await service.call('GET', `/v1/subscriptions/${body.id}`, { key })).body;
+}
+
+async function runWorker(): Promise<void> {
+  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
+  await service.orders.reconcileDue(1000);
+}
+
+describe('the dashboard', () => {
+  it('says of an order that its charge waits, until when, and what to do', async () => {
+    faulty.faults.charge = unavailable;
+    const idempotencyKey = randomUUID();
+    assert.equal((await order(service, shop, {}, { key, idempotencyKey })).status, 503);
+    const { id } = (await service.call('GET', '/v1/orders?limit=1', { key })).body.data[0];
+    await page.goto(`/orders/${id}`);
+    const notice = page.getByRole('status').filter({ hasText: waiting.title });
+    await notice.filter({ hasText: waiting.causes.service }).filter({ hasText: waiting.repeat }).waitFor();
+    await notice.filter({ hasText: /the order fails in (59|60) minutes\. You can then retry it here\./ }).waitFor();
+    await inspect(page, 'an order whose charge waits');
+    delete faulty.faults.charge;
+    assert.equal((await order(service, shop, {}, { key, idempotencyKey })).status, 201);
+    await notice.waitFor({ state: 'detached' });
+  });
+
+  it('says of a subscription and its order that the renewal waits for the merchant', async () => {
+    const { id, latest_order_id } = await waitingRenewal(credentialsRefused);
+    for (const path of [`/subscriptions/${id}`, `/orders/${latest_order_id}`]) {
+      await page.goto(path);
+      const notice = page.getByRole('status').filter({ hasText: waiting.renewalTitle });
+      await notice
+        .filter({ hasText: waiting.causes.credentials })
+        .filter({ hasText: /in \d minutes/ })
+        .waitFor();
+      assert.match((await notice.getByRole('link').getAttribute('href')) ?? '', /^\/settings\/processors/);
+      await inspect(page, path);
+    }
+    delete faulty.faults.charge;
+    await runWorker();
+    await page.getByRole('status').filter({ hasText: waiting.renewalTitle }).waitFor({ state: 'detached' });
+  });
+
+  it('has no errors in its console', () => assert.deepEqual(opened.problems, []));
+});
