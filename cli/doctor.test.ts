@@ -198,7 +198,7 @@ describe('the doctor', () => {
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
     const healthy = await run(process.execPath, [programPath('svc'), 'doctor'], { env });
-    assert.ok(healthy.stdout.startsWith(`No problems found: ${checks.length + 5} checks.`), healthy.stdout);
+    assert.ok(healthy.stdout.startsWith(`No problems found: ${checks.length + 6} checks.`), healthy.stdout);
     await service.db.query('UPDATE coupons SET used = used + 1');
     const sick = await run(process.execPath, [programPath('svc'), 'doctor'], { env }).catch((error: unknown) => error);
     const asJson = await run(process.execPath, [programPath('svc'), 'doctor', '--json'], { env }).catch(

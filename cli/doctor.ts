@@ -1,5 +1,6 @@
 import { skewMsMax } from '../server/platform/clock-watch.ts';
 import type { Queryable } from '../server/platform/database.ts';
+import { standbyState } from '../server/platform/synchronous-standby.ts';
 import { rotationState } from '../server/platform/key-rotation.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
@@ -50,10 +51,10 @@ async function examineShard({ name, db }: ShardDatabase, isNamed: boolean): Prom
 }
 
 /**
- * More than those of the database: the vault keys, old keys, the clock, the replicas, and the parts that the settings name. Every
- * command checks the master secret.
+ * More than those of the database: the vault keys, old keys, the clock, the standbys, the replicas, and the parts that the
+ * settings name. Every command checks the master secret.
  */
-const checkCount = checks.length + 5;
+const checkCount = checks.length + 6;
 
 async function oldKeys(shards: Shards): Promise<LookupOutcome[]> {
   const { underWay } = await rotationState(shards.control);
@@ -81,6 +82,17 @@ async function partsAway(connected: Connected): Promise<LookupOutcome[]> {
   });
 }
 
+async function standbysMissing({ shards }: Connected): Promise<LookupOutcome[]> {
+  const findings: LookupOutcome[] = [];
+  for (const { name, db } of shards.all) {
+    const { problem } = (await standbyState(db)) ?? {};
+    if (problem === undefined) continue;
+    const means = `shard ${name} whose writes wait for a synchronous standby: ${problem}`;
+    findings.push({ check: 'standby_missing', means, count: 1, examples: [] });
+  }
+  return findings;
+}
+
 async function replicasAway(connected: Connected): Promise<LookupOutcome[]> {
   return [...(await readReplicas(connected))].flatMap(([shard, { problem }]) => {
     if (problem === undefined) return [];
@@ -105,6 +117,7 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
     }
     if (!keys) findings.push(...(await partsAway(connected)));
+    findings.push(...(await standbysMissing(connected)));
     findings.push(...(await replicasAway(connected)));
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;

@@ -3,6 +3,7 @@ import { missingOperations } from '../server/features/reconciliation/service.ts'
 import { currentRestore } from '../server/features/restores/service.ts';
 import { backupAgeSeconds } from '../server/platform/backup-age.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
+import { type StandbyState, standbyState } from '../server/platform/synchronous-standby.ts';
 import { countCompanies as companiesOn } from '../server/shards/queries.ts';
 import type { RunningProcess } from '../server/start/application-name.ts';
 import { version } from '../server/version.ts';
@@ -21,6 +22,8 @@ interface Status {
     readonly companies: number;
     readonly postgres: string;
     readonly schema: string;
+    /** Null if writes wait for no standby. */
+    readonly standby: { readonly problem: string | null; readonly waiting_writes: number } | null;
     /** Null if the shard has no replica for reads. */
     readonly replica: { readonly problem: string | null; readonly lag_seconds: number | null } | null;
   }[];
@@ -87,9 +90,14 @@ async function shardStates(connected: Connected): Promise<Status['shards']> {
     const { version: postgres, schema } = await readDatabase(db);
     const found = replicas.get(name);
     const replica = found ? { problem: found.problem ?? null, lag_seconds: found.lagSeconds ?? null } : null;
-    return { name, companies: await companiesOn(db), postgres, schema, replica };
+    const standby = standbyShown(await standbyState(db));
+    return { name, companies: await companiesOn(db), postgres, schema, standby, replica };
   });
   return Promise.all(states);
+}
+
+function standbyShown(state: StandbyState | undefined): Status['shards'][number]['standby'] {
+  return state ? { problem: state.problem ?? null, waiting_writes: state.waiting } : null;
 }
 
 function replicaText({ problem, lag_seconds: lag }: NonNullable<Status['shards'][number]['replica']>): string {
@@ -140,6 +148,11 @@ function shown(status: Status, { config }: Connected): string {
           `Shard ${name}`,
           `PostgreSQL ${postgres}, schema ${schema}, ${companies} companies`,
         ])),
+    ...status.shards.flatMap(({ name, standby }): [string, string][] =>
+      standby
+        ? [[`Standby of ${name}`, standby.problem === null ? 'connected' : `writes wait: ${standby.problem}`]]
+        : [],
+    ),
     ...status.shards.flatMap(({ name, replica }): [string, string][] =>
       replica ? [[`Replica of ${name}`, replicaText(replica)]] : [],
     ),

@@ -208,7 +208,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
-  mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
+  mountOperations(app, { checks, components, metrics, clocks, restores, ...shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
   await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
   await mountNotices(app, { shards, vault, log });

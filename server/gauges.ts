@@ -1,4 +1,5 @@
 import { type Backlog, readBacklog, sumOf } from './backlog.ts';
+import type { Operations } from './http/operations.ts';
 import type { AdmissionControl } from './platform/admission-control.ts';
 import { backupAgeSeconds } from './platform/backup-age.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
@@ -6,6 +7,7 @@ import type { Components } from './platform/components.ts';
 import type { DatabasePool } from './platform/database.ts';
 import type { Sample } from './platform/metrics.ts';
 import type { Replica } from './platform/replica.ts';
+import type { StandbyWatch } from './platform/synchronous-standby.ts';
 import { version } from './version.ts';
 
 /** Reads the gauges of a process when `/metrics` is read. */
@@ -23,6 +25,7 @@ export interface GaugeSources {
       readonly name: string;
       readonly db: Pick<DatabasePool, 'query' | 'ping'>;
       readonly replica?: Pick<Replica, 'state'> | undefined;
+      readonly standby: StandbyWatch;
     }[];
     readonly clocks: Pick<ClockWatch, 'skews'>;
     readonly restores: { isRestored(): boolean };
@@ -48,6 +51,7 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
     ),
     ...[...Map.groupBy(pools, ({ name }) => name)].flatMap(([name, ofName]) => poolSamples(name, ofName)),
     ...(serving ? await shardSamples(serving.shards) : []),
+    ...(serving ? await standbySamples(serving.shards) : []),
     ...(serving ? await replicaSamples(serving.shards) : []),
     ...(serving ? stateSamples(serving) : []),
     ...(backlog ? backlogSamples(backlog, serving?.sendsMail === true) : []),
@@ -73,9 +77,9 @@ async function shardStates(
 }
 
 /** For `/readyz`, which shows the shards only if there are several. */
-export function shardsToShow({ serving }: GaugeSources): () => Promise<Readonly<Record<string, boolean>>> {
+export function shardsToShow({ serving }: GaugeSources): Pick<Operations, 'shards' | 'blocked'> {
   const { shards = [] } = serving ?? {};
-  return shards.length > 1 ? () => shardStates(shards) : async () => ({});
+  return { blocked: () => blockedShards(shards), ...(shards.length > 1 && { shards: () => shardStates(shards) }) };
 }
 
 async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
@@ -84,6 +88,20 @@ async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards
     value: isUp ? 1 : 0,
     labels: { shard },
   }));
+}
+
+/** The shards whose writes wait for a synchronous standby. */
+async function blockedShards(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<readonly string[]> {
+  const names = shards.map(async ({ name, standby }) => ((await standby.state())?.problem === undefined ? [] : [name]));
+  return (await Promise.all(names)).flat();
+}
+
+async function standbySamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+  const samples = shards.map(async ({ name: shard, standby }): Promise<Sample> => {
+    const isBlocked = (await standby.state())?.problem !== undefined;
+    return { name: 'svc_shard_writes_blocked', value: isBlocked ? 1 : 0, labels: { shard } };
+  });
+  return Promise.all(samples);
 }
 
 async function replicaSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {

@@ -354,7 +354,7 @@ async function startHealthServer(parts: Parts): Promise<void> {
   const metrics = createMetrics(config.SVC_ROLES, () => readGauges(parts.gauges));
   const { components } = resources;
   const checks = parts.readiness;
-  const app = healthServer({ checks, components, metrics, clocks, restores, shards: shardsToShow(parts.gauges) });
+  const app = healthServer({ checks, components, metrics, clocks, restores, ...shardsToShow(parts.gauges) });
   resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }

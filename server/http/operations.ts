@@ -84,19 +84,22 @@ export interface Operations {
   readonly restores: { isRestored(): boolean };
   /** Whether each shard responds; empty if there is one. */
   readonly shards?: () => Promise<Readonly<Record<string, boolean>>>;
+  /** The shards whose writes wait for a synchronous standby. */
+  readonly blocked?: () => Promise<readonly string[]>;
 }
 
 /** Endpoints for operators: liveness, readiness and metrics. */
 export function mountOperations(app: FastifyInstance, operations: Operations): void {
-  const { checks, components, metrics, clocks, restores, shards = async () => ({}) } = operations;
+  const { checks, components, metrics, clocks, restores } = operations;
+  const { shards = async () => ({}), blocked = async () => [] } = operations;
   // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
-  const readiness = shared(() => Promise.all([problemsOf(checks()), components.refresh()]));
+  const readiness = shared(() => Promise.all([problemsOf(checks()), blocked(), components.refresh()]));
   const figures = shared(() => metrics.text());
   app.get('/healthz', options, (_request, reply) => sendJson(reply, { status: 'ok' }));
 
   app.get('/readyz', options, async (_request, reply) => {
-    const [problems] = await readiness();
+    const [problems, waiting] = await readiness();
     if (problems.length > 0) {
       const message = `Not ready: ${problems.join(', ')}.`;
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
@@ -105,13 +108,17 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
     const shardStates: readonly (readonly [string, boolean])[] = Object.entries(await shards());
     // Without the vault only charges stop, without the object store only uploads, and the part is away for every
     // process: the process still serves the rest, so it stays ready.
-    const isDegraded = [...states, ...shardStates].some(([, isUp]) => !isUp);
+    // Reads work while writes wait for a standby, at every process.
+    const isDegraded = waiting.length > 0 || [...states, ...shardStates].some(([, isUp]) => !isUp);
     const shown = (each: readonly (readonly [string, boolean])[]): object =>
       Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
     return sendJson(reply, {
       status: isDegraded ? 'degraded' : 'ready',
       components: shown(states),
       ...(shardStates.length > 0 && { shards: shown(shardStates) }),
+      ...(waiting.length > 0 && {
+        standby: `writes wait for a synchronous standby (shard ${waiting.join(', ')}); svc doctor says what to do`,
+      }),
       // Requests that are repeated with the processor's time succeed, so this is only a warning.
       ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
       ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),

@@ -230,6 +230,12 @@ export const catalogue = {
     labels: { shard: 'name of the shard; a without SVC_SHARDS' },
     roles: serving,
   },
+  svc_shard_writes_blocked: {
+    kind: 'gauge',
+    help: '1 while writes on the shard wait for a synchronous standby that is not there, otherwise 0.',
+    labels: { shard: 'name of the shard; a without SVC_SHARDS' },
+    roles: serving,
+  },
   svc_replica_up: {
     kind: 'gauge',
     help: '1 while the replica of the shard can be used for reads, otherwise 0. Only with a replica.',

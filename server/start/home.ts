@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { migrationCheck, poolCheck, type ReadinessCheck } from '../http/operations.ts';
 import { openReplica, type Replica } from '../platform/replica.ts';
+import { type StandbyWatch, watchStandby } from '../platform/synchronous-standby.ts';
 import type { ShardDatabase } from '../shards/shards.ts';
 import type { DatabaseUrls } from './database.ts';
 import type { Resources } from './resources.ts';
@@ -9,6 +10,7 @@ import type { Resources } from './resources.ts';
 export interface Home extends ShardDatabase {
   readonly apiUrl: string;
   readonly replica?: Replica | undefined;
+  readonly standby: StandbyWatch;
 }
 
 /** A read on a replica that hangs is repeated on the primary after this time. */
@@ -20,7 +22,7 @@ export function openHome({ name, apiUrl, readUrl }: DatabaseUrls, config: Config
   const options = { shard: name, isReplica: true, statementTimeoutMs };
   const standby = readUrl && resources.openPool(readUrl, 'replica', options);
   const replica = standby ? openReplica({ primary, standby }, { waitMs: config.SVC_READ_WAIT_MS }) : undefined;
-  return { name, apiUrl, db: primary, replica };
+  return { name, apiUrl, db: primary, replica, standby: watchStandby(primary) };
 }
 
 export function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {

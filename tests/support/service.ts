@@ -35,6 +35,7 @@ import { addressCheck } from '../../server/platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from '../../server/platform/outbound/outbound.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
+import { watchStandby } from '../../server/platform/synchronous-standby.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
 import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
@@ -266,7 +267,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       pools: [{ name: 'requests', pool: apiDb }],
       components,
       serving: {
-        shards: homes,
+        shards: homes.map((one) => ({ ...one, standby: watchStandby(one.db) })),
         clocks,
         restores,
         connections: connections.health,
