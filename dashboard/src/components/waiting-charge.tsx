@@ -37,7 +37,7 @@ export function WaitingCharge({ orderId, isRenewal }: WaitingProps) {
       <p>
         {charge.fails_at ? texts.failsAt : texts.nextAttempt}{' '}
         <DateTime at={charge.fails_at ?? charge.next_attempt_at} real />
-        {charge.fails_at && `. ${texts.afterwards}`}
+        {charge.fails_at ? `. ${texts.afterwards}` : isRenewal && `. ${texts.skip}`}
       </p>
     </div>
   );

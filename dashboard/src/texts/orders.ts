@@ -59,6 +59,7 @@ export const orders = {
       credentials: 'Replace the credentials. We then send the charge. It does not count as a failed attempt.',
       connection: 'Connect a processor that does. We then send the charge. It does not count as a failed attempt.',
     },
+    skip: 'To skip this charge, pause or cancel the subscription.',
     repeat: 'To charge it now, repeat the request with the same idempotency key.',
     processors: 'View processors',
     nextAttempt: 'Next attempt:',

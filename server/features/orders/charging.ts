@@ -63,6 +63,8 @@ export interface Billing {
   applyOutcomes(transaction: Database, outcomes: readonly ChargeOutcome[]): Promise<BillingEffect>;
   /** Throws when the subscription of the order has ended. */
   checkRetry(transaction: Database, order: OrderRow, nowMs: number): Promise<void>;
+  /** Why a renewal that waits is not to be sent any more; undefined if it is. */
+  whyUnwanted(db: Database, order: OrderRow, nowMs: number): Promise<string | undefined>;
 }
 
 export interface BillingEffect {

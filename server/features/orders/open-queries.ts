@@ -198,6 +198,28 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
   return rows[0] && toOpened(rows[0]);
 }
 
+/**
+ * A renewal that waits is not to be sent any more: the worker gives it up at once. A process that is about to send it
+ * has the number of an earlier sending. Returns false if no renewal of the order waits.
+ */
+export async function recallWaiting(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE open_transactions SET sending = sending + 1, next_check_at = now()
+     WHERE company_id = $1 AND order_id = $2 AND slot = '${inFlightSlot}' AND waiting AND request_id IS NULL
+     RETURNING pg_notify('${dueChannel}', '')`,
+    [companyId, orderId],
+  );
+  return rows.length === 1;
+}
+
+export async function isWaiting(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
+  const rows = await db.query(
+    'SELECT 1 FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND waiting LIMIT 1',
+    [companyId, orderId],
+  );
+  return rows.length === 1;
+}
+
 /** What changes in a new sending. */
 export interface Renewal {
   readonly reference?: string;

@@ -1,9 +1,7 @@
-import { ApiError } from '../../errors.ts';
 import { inProgress } from '../../http/idempotency.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import { claimWaiting, type OpenTransaction } from './open-queries.ts';
-import type { OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { recordResult } from './record-result.ts';
 import { attemptOf } from './retry.ts';
@@ -30,16 +28,18 @@ export async function resend(charging: Charging, open: OpenTransaction): Promise
 
 /**
  * The worker resends renewals, which may have waited for days. A sale whose request was not repeated in time fails, and
- * so does a renewal of a subscription that was canceled meanwhile.
+ * so does a renewal of a subscription that was canceled or paused meanwhile.
  */
 export async function resendOrGiveUp(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  if (open.request_id === null && (await isWanted(charging, state, nowMs))) return resend(charging, open);
+  const isRenewal = open.request_id === null;
+  const failureReason = isRenewal && (await charging.billing.whyUnwanted(charging.db, state.order, nowMs));
+  if (isRenewal && !failureReason) return resend(charging, open);
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
-  const outcome = open.request_id === null ? unwanted : notRepeated;
+  const outcome = failureReason ? { ...unwanted, failureReason } : notRepeated;
   const charged = { state, sale: { ...open, ...opened }, outcome, nowMs };
   await recordResult(charging, open, (home) => home.recordOutcome(charged));
 }
@@ -47,17 +47,6 @@ export async function resendOrGiveUp(charging: Charging, open: OpenTransaction):
 const notRepeated = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
 const unwanted = {
   outcome: 'not_sent',
-  reason: 'the subscription has ended',
+  reason: 'the subscription has ended or was paused',
   failureCode: 'transaction_not_allowed',
-  failureReason: 'The subscription ended before the charge was sent.',
 } as const;
-
-async function isWanted({ db, billing }: Charging, { order }: OrderState, nowMs: number): Promise<boolean> {
-  try {
-    if (order.subscription_id) await db.transaction((transaction) => billing.checkRetry(transaction, order, nowMs));
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError) return false;
-    throw error;
-  }
-}

@@ -29,7 +29,7 @@ import { createOrder, type ShownOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './generations.ts';
 import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
-import { dueChannel, type Opened, openStatistics } from './open-queries.ts';
+import { dueChannel, isWaiting, type Opened, openStatistics, recallWaiting } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
 import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
@@ -248,6 +248,16 @@ export async function planScheduledCharges(
 /** Stops the retries of the billing schedule for this order. */
 export async function stopRetries(transaction: Database, companyId: string, id: string): Promise<void> {
   await clearNextRetry(transaction, companyId, id);
+}
+
+/** Discards the renewal that waits, if one does. The worker records that soon. */
+export async function discardWaiting(transaction: Database, companyId: string, id: string): Promise<boolean> {
+  return recallWaiting(transaction, companyId, id);
+}
+
+/** Whether the charge of the order could not be sent yet. */
+export async function isWaitingCharge(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  return isWaiting(db, companyId, id);
 }
 
 export async function hasOrdersOf(db: Queryable, companyId: string, customerId: string): Promise<boolean> {

@@ -15,13 +15,14 @@ import {
 } from '../../../tests/support/live-processors.ts';
 import { connectTo } from '../../../tests/support/connect.ts';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
+import { assertRefused, openShop, order, readOrder, refund, retry, type Shop } from '../../../tests/support/orders.ts';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import type { Company } from '../../company.ts';
 import { Secret } from '../../platform/secret.ts';
+import { claimWaiting, findOpenOf } from '../orders/open-queries.ts';
 import type { Configuration } from '../../vault/processors/kind.ts';
 
 /** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */
@@ -95,6 +96,9 @@ async function subscribed({ company, key, shop: { customerId } }: Merchant): Pro
   assert.deepEqual([reply.status, reply.body.status], [201, 'active'], reply.text);
   return reply.body;
 }
+
+const act = ({ owner, company }: Merchant, id: string, action: 'pause' | 'resume' | 'end_renewal'): Promise<Reply> =>
+  owner.in('POST', `/dashboard/subscriptions/${id}/${action}`, {}, { company: company.id });
 
 async function renew({ company }: Merchant): Promise<void> {
   await service.db.query('UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1', [company.id]);
@@ -224,12 +228,54 @@ describe('credentials that a processor refuses', () => {
   });
 });
 
+const chargesAtStripe = async (): Promise<number> => (await fakes.stripe.call('GET', '/journal')).operations.length;
+
 describe('a renewal that waits', () => {
+  it('is discarded if the subscription is paused, and can be retried by hand', async () => {
+    const merchant = await openMerchant('stripe');
+    const { id } = await subscribed(merchant);
+    const before = await chargesAtStripe();
+    await revoke(merchant, 'stripe');
+    await renew(merchant);
+    const [charge] = await waitingOf(merchant);
+    const [open] = await findOpenOf(service.db, merchant.company.id, charge?.order_id);
+    assert.ok(open?.waiting);
+    assert.equal((await act(merchant, id, 'pause')).body.status, 'paused');
+    assert.equal(await claimWaiting(service.db, open, 5_000), undefined, 'a worker that was about to send it does not');
+    assertRefused(await act(merchant, id, 'resume'), 409, 'resource_in_use');
+    await store(merchant.company.id, merchant.connections[0] ?? '', 'stripe', liveSecrets.stripe);
+    await service.orders.reconcileDue(1000);
+    assert.equal(await chargesAtStripe(), before);
+    const discarded = await readOrder(service, open.order_id, merchant);
+    assert.deepEqual([discarded.status, discarded.failure_code], ['failed', 'transaction_not_allowed']);
+    assert.match(discarded.failure_reason, /subscription was paused/);
+    assert.ok(!(await typesOf(service, id)).includes('subscription.past_due'));
+    const retried = await retry(service, open.order_id, { key: merchant.key });
+    assert.equal(retried.body.status, 'succeeded', retried.text);
+    const { status, completed_cycles } = await readSubscription(service, id, merchant);
+    assert.deepEqual([status, completed_cycles], ['paused', 2]);
+    const resumed = await act(merchant, id, 'resume');
+    assert.deepEqual([resumed.body.status, resumed.body.attempt_count], ['active', 0], resumed.text);
+    assert.equal(await chargesAtStripe(), before + 1);
+  });
+
+  it('keeps the renewal from being ended, and the error says what to do', async () => {
+    const merchant = await openMerchant('stripe');
+    const { id } = await subscribed(merchant);
+    await revoke(merchant, 'stripe');
+    await renew(merchant);
+    const refused = await act(merchant, id, 'end_renewal');
+    assertRefused(refused, 409, 'resource_in_use');
+    assert.match(refused.body.error.message, /Cancel the subscription now, or end the renewal after the charge/);
+    const path = `/dashboard/subscriptions/${id}/renewal`;
+    const renewal = await merchant.owner.in('GET', path, undefined, { company: merchant.company.id });
+    assert.equal(renewal.body.can_end, false);
+  });
+
   it('is never charged if the subscription is canceled meanwhile', async () => {
     const merchant = await openMerchant('stripe');
     const { key } = merchant;
     const { id } = await subscribed(merchant);
-    const chargesAtStripe = async (): Promise<number> => (await fakes.stripe.call('GET', '/journal')).operations.length;
     const before = await chargesAtStripe();
     await revoke(merchant, 'stripe');
     await renew(merchant);

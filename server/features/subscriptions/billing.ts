@@ -10,7 +10,7 @@ import { isEnded } from './schedule.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
 /** Applies the outcome of a charge to its subscription. Orders call it when they record the outcome. */
-export const subscriptionBilling: Billing = { applyOutcomes, checkRetry };
+export const subscriptionBilling: Billing = { applyOutcomes, checkRetry, whyUnwanted };
 
 export function policyOf({ dunning_days, after_dunning }: HeldSubscription): DunningPolicy {
   return { days: dunning_days, afterwards: after_dunning };
@@ -107,11 +107,24 @@ async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOut
 
 async function checkRetry(transaction: Database, order: OrderRow, nowMs: number): Promise<void> {
   const row = await findSubscription(transaction, order.company_id, order.subscription_id ?? '');
-  if (!row) return;
-  // The schedule starts with the first charge, which cannot be after the end date.
-  const tooLate = order.subscription_cycle === null && isEnded(row, nowMs);
-  if (!tooLate && !['canceled', 'completed'].includes(row.status)) return;
-  const why = tooLate ? `had the end date ${row.end_date}` : `has the status ${row.status}`;
+  if (!row || !isOver(row, order, nowMs)) return;
+  const why = isTooLate(row, order, nowMs) ? `had the end date ${row.end_date}` : `has the status ${row.status}`;
   const message = `The subscription of this order ${why}, so its charge cannot be retried.`;
   throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+async function whyUnwanted(db: Database, order: OrderRow, nowMs: number): Promise<string | undefined> {
+  const row = await findSubscription(db, order.company_id, order.subscription_id ?? '');
+  if (!row) return undefined;
+  if (isOver(row, order, nowMs)) return 'The subscription ended before the charge was sent.';
+  return row.status === 'paused' ? 'The subscription was paused before the charge was sent.' : undefined;
+}
+
+/** The schedule starts with the first charge, which cannot be after the end date. */
+function isTooLate(row: SubscriptionRow, order: OrderRow, nowMs: number): boolean {
+  return order.subscription_cycle === null && isEnded(row, nowMs);
+}
+
+function isOver(row: SubscriptionRow, order: OrderRow, nowMs: number): boolean {
+  return isTooLate(row, order, nowMs) || row.status === 'canceled' || row.status === 'completed';
 }

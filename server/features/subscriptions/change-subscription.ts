@@ -5,7 +5,7 @@ import { idTimeMs } from '../../platform/ids.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
-import { getOrderState, stopRetries } from '../orders/service.ts';
+import { discardWaiting, getOrderState, isWaitingCharge, stopRetries } from '../orders/service.ts';
 import { canceled, paused, resumed } from './changes.ts';
 import { changed, recordChanges } from './billing.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
@@ -150,16 +150,35 @@ async function lastChargeMs(
 /** For the dashboard; the API has no call for it yet. */
 export async function pauseSubscription(context: RequestContext, id: string): Promise<Subscription> {
   return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
-    // The outcome of a charge in flight may make the subscription past due, which cannot be paused.
-    if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
-      throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
-    }
+    if (row.latest_order_id) await discardRenewal(transaction, row, row.latest_order_id);
     return paused(row, context.nowMs);
   });
 }
 
 export async function resumeSubscription(context: RequestContext, id: string): Promise<Subscription> {
-  return operate(context, id, 'paused', 'subscription.resumed', async (_, row) => resumed(row, context.nowMs));
+  return operate(context, id, 'paused', 'subscription.resumed', async (transaction, row) => {
+    const { company_id, latest_order_id } = row;
+    // If the subscription were active again, the worker would send it.
+    if (latest_order_id && (await isWaitingCharge(transaction, company_id, latest_order_id))) {
+      const message = 'The renewal that waited when the subscription was paused is being discarded. Retry shortly.';
+      throw new ApiError('resource_in_use', message);
+    }
+    return resumed(row, context.nowMs);
+  });
+}
+
+/** A renewal that waits is not sent. The outcome of one in flight may make the subscription past due, which cannot be paused. */
+async function discardRenewal(
+  transaction: Database,
+  { company_id, current_cycle }: SubscriptionRow,
+  orderId: string,
+): Promise<void> {
+  if (current_cycle > 0 && (await discardWaiting(transaction, company_id, orderId))) return;
+  if (!(await isUnderWay(transaction, company_id, orderId))) return;
+  const message = (await isWaitingCharge(transaction, company_id, orderId))
+    ? 'The first charge of this subscription waits to be sent. Pause the subscription after the charge, or cancel it.'
+    : 'A charge of this subscription is in progress. Retry shortly.';
+  throw new ApiError('resource_in_use', message);
 }
 
 async function operate(

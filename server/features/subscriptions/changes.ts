@@ -26,6 +26,7 @@ export function paused(row: SubscriptionRow, nowMs: number): SubscriptionRow {
 
 /** Billing dates that passed during the pause are not billed. */
 export function resumed(row: SubscriptionRow, nowMs: number): SubscriptionRow {
-  const active = moved({ ...row, updated_at: new Date(nowMs) }, 'resumed');
+  const declined = { attempt_count: 0, last_failure_message: null };
+  const active = moved({ ...row, ...declined, updated_at: new Date(nowMs) }, 'resumed');
   return withNextDue(withPassedDatesLeftOut(active, nowMs));
 }

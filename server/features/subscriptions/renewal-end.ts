@@ -2,6 +2,7 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { previousOf } from '../events/service.ts';
+import { isWaitingCharge } from '../orders/service.ts';
 import { changed, policyOf, recordChanges } from './billing.ts';
 import { lockOne } from './change-subscription.ts';
 import { dunningEndsAt } from './dunning.ts';
@@ -30,7 +31,7 @@ export async function endRenewal(context: RequestContext, id: string, customerId
     if (!canEndRenewal(row)) throw refused('This subscription does not renew, so its renewal cannot be ended.');
     // The outcome of a charge in flight decides which period is paid.
     if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
-      throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
+      throw new ApiError('resource_in_use', await whyInUse(transaction, row.company_id, row.latest_order_id));
     }
     return {
       ...row,
@@ -39,6 +40,12 @@ export async function endRenewal(context: RequestContext, id: string, customerId
       earlier_end_date: row.end_date,
     };
   });
+}
+
+async function whyInUse(db: Database, companyId: string, orderId: string): Promise<string> {
+  return (await isWaitingCharge(db, companyId, orderId))
+    ? 'The renewal waits to be charged, so it is not known yet when the paid period ends. Cancel the subscription now, or end the renewal after the charge.'
+    : 'A charge of this subscription is in progress. Retry shortly.';
 }
 
 /** Undoes it, until the paid period ends. */
@@ -79,9 +86,11 @@ export async function getRenewal({ db, company, nowMs }: RequestContext, id: str
   const row = await findHeld(db, company.id, id);
   if (!row) throw notFound('subscription');
   const ends = row.status === 'active' && !nextCharge(row);
+  const { latest_order_id } = row;
+  const waits = latest_order_id !== null && (await isWaitingCharge(db, company.id, latest_order_id));
   return {
     ends_at: ends ? (row.current_period_end?.toISOString() ?? null) : null,
-    can_end: canEndRenewal(row),
+    can_end: canEndRenewal(row) && !waits,
     can_keep: canKeepRenewal(row, nowMs),
     dunning: dunningOf(row),
   };

@@ -78,6 +78,26 @@ async function paused(): Promise<Held> {
   await pauseSubscription(await operator(service, held), held.id);
   return held;
 }
+/** The renewal waited for the vault at the pause, and is discarded. */
+async function pausedWaiting(): Promise<Held> {
+  const held = await active();
+  faults.charge = async () => ({ outcome: 'unavailable', reason: 'away' });
+  const dueMs = Date.parse((await read(held)).next_billing_at) - Date.parse(await clockOf(service, held.key));
+  await service.db.query('UPDATE companies SET clock_offset_ms = clock_offset_ms + $2 WHERE id = $1', [
+    held.company.id,
+    dueMs + 60_000,
+  ]);
+  await service.subscriptions.billDue(64);
+  assert.equal((await latestOrder(held)).status, 'pending');
+  await pauseSubscription(await operator(service, held), held.id);
+  await assert.rejects(resumeSubscription(await operator(service, held), held.id), /is being discarded/);
+  delete faults.charge;
+  await service.orders.reconcileDue(1000);
+  const discarded = await latestOrder(held);
+  assert.deepEqual([discarded.status, discarded.failure_code], ['failed', 'transaction_not_allowed']);
+  assert.match(discarded.failure_reason, /was paused before/);
+  return held;
+}
 const completed = async (): Promise<Held> => pass(await active(undefined, { billing_cycles: 1 }), 31);
 const canceled = async (): Promise<Held> => {
   const held = await active();
@@ -225,6 +245,8 @@ const scenarios: Record<string, () => Promise<Held>> = {
   'canceled, renewal_approved: canceled': async () => canceledInFlight(await active(), 30, approvedOutcome),
   'canceled, renewal_declined: canceled': async () => canceledInFlight(await active(), 30, notFound),
   'active, paused: paused': paused,
+  'paused, renewal_declined: paused': pausedWaiting,
+  'paused, renewal_approved: paused': () => retried(pausedWaiting, 'succeeded'),
   'paused, resumed: active': () =>
     then(paused, async (held) => resumeSubscription(await operator(service, held), held.id)),
 };
@@ -289,8 +311,9 @@ describe('the transitions of the program', () => {
       if (body.status !== 'active') assert.equal(body.next_billing_at, null);
       if (body.status !== 'past_due') assert.equal(body.next_retry_at, null);
       if (body.status !== 'past_due') assert.equal((await latestOrder(held)).next_retry_at, null);
-      if (body.status === 'active') assert.equal(body.attempt_count, 0);
-      else if (body.latest_order_id) assert.equal(body.attempt_count, (await latestOrder(held)).attempt_count);
+      const { status, attempt_count } = await latestOrder(held);
+      const isPaid = body.status === 'active' || status === 'succeeded';
+      if (body.latest_order_id) assert.equal(body.attempt_count, isPaid ? 0 : attempt_count);
     });
   }
 

@@ -45,6 +45,9 @@ export const subscriptionTransitions: readonly Transition[] = [
   ['canceled', 'renewal_approved', 'canceled'],
   ['canceled', 'renewal_declined', 'canceled'],
   ['active', 'paused', 'paused'],
+  // A renewal that waited at the pause is not charged. It can be retried by hand during the pause.
+  ['paused', 'renewal_declined', 'paused'],
+  ['paused', 'renewal_approved', 'paused'],
   ['paused', 'resumed', 'active'],
 ];
 
