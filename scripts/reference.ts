@@ -249,7 +249,7 @@ writes or is not migrated, or if its clock differs from the database by more tha
 
 A process is **degraded** (200) if another part is away: the vault, a processor, the object store, the mail server, or the shared store of the rate
 limits. \`components\` in the response names it. Without the vault, orders and captures return 503, and renewals wait, but all reads and most writes work. If the
-process answered 503, the load balancer would remove every process, since the part is away for all of them.
+process answered 503, the load balancer would remove every process, since the part is away for all of them. A process is also degraded while writes wait for [a synchronous standby](runbook.md#svcwritesblocked): the field \`standby\` names the shard.
 
 | Part | Checked | What fails without it |
 |---|---|---|

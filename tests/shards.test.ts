@@ -262,6 +262,14 @@ describe('a process', () => {
     }
     await eventually(async () => (await charge(0)).status === 201);
   });
+
+  it('is not ready once no shard responds', async () => {
+    for (const network of networks) {
+      network.accept(false);
+      network.freeze();
+    }
+    await eventually(async () => (await stateOf()).error?.message === 'Not ready: no shard responds.');
+  });
 });
 
 async function eventually(condition: () => Promise<boolean>): Promise<void> {

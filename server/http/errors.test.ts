@@ -525,7 +525,9 @@ describe('a database that is gone', () => {
     try {
       assertUnavailable(await gated.call('GET', '/v1/customers'));
       assertUnavailable(await gated.call('POST', '/v1/customers', options));
-      assertUnavailable(await gated.call('GET', '/readyz'));
+      const unready = await gated.call('GET', '/readyz');
+      assertUnavailable(unready);
+      assert.match(unready.body.error.message, /^Not ready: the database does not respond, /);
       assert.equal((await gated.call('GET', '/healthz')).status, 200);
     } finally {
       await gate.open();

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Components } from '../platform/components.ts';
-import type { DatabasePool } from '../platform/database.ts';
+import { type DatabasePool, isUnwritable } from '../platform/database.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
@@ -23,12 +23,19 @@ export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => (
   check: () => pool.ping(readinessMs),
 });
 
-export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
-  name: 'the schema of the database',
+/** A problem in words; other errors are shown as the name of their check. */
+class NotReadyError extends Error {}
+
+/** Comes before the checks of the pools, because an operator reads its problem first. */
+export const databaseCheck = (db: DatabasePool): ReadinessCheck => ({
+  name: 'the database does not respond',
   async check() {
     // The ping comes first, so that queries do not pile up in a pool that gets no answer.
-    await db.ping(readinessMs);
-    if (!(await isMigrated((text) => db.query(text)))) throw new Error('the database is not migrated yet');
+    await db.ping(readinessMs).catch((error: unknown) => {
+      if (!isUnwritable(error)) throw error;
+      throw new NotReadyError('the database does not accept writes', { cause: error });
+    });
+    if (!(await isMigrated((text) => db.query(text)))) throw new NotReadyError('the database is not migrated');
   },
 });
 
@@ -41,7 +48,7 @@ export function anyShard(shards: readonly (() => readonly ReadinessCheck[])[]): 
   if (only && shards.length === 1) return only();
   return [
     {
-      name: 'every shard',
+      name: 'no shard responds',
       async check() {
         await Promise.any(shards.map((checks) => Promise.all(checks().map(({ check }) => check()))));
       },
@@ -64,8 +71,9 @@ async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> 
   const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check())));
   return outcomes.flatMap((outcome, index) => {
     if (outcome.status !== 'rejected') return [];
-    const reason = isDiskFull(outcome.reason) ? ' (the disk is full)' : '';
-    return [`${checks[index]?.name ?? ''}${reason}`];
+    const { reason } = outcome as { reason: unknown };
+    const problem = reason instanceof NotReadyError ? reason.message : (checks[index]?.name ?? '');
+    return [isDiskFull(reason) ? `${problem} (the disk is full)` : problem];
   });
 }
 

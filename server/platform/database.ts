@@ -77,6 +77,9 @@ interface Connectivity {
   abort(): void;
 }
 
+/** The server answers and does not accept writes, for example because it is a standby. */
+class ReadOnlyError extends Error {}
+
 /** The pool is closed because the process is shutting down. */
 export class DatabaseClosedError extends Error {}
 
@@ -262,7 +265,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     const { rows } = await (pool as Connection).query(statement);
     answered();
     const [row] = rows as { read_only: string }[];
-    if (row?.read_only !== 'off' && !options.isReplica) throw new Error('the database is read-only');
+    if (row?.read_only !== 'off' && !options.isReplica) throw new ReadOnlyError('the database is read-only');
     if (!refusal) return;
     try {
       await (pool as Connection).query({ text: writeProbe, query_timeout: deadlineMs });
@@ -316,6 +319,10 @@ function startOptions(settings: Readonly<Record<string, string>>): string {
 export function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
+
+/** Whether the server answers and cannot write: it is read-only, or its disk is full or broken. */
+export const isUnwritable = (error: unknown): boolean =>
+  error instanceof ReadOnlyError || unwritableStates.test(sqlStateOf(error) ?? '');
 
 /** Returns the name of the unique or check constraint that caused an error, if any. */
 export function violatedConstraint(error: unknown): string | undefined {

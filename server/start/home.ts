@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { migrationCheck, poolCheck, type ReadinessCheck } from '../http/operations.ts';
+import { databaseCheck, poolCheck, type ReadinessCheck } from '../http/operations.ts';
 import { openReplica, type Replica } from '../platform/replica.ts';
 import { type StandbyWatch, watchStandby } from '../platform/synchronous-standby.ts';
 import type { ShardDatabase } from '../shards/shards.ts';
@@ -28,5 +28,5 @@ export function openHome({ name, apiUrl, readUrl }: DatabaseUrls, config: Config
 export function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {
   // Without its replica, a shard is as ready as before.
   const own = pools.filter((one) => one.shard === name && one.name !== 'replica');
-  return [migrationCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
+  return [databaseCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
 }

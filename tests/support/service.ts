@@ -14,7 +14,7 @@ import { batchConnections, type MoneyDependencies, type Orders } from '../../ser
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
-import { anyShard, clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
+import { anyShard, clockCheck, databaseCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
 import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
@@ -255,7 +255,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       clockCheck(clocks),
       ...anyShard(
         opened.map((one) => () => [
-          migrationCheck(one.db),
+          databaseCheck(one.db),
           poolCheck('the pool', one.db),
           poolCheck('the pool of the lanes', one.batchDb),
         ]),
