@@ -356,10 +356,10 @@ function voiding(failpoint: Failpoint, what: string, settled = false, rest: Part
   };
 }
 
-/** Renewals and voids take the same way through the vault, so that one kind of processor is enough for them. */
+/** Voids take the same way through the vault, so that one kind of processor is enough for them. */
 function isReached(kind: KindName, failpoint: Failpoint): boolean {
   if (['charge.after_prepare', 'charge.after_handle'].includes(failpoint)) return preparing.includes(kind);
-  return kind === 'acquirer' || /^(charge|refund|retry|reconcile)\./.test(failpoint);
+  return kind === 'acquirer' || /^(charge|refund|retry|reconcile|renewal)\./.test(failpoint);
 }
 
 /** Adyen settles a refund by its notice, which only a worker applies. */
@@ -418,7 +418,8 @@ const everyCase: readonly Case[] = [
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
   renewing('renewal.before_intent', 'that was not begun', []),
-  renewing('renewal.after_intent', 'that was not sent', [], { order: 'failed', taken: ['approved charge'] }),
+  // The bank declined nothing, so the worker sends it again.
+  renewing('renewal.after_intent', 'that was not sent', []),
   renewing('renewal.after_processor', 'that was approved', []),
   renewing('renewal.after_processor', 'whose answer was lost', ['reset_after']),
   renewing('renewal.after_processor', 'that was declined', ['decline:51'], {
@@ -597,5 +598,9 @@ const { SVC_FAILPOINTS_PROCESSOR: chosen } = process.env;
 
 if (chosen === undefined) {
   walk({ kind: 'acquirer', everything: process.env.SVC_FAILPOINTS === 'all' });
-  walk({ kind: 'stripe', everything: false, only: ['charge.after_handle', 'charge.after_processor'] });
+  walk({
+    kind: 'stripe',
+    everything: false,
+    only: ['charge.after_handle', 'charge.after_processor', 'renewal.after_intent'],
+  });
 } else walk({ kind: kindNamed(chosen).kind, everything: true });

@@ -68,6 +68,7 @@ async function prepareAndCharge(db: Queryable, connected: Connected, request: Ch
 interface Lookup extends LookupRequest {
   readonly validUntilMs: number;
   readonly isRestored?: boolean;
+  readonly resumes?: boolean;
 }
 
 /** Until then a search at the processor may not list an operation yet. */
@@ -77,12 +78,14 @@ const searchLagMs = 2 * hourMs;
 export async function lookUp(
   db: Queryable,
   connected: Connected,
-  { validUntilMs, isRestored = false, ...request }: Lookup,
+  { validUntilMs, isRestored = false, resumes = false, ...request }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
   const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
   if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
+  // What was prepared is charged once, however often it is sent here. A lookup could cancel it.
+  if (isPrepared && resumes) return { outcome: 'not_found', isPrepared };
   if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;

@@ -178,6 +178,8 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly ageMs?: number;
   /** The database was restored lately, so handles may be missing. */
   readonly isRestored?: boolean;
+  /** The caller sends the charge again at this connection if nothing is known of it, so it is not given up. */
+  readonly resumes?: boolean;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });

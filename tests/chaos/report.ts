@@ -10,6 +10,7 @@ export function describeReport(report: ChaosReport): string {
     ['orders acknowledged', answered('create')],
     ['  at first succeeded', answered('create', /^succeeded$/)],
     ['  at first failed', answered('create', /^failed$/)],
+    ...rowsOf('    ', totals.failures),
     ['keys repeated later', answered('repeat')],
     ['retries acknowledged', answered('retry')],
     ['refunds acknowledged', answered('refund')],

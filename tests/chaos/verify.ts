@@ -14,6 +14,8 @@ export interface Totals {
   readonly declined: number;
   /** Charges that were approved and then not captured. */
   readonly notCaptured: number;
+  /** First charges that failed, by what the order says about it. */
+  readonly failures: ReadonlyMap<string, number>;
 }
 
 interface OrderRow {
@@ -81,7 +83,8 @@ export async function verify(
       (total, { kind: its, status, amount }) => total + (its === kind && status === 'approved' ? (amount ?? 0) : 0),
       0,
     );
-  const totals = {
+  const totals: Totals = {
+    failures: await firstFailures(db),
     ordersInLedger: rows.length,
     charged: sum('charge'),
     refunded: sum('refund'),
@@ -104,6 +107,16 @@ async function doubleCharges(db: Queryable, journal: readonly JournaledOperation
   return [...byOrder].flatMap(([order, charges]) =>
     charges.length > 1 ? [`order ${order} was charged ${charges.length} times`] : [],
   );
+}
+
+async function firstFailures(db: Queryable): Promise<Map<string, number>> {
+  const rows = await db.query<{ why: string; count: number }>(
+    `SELECT why, count(*)::integer AS count FROM (
+       SELECT DISTINCT ON (company_id, order_id) status, concat(failure_code, ': ', failure_reason) AS why
+       FROM transactions WHERE type = 'sale' ORDER BY company_id, order_id, id
+     ) AS firsts WHERE status = 'failed' GROUP BY why ORDER BY why`,
+  );
+  return new Map(rows.map(({ why, count }) => [why, count]));
 }
 
 async function unequalSums(db: Queryable, { charged, refunded }: Totals): Promise<string[]> {

@@ -8,6 +8,7 @@ import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
+import { canResume, isWanted, resume } from './orphans.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
@@ -32,6 +33,9 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
+  const isRestored = charging.restores?.looksFirst() ?? false;
+  // A restored database may have forgotten how the charge ended.
+  const resumes = !isRestored && canResume(open) && (await isWanted(charging, state));
   const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
@@ -39,7 +43,8 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     validUntilMs: open.valid_until_ms,
     kind: open.type === 'sale' ? 'charge' : open.type,
     ageMs: open.age_ms,
-    isRestored: charging.restores?.looksFirst() ?? false,
+    isRestored,
+    ...(resumes && { resumes }),
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
@@ -51,7 +56,23 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   }
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
+  if (resumes && found.outcome === 'not_found' && found.isFinal !== true) {
+    return sendAgain(charging, state, open, found.isPrepared === true);
+  }
   await recordFound(charging, state, open, found);
+  return true;
+}
+
+async function sendAgain(
+  charging: Charging,
+  state: OrderState,
+  open: OpenTransaction,
+  isPrepared: boolean,
+): Promise<boolean> {
+  const resumed = await resume(charging, state, open, isPrepared);
+  if (!resumed) return false;
+  if (resumed.result === 'waiting') await resendOrGiveUp(charging, resumed.open);
+  else await recordFound(charging, state, resumed.open, resumed.result);
   return true;
 }
 

@@ -272,9 +272,15 @@ export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
   /**
    * `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. With
-   * `isFinal` the operation can never be executed, so the time does not matter.
+   * `isFinal` the operation can never be executed, so the time does not matter. With `isPrepared` the processor was not
+   * asked: the same charge, sent again at the same connection, is executed once and has the outcome.
    */
-  | { readonly outcome: 'not_found'; readonly atMs?: number; readonly isFinal?: boolean };
+  | {
+      readonly outcome: 'not_found';
+      readonly atMs?: number;
+      readonly isFinal?: boolean;
+      readonly isPrepared?: boolean;
+    };
 
 /** The result of a harmless call with the credentials of a connection. */
 export type ConnectionTest =
