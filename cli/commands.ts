@@ -49,6 +49,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'status',
       summary: 'Show charges in doubt, clocks, the vault, and whether the database was restored',
+      more: 'If a shard cannot be reached, shows the others and exits with 1.',
       load: async () => (await import('./status.ts')).statusCommand,
     },
     {

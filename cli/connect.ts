@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Config, loadConfig } from '../server/config.ts';
 import { controlPlaneOn, type DatabasePool, openDatabase } from '../server/platform/database.ts';
 import { type DatabaseClock, openDatabaseClock } from '../server/platform/database-clock.ts';
-import { explainDatabase } from '../server/platform/database-error.ts';
+import { explainDatabase, UnusableDatabaseError } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
@@ -49,20 +49,71 @@ export async function withShards<Result>(
   work: (shards: OpenShards) => Promise<Result>,
 ): Promise<Result> {
   return withConnection(config, async (firstUrl) => {
-    await requireMigrated(firstUrl).catch(explainDatabase('DATABASE_URL'));
-    const others = [...config.SVC_SHARDS].map(([name, url]) => ({ name, url: url.reveal() }));
-    for (const { name, url } of others) await requireMigrated(url).catch(explainDatabase('SVC_SHARDS', name));
-    return withPools([{ name: firstShard, url: firstUrl }, ...others], (all) => {
-      const control = controlPlaneOn(all[0].db);
-      const shards = openShards(control, all, all.length === 1 ? oneShard : openDirectory(control));
-      return work({ ...shards, all });
+    const databases = databasesOf(config, firstUrl);
+    for (const database of databases) await requireUsable(database);
+    return withPools(databases, (all) => work(shardsOn(all)));
+  });
+}
+
+interface ShardUrl {
+  readonly name: string;
+  readonly url: string;
+}
+
+const databasesOf = ({ SVC_SHARDS }: Config, firstUrl: string): ShardUrl[] => [
+  { name: firstShard, url: firstUrl },
+  ...[...SVC_SHARDS].map(([name, url]) => ({ name, url: url.reveal() })),
+];
+
+async function requireUsable({ name, url }: ShardUrl, connectMs?: number): Promise<void> {
+  const explain = name === firstShard ? explainDatabase('DATABASE_URL') : explainDatabase('SVC_SHARDS', name);
+  await requireMigrated(url, connectMs).catch(explain);
+}
+
+function shardsOn(all: OpenShards['all']): OpenShards {
+  const control = controlPlaneOn(all[0].db);
+  return { ...openShards(control, all, all.length === 1 ? oneShard : openDirectory(control)), all };
+}
+
+/** The shards that respond, and why the others cannot be used, by name. */
+export interface Reached {
+  readonly config: Config;
+  readonly all: OpenShards['all'];
+  readonly away: ReadonlyMap<string, string>;
+  /** Undefined if the first shard, which has the control plane, is away. */
+  readonly shards: OpenShards | undefined;
+}
+
+const reachMs = 5_000;
+
+/** For a command that shows what it can reach. Fails only if no shard can be used, or one has another schema. */
+export async function withReachable<Result>(work: (reached: Reached) => Promise<Result>): Promise<Result> {
+  const config = loadConfig(process.env);
+  return withConnection(config, async (firstUrl) => {
+    const databases = databasesOf(config, firstUrl);
+    const failures = new Map<string, UnusableDatabaseError>();
+    const attempts = databases.map(async (database) => {
+      try {
+        await requireUsable(database, reachMs);
+      } catch (error) {
+        if (!(error instanceof UnusableDatabaseError)) throw error;
+        failures.set(database.name, error);
+      }
+    });
+    await Promise.all(attempts);
+    if (failures.size === databases.length) throw [...failures.values()][0] as Error;
+    const reachable = databases.filter(({ name }) => !failures.has(name));
+    const away = new Map([...failures].map(([name, { message }]) => [name, message]));
+    return withPools(reachable, async (all) => {
+      if (away.has(firstShard)) return work({ config, all, away, shards: undefined });
+      return work({ config, all, away, shards: shardsOn(all) });
     });
   });
 }
 
 /** Opens a pool for each database, and closes all of them afterwards. */
 export async function withPools<Result>(
-  databases: readonly { readonly name: string; readonly url: string }[],
+  databases: readonly ShardUrl[],
   work: (all: readonly [ShardDatabase, ...ShardDatabase[]]) => Promise<Result>,
 ): Promise<Result> {
   const [next, ...rest] = databases;

@@ -93,8 +93,8 @@ async function standbysMissing({ shards }: Connected): Promise<LookupOutcome[]> 
   return findings;
 }
 
-async function replicasAway(connected: Connected): Promise<LookupOutcome[]> {
-  return [...(await readReplicas(connected))].flatMap(([shard, { problem }]) => {
+async function replicasAway({ config, shards }: Connected): Promise<LookupOutcome[]> {
+  return [...(await readReplicas(config, shards.all))].flatMap(([shard, { problem }]) => {
     if (problem === undefined) return [];
     const means = `replica of the shard ${shard} that is not used: ${problem}`;
     return [{ check: 'replica_unavailable', means, count: 1, examples: [] }];

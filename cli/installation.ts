@@ -3,7 +3,7 @@ import type { Component } from '../server/platform/components.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { type RunningProcess, processOf } from '../server/start/application-name.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
-import { firstShard } from '../server/shards/shards.ts';
+import { firstShard, type ShardDatabase } from '../server/shards/shards.ts';
 import { type ReplicaState, replicaState } from '../server/platform/replica.ts';
 import { type Connected, withPool } from './connect.ts';
 import { withVault } from './open-vault.ts';
@@ -26,7 +26,7 @@ export interface VaultState {
 
 const checkMs = 5_000;
 
-export async function readVault(connected: Connected): Promise<VaultState> {
+export async function readVault(connected: Pick<Connected, 'shards' | 'config'>): Promise<VaultState> {
   const { config } = connected;
   const nothing = { problem: undefined, processorProblem: undefined, nowMs: undefined };
   if (config.SVC_VAULT_URL.length === 0 && !hasKeys(config)) return { isKnown: false, ...nothing };
@@ -42,7 +42,7 @@ export async function readVault(connected: Connected): Promise<VaultState> {
 }
 
 /** Checks the object store and the mail server, if the settings name them. */
-export async function readParts({ config }: Connected): Promise<PartState[]> {
+export async function readParts({ config }: Pick<Connected, 'config'>): Promise<PartState[]> {
   const store = fileStore(config);
   const mail = config.SMTP_URL?.reveal();
   const checks: Promise<PartState>[] = [];
@@ -72,15 +72,17 @@ async function checkMail(url: string, from: string): Promise<void> {
 }
 
 /** The replicas for reads, by the name of their shard. */
-export async function readReplicas({ config, shards }: Connected): Promise<ReadonlyMap<string, ReplicaState>> {
+export async function readReplicas(
+  config: Connected['config'],
+  shards: readonly ShardDatabase[],
+): Promise<ReadonlyMap<string, ReplicaState>> {
   const { SVC_READ_URL: first, SVC_READ_SHARDS: others } = config;
   const urls = new Map([...(first ? [[firstShard, first] as const] : []), ...others]);
-  const states = [...urls].map(async ([shard, url]) => {
-    const primary = shards.of({ shard }).db;
-    const state = await withPool(url.reveal(), (standby) => replicaState({ primary, standby }));
-    return [shard, state] as const;
+  const states = shards.map(async ({ name, db: primary }) => {
+    const url = urls.get(name)?.reveal();
+    return url ? ([[name, await withPool(url, (standby) => replicaState({ primary, standby }))]] as const) : [];
   });
-  return new Map(await Promise.all(states));
+  return new Map((await Promise.all(states)).flat());
 }
 
 /** The processes of the service that are connected to the database now. */

@@ -1,14 +1,28 @@
 import { type Backlog, readBacklog, sumOf } from '../server/backlog.ts';
 import { missingOperations } from '../server/features/reconciliation/service.ts';
 import { currentRestore } from '../server/features/restores/service.ts';
+import type { Config } from '../server/config.ts';
 import { backupAgeSeconds } from '../server/platform/backup-age.ts';
+import { isAway } from '../server/platform/database.ts';
+import { openDatabaseClock } from '../server/platform/database-clock.ts';
+import { readKeys } from '../server/platform/key-ring.ts';
+import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
 import { type StandbyState, standbyState } from '../server/platform/synchronous-standby.ts';
 import { countCompanies as companiesOn } from '../server/shards/queries.ts';
+import { firstShard, type ShardDatabase } from '../server/shards/shards.ts';
 import type { RunningProcess } from '../server/start/application-name.ts';
 import { version } from '../server/version.ts';
-import { type Connected, withDatabase } from './connect.ts';
-import { type PartState, readDatabase, readParts, readReplicas, readVault, runningProcesses } from './installation.ts';
+import { type Reached, withReachable } from './connect.ts';
+import {
+  type PartState,
+  readDatabase,
+  readParts,
+  readReplicas,
+  readVault,
+  runningProcesses,
+  type VaultState,
+} from './installation.ts';
 import type { Flags } from './options.ts';
 
 /** `status`: shows what runs, what waits, and what is away. */
@@ -16,12 +30,15 @@ import type { Flags } from './options.ts';
 interface Status {
   readonly version: string;
   readonly processes: readonly RunningProcess[];
-  readonly database: { readonly version: string; readonly schema: string };
+  /** Null if the first shard is away. */
+  readonly database: { readonly version: string; readonly schema: string } | null;
   readonly shards: readonly {
     readonly name: string;
-    readonly companies: number;
-    readonly postgres: string;
-    readonly schema: string;
+    /** Why the shard cannot be used; the figures are then without it. */
+    readonly problem: string | null;
+    readonly companies: number | null;
+    readonly postgres: string | null;
+    readonly schema: string | null;
     /** Null if writes wait for no standby. */
     readonly standby: { readonly problem: string | null; readonly waiting_writes: number } | null;
     /** Null if the shard has no replica for reads. */
@@ -46,58 +63,101 @@ interface Status {
 }
 
 export async function statusCommand(_words: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async (connected) => {
-    const status = await readStatus(connected);
-    return flags.json ? `${JSON.stringify(status)}\n` : shown(status, connected);
+  return withReachable(async (reached) => {
+    const status = await readStatus(reached);
+    if (status.shards.some(({ problem }) => problem !== null)) process.exitCode = 1;
+    return flags.json ? `${JSON.stringify(status)}\n` : shown(status, reached.config);
   });
 }
 
-async function readStatus(connected: Connected): Promise<Status> {
-  const { shards, clock, config } = connected;
-  const [first] = shards.all;
-  const databases = shards.all.map(({ db }) => db);
-  const backlog = sumOf(await Promise.all(databases.map(readBacklog)));
-  const restore = (await Promise.all(databases.map(currentRestore))).find((one) => one !== undefined);
-  const { archivedSecondsAgo, ...database } = await readDatabase(first.db);
-  const vault = await readVault(connected);
+async function readStatus(reached: Reached): Promise<Status> {
+  const { config, all, shards } = reached;
+  // Fails if the master secret is not that of this database.
+  if (shards) await readKeys(shards.control, await loadMasterSecrets(config));
+  const { found, states } = await readShards(reached);
+  const [first] = all;
+  const restore = found.find((one) => one.restore !== undefined)?.restore;
+  const clock = await openDatabaseClock(first.db, () => undefined);
+  clock.stop();
+  // The keys of the vault are found with the control plane.
+  const vault = shards ? await readVault({ config, shards }) : unknownVault;
   const ofVault: readonly PartState[] = [
     { component: 'vault', problem: vault.problem },
     { component: 'processor', problem: vault.processorProblem },
   ];
-  const parts = [...(vault.isKnown ? ofVault : []), ...(await readParts(connected))];
+  const parts = [...(vault.isKnown ? ofVault : []), ...(await readParts({ config }))];
   const age = config.SVC_BACKUP_PATH ? await backupAgeSeconds(config.SVC_BACKUP_PATH) : undefined;
+  const control = found.find(({ name }) => name === firstShard)?.database;
   return {
     version,
     processes: await runningProcesses(first.db),
-    database,
-    shards: await shardStates(connected),
+    database: control ? { version: control.version, schema: control.schema } : null,
+    shards: states,
     vault: !vault.isKnown ? 'unknown' : vault.problem === undefined ? 'ready' : 'unreachable',
     components: Object.fromEntries(parts.map(({ component, problem }) => [component, problem ?? 'up'])),
-    ...queuesOf(backlog, config.SMTP_URL !== undefined),
+    ...queuesOf(sumOf(found.map(({ backlog }) => backlog)), config.SMTP_URL !== undefined),
     clock_skew_ms: { process: clock.skewMs(), vault: vault.nowMs === undefined ? null : vault.nowMs - clock.nowMs() },
     backup_age_seconds: age ?? null,
-    archived_seconds_ago: archivedSecondsAgo,
+    archived_seconds_ago: control?.archivedSecondsAgo ?? null,
     restored: restore
       ? { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by, detail: restore.detail }
       : null,
-    missing_operations: (await Promise.all(databases.map(missingOperations))).reduce((sum, count) => sum + count, 0),
+    missing_operations: found.reduce((sum, { missing }) => sum + missing, 0),
   };
 }
 
-async function shardStates(connected: Connected): Promise<Status['shards']> {
-  const replicas = await readReplicas(connected);
-  const states = connected.shards.all.map(async ({ name, db }) => {
-    const { version: postgres, schema } = await readDatabase(db);
-    const found = replicas.get(name);
-    const replica = found ? { problem: found.problem ?? null, lag_seconds: found.lagSeconds ?? null } : null;
-    const standby = standbyShown(await standbyState(db));
-    return { name, companies: await companiesOn(db), postgres, schema, standby, replica };
+const unknownVault: VaultState = { isKnown: false, problem: undefined, processorProblem: undefined, nowMs: undefined };
+
+type Found = Awaited<ReturnType<typeof readShard>>;
+
+/** Every shard in the order of the settings. One that stops responding meanwhile is shown like one that is away. */
+async function readShards({ config, all, away }: Reached): Promise<{ found: Found[]; states: Status['shards'] }> {
+  const replicas = await readReplicas(config, all);
+  const found: Found[] = [];
+  const problems = new Map(away);
+  for (const shard of all) {
+    try {
+      found.push(await readShard(shard));
+    } catch (error) {
+      if (!(error instanceof Error && isAway(error)) || (found.length === 0 && shard === all.at(-1))) throw error;
+      problems.set(shard.name, error.message);
+    }
+  }
+  const states = [firstShard, ...config.SVC_SHARDS.keys()].map((name) => {
+    const replica = replicas.get(name);
+    const one = found.find((each) => each.name === name);
+    return {
+      name,
+      problem: problems.get(name) ?? null,
+      companies: one?.companies ?? null,
+      postgres: one?.database.version ?? null,
+      schema: one?.database.schema ?? null,
+      standby: standbyShown(one?.standby),
+      replica: replica ? { problem: replica.problem ?? null, lag_seconds: replica.lagSeconds ?? null } : null,
+    };
   });
-  return Promise.all(states);
+  return { found, states };
+}
+
+async function readShard({ name, db }: ShardDatabase) {
+  return {
+    name,
+    companies: await companiesOn(db),
+    database: await readDatabase(db),
+    standby: await standbyState(db),
+    backlog: await readBacklog(db),
+    restore: await currentRestore(db),
+    missing: await missingOperations(db),
+  };
 }
 
 function standbyShown(state: StandbyState | undefined): Status['shards'][number]['standby'] {
   return state ? { problem: state.problem ?? null, waiting_writes: state.waiting } : null;
+}
+
+function shardText({ problem, companies, postgres, schema }: Status['shards'][number]): string {
+  if (problem !== null) return `unreachable, so it is missing in the figures below. ${problem}`;
+  return `PostgreSQL ${postgres}, schema ${schema}, ${companies} companies`;
 }
 
 function replicaText({ problem, lag_seconds: lag }: NonNullable<Status['shards'][number]['replica']>): string {
@@ -136,18 +196,15 @@ const units: readonly (readonly [ms: number, name: string])[] = [
 const queue = (count: number, oldestSeconds: number): string =>
   count > 0 ? `${count}, the oldest for ${duration(oldestSeconds)}` : '0';
 
-function shown(status: Status, { config }: Connected): string {
+function shown(status: Status, config: Config): string {
   const { processes, renewals, webhooks, mails, restored, backup_age_seconds: age } = status;
   const rows: [string, string][] = [
     ['Version', `${status.version} (this command)`],
     ...(processes.length === 0 ? ([['Processes', 'none']] as [string, string][]) : []),
     ...processes.map((one): [string, string] => ['Process', `${one.roles}, version ${one.version}, ${one.process}`]),
-    ...(status.shards.length === 1
+    ...(status.shards.length === 1 && status.database
       ? ([['PostgreSQL', `${status.database.version}, schema ${status.database.schema}`]] as [string, string][])
-      : status.shards.map(({ name, companies, postgres, schema }): [string, string] => [
-          `Shard ${name}`,
-          `PostgreSQL ${postgres}, schema ${schema}, ${companies} companies`,
-        ])),
+      : status.shards.map((shard): [string, string] => [`Shard ${shard.name}`, shardText(shard)])),
     ...status.shards.flatMap(({ name, standby }): [string, string][] =>
       standby
         ? [[`Standby of ${name}`, standby.problem === null ? 'connected' : `writes wait: ${standby.problem}`]]

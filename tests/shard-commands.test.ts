@@ -125,6 +125,35 @@ describe('svc shards and svc companies', () => {
     assert.match(stderr, /company on a shard that SVC_SHARDS does not name/);
   });
 
+  it('show the shards that respond in svc status, name one that does not, and exit with 1', async () => {
+    const away = 'postgres://svc@127.0.0.1:9/svc';
+    for (const [there, gone, settings] of [
+      ['a', 'b', { DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${away}` }],
+      ['b', 'a', { DATABASE_URL: away, SVC_SHARDS: `b=${servers.urlOf('b')}` }],
+    ] as const) {
+      const shown = await svc({ ...secret, ...settings }, 'status');
+      assert.equal(shown.code, 1, shown.stderr);
+      assert.match(shown.stdout, new RegExp(`^Shard ${there} +PostgreSQL \\d.* companies$`, 'm'));
+      assert.match(shown.stdout, new RegExp(`^Shard ${gone} +unreachable, .*ECONNREFUSED`, 'm'));
+      assert.match(shown.stdout, /^Charges in doubt +0$/m);
+      const { code, stdout } = await svc({ ...secret, ...settings }, 'status', '--json');
+      assert.equal(code, 1);
+      const { shards, database, renewals } = JSON.parse(stdout);
+      assert.deepEqual(
+        shards.map(({ name, problem }: { name: string; problem: string | null }) => [name, problem === null]),
+        [
+          ['a', there === 'a'],
+          ['b', there === 'b'],
+        ],
+      );
+      assert.equal(database === null, gone === 'a');
+      assert.equal(renewals.due, 0);
+    }
+    const neither = await svc({ ...secret, DATABASE_URL: away, SVC_SHARDS: `b=${away}` }, 'status');
+    assert.equal(neither.code, 1);
+    assert.match(neither.stderr, /The database of DATABASE_URL cannot be used/);
+  });
+
   it('refuse to abort what does not move, and a shard that does not exist', async () => {
     const { id } = (await service.createMerchant()).live;
     const move = (...parameters: string[]) => run('companies', 'move', '--company', id, ...parameters);

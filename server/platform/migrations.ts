@@ -98,14 +98,18 @@ const rangeOf = (list: readonly { readonly name: string }[]): string =>
   list.length <= listedMax ? namesOf(list) : `${list.length} migrations, ${list[0]?.name} to ${list.at(-1)?.name}`;
 
 /** For programs other than the service: they require this version's schema and do not migrate. */
-export async function requireMigrated(connectionString: string): Promise<void> {
-  await withClient(connectionString, async (client) => {
-    const missing = missingFrom(await readApplied(queryOf(client)), await readMigrations());
-    if (missing.length === 0) return;
-    throw new MigrationError(
-      `The database is older than this version (missing: ${rangeOf(missing)}). Start the service, or run \`svc migrate\`.`,
-    );
-  });
+export async function requireMigrated(connectionString: string, connectMs?: number): Promise<void> {
+  await withClient(
+    connectionString,
+    async (client) => {
+      const missing = missingFrom(await readApplied(queryOf(client)), await readMigrations());
+      if (missing.length === 0) return;
+      throw new MigrationError(
+        `The database is older than this version (missing: ${rangeOf(missing)}). Start the service, or run \`svc migrate\`.`,
+      );
+    },
+    connectMs,
+  );
 }
 
 /** Whether the server replays the log of another one. */
