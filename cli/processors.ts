@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import type { Company } from '../server/company.ts';
 import { baseUrlOf } from '../server/config.ts';
 import { ApiError } from '../server/errors.ts';
-import { requireWorking, testToWire } from '../server/features/processors/credentials.ts';
+import { requireNewAccount, requireWorking, testToWire } from '../server/features/processors/credentials.ts';
 import { connectionRules } from '../server/features/processors/schemas.ts';
 import {
   addConnection,
@@ -69,13 +69,14 @@ const actions: Readonly<Record<string, Action>> = {
     const id = replaced?.id ?? newId(connected.clock.nowMs());
     const fields = Object.keys(configuration);
     const account_id = await withVault(connected, async (vault) => {
-      const accountId = await requireWorking(vault, company.id, { kind, configuration });
+      const account = await requireWorking(vault, company.id, { kind, configuration });
+      await requireNewAccount(db, vault, { companyId: company.id, kind, replacedId: replaced?.id }, account);
       await auditOperator(db, company, { action: 'connectProcessor', objectId: id, fields });
       await store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing });
-      return accountId;
+      return account.id;
     });
     // The operator knows whether it is the same account, for example of an acquirer that has another URL now.
-    if (replaced) await setCompanyConnection(db, company.id, id, 'moved');
+    if (replaced) await setCompanyConnection(db, company.id, id, { movedTo: account_id });
     else {
       const row = { company_id: company.id, id, kind, name: flags.name ?? name, account_id };
       await addConnection(db, { ...row, request_life_ms: timing.requestLifeMs });

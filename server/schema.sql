@@ -919,6 +919,7 @@ CREATE TABLE processor_connections (
   CONSTRAINT processor_connections_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT processor_connections_request_life_ms_check CHECK ((request_life_ms > 0))
 );
+CREATE UNIQUE INDEX processor_connections_account ON public.processor_connections USING btree (company_id, kind, account_id) WHERE ((removed_at IS NULL) AND (kind <> 'nmi'::text));
 CREATE INDEX processor_connections_id ON public.processor_connections USING btree (id);
 CREATE UNIQUE INDEX processor_connections_position ON public.processor_connections USING btree (company_id, "position") WHERE (disconnected_at IS NULL);
 CREATE INDEX processor_connections_refused ON public.processor_connections USING btree (refused_at) WHERE (refused_at IS NOT NULL);

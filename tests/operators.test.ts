@@ -187,12 +187,16 @@ describe('a vault of its own', () => {
       SVC_PROCESSOR_SECRET: 'a secret',
     };
     await start({ ...shell, SVC_DEMO: '1', SVC_ROLES: 'api', SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token });
-    const connect = ['processors', 'connect', '--url', 'https://acquirer.example'];
+    const connectTo = (url: string): string[] => ['processors', 'connect', '--url', url];
+    const connect = connectTo('https://acquirer.example');
     assertSaid(await svc(shell, ...connect), /vault keys are not in/);
     assert.equal(existsSync(join(shell.SVC_DATA_DIR, 'vault.keys')), false);
     const named = { ...shell, SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token };
     assert.match((await svc(named, ...connect)).stdout, /is connected to https:\/\/acquirer\.example/);
-    assertSaid(await svc({ ...named, SVC_VAULT_TOKEN: `${token}x` }, ...connect), /does not respond/);
+    assertSaid(
+      await svc({ ...named, SVC_VAULT_TOKEN: `${token}x` }, ...connectTo('https://b.example')),
+      /does not respond/,
+    );
     // The vault opens what was sealed there.
     const { SVC_ROLES: _addedBySystemd, ...settingsInFile } = vault.settings;
     const rotated = await svc(settingsInFile, 'vault', 'rotate');

@@ -7,6 +7,7 @@ import {
   type Connected,
   type ConnectedProcessors,
   openAdapter,
+  sameCredentials,
   storeConnection,
 } from './processors/connections.ts';
 import { ConfigurationProblem } from './processors/kind.ts';
@@ -42,7 +43,9 @@ export function connectionCalls({
       if ('configuration' in connection) {
         const whole = await completed(db, keys, connection);
         const problem = await noticingProblem(async () => openAdapter(whole, extraOrigins));
-        return problem ?? testOf(openAdapter(whole, extraOrigins));
+        if (problem) return problem;
+        const result = await testOf(openAdapter(whole, extraOrigins));
+        return result.outcome === 'works' ? { ...result, sameAs: await sameCredentials(db, keys, whole) } : result;
       }
       const connected = await processors(connection.companyId, 'live', connection.connectionId);
       return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };

@@ -43,6 +43,14 @@ export async function findConnection(db: Queryable, companyId: string, id: strin
   return row && toConnection(row);
 }
 
+export async function findConnectionsOf(db: Queryable, companyId: string, kind: string): Promise<ConnectionRow[]> {
+  const rows = await db.query<StoredConnection>(
+    `SELECT ${columns} FROM vault.connections WHERE company_id = $1 AND kind = $2 ORDER BY id`,
+    [companyId, kind],
+  );
+  return rows.map(toConnection);
+}
+
 /** The connection of version 0.1.0, which sent operations without naming it. */
 export async function findFirstConnection(db: Queryable, companyId: string): Promise<ConnectionRow | undefined> {
   const [row] = await db.query<StoredConnection>(

@@ -4,10 +4,18 @@ import { newId } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { FieldProblem, Vault } from '../../vault/vault.ts';
-import { keepAccount } from './queries.ts';
+import { type ConnectionRow, findConnections, keepAccount } from './queries.ts';
 import type { ConnectionCreate, ConnectionTestResult } from './schemas.ts';
 
 /** Checks, tests and stores the credentials of a connection. Only the vault keeps them. */
+
+/** The account that credentials belong to. */
+export interface Account {
+  /** Null if the processor does not report it. */
+  readonly id: string | null;
+  /** The connections of the company with the same credentials. */
+  readonly sameAs: readonly string[];
+}
 
 export type Configured = Pick<ConnectionCreate, 'kind' | 'configuration'>;
 
@@ -32,20 +40,16 @@ function refuseInvalid(problem: FieldProblem | undefined): void {
 
 /**
  * A connection that does not work is not stored: the owner sees at once what is wrong. Returns the account that the
- * credentials belong to; null if the processor does not report it.
+ * credentials belong to.
  */
-export async function requireWorking(
-  vault: Pick<Vault, 'test'>,
-  companyId: string,
-  change: Change,
-): Promise<string | null> {
+export async function requireWorking(vault: Pick<Vault, 'test'>, companyId: string, change: Change): Promise<Account> {
   // An acquirer is the operator's own, and may start later. Its URL tells it from others.
   const { url } = change.configuration;
-  if (change.kind === 'acquirer') return url === undefined ? null : new URL(url).href;
+  if (change.kind === 'acquirer') return { id: url === undefined ? null : new URL(url).href, sameAs: [] };
   const result = await testedConfiguration(vault, companyId, change);
   const { works, problem } = testToWire(result);
   if (!works) throw new ApiError('invalid_request', problem ?? '', { param: 'configuration' });
-  return accountOf(result);
+  return { id: accountOf(result), sameAs: 'sameAs' in result ? (result.sameAs ?? []) : [] };
 }
 
 const accountOf = (result: TestResult): string | null =>
@@ -62,16 +66,55 @@ export async function requireSameAccount(
   accountId: string | null,
 ): Promise<void> {
   if (accountId === null) return;
-  const place = { companyId, connectionId };
-  const known =
-    (await keepAccount(db, companyId, connectionId, null)) ??
-    (await keepAccount(db, companyId, connectionId, accountOf(await vault.test(place)) ?? accountId));
+  const kept = await keepAccount(db, companyId, connectionId, null);
+  const known = kept ?? accountOf(await vault.test({ companyId, connectionId })) ?? accountId;
+  if (kept === null) await keepAccount(db, companyId, connectionId, known);
   if (known === accountId) return;
   throw invalidField(
     'configuration',
     `must be of the account ${known}, which has the payments of this connection. These are of ${accountId}. ` +
       'Connect that account as a new processor',
   );
+}
+
+/**
+ * An account is connected once. Of two connections, each would get the notices of the other, and a charge that failed
+ * at the account would be sent to it again. `replacedId` is the connection whose credentials are replaced.
+ */
+export async function requireNewAccount(
+  db: Queryable,
+  vault: Pick<Vault, 'test'>,
+  { companyId, kind, replacedId }: Pick<Configured, 'kind'> & { companyId: string; replacedId?: string | undefined },
+  { id, sameAs }: Account,
+): Promise<void> {
+  const others = (await findConnections(db, companyId)).filter(
+    (row) => row.kind === kind && row.removed_at === null && row.id !== replacedId,
+  );
+  const { sharesAccountIds } = kindNamed(kind);
+  for (const other of others) {
+    if (sameAs.includes(other.id)) throw alreadyConnected(other);
+    if (id === null || sharesAccountIds) continue;
+    if ((await learnAccount(db, vault, other)) === id) throw alreadyConnected(other);
+  }
+}
+
+/** The account of a connection, from its credentials if it was not recorded when they were entered. */
+async function learnAccount(
+  db: Queryable,
+  vault: Pick<Vault, 'test'>,
+  { company_id: companyId, id, account_id }: ConnectionRow,
+): Promise<string | null> {
+  if (account_id) return account_id;
+  const learned = accountOf(await vault.test({ companyId, connectionId: id }));
+  if (learned !== null) await keepAccount(db, companyId, id, learned);
+  return learned;
+}
+
+function alreadyConnected({ id, name, disconnected_at }: ConnectionRow): ApiError {
+  const message = disconnected_at
+    ? `This account is connected as “${name}” (${id}), which is disconnected. Reconnect it instead.`
+    : `This account is already connected as “${name}” (${id}). To change its credentials, replace them there.`;
+  return new ApiError('resource_already_exists', message, { param: 'configuration' });
 }
 
 export async function testConfiguration(

@@ -239,7 +239,7 @@ describe('a company that has moved to another processor', () => {
 describe('the connections of a company', () => {
   let owner: Person;
   let company: string;
-  before(async () => {
+  beforeEach(async () => {
     owner = await signUp(service);
     company = companyOf(owner, 'live');
   });

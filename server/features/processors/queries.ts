@@ -35,7 +35,7 @@ export interface ConnectionRow {
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
-  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at`;
+  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, account_id`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -65,18 +65,26 @@ export type NewConnectionRow = Pick<
   'company_id' | 'id' | 'kind' | 'name' | 'request_life_ms' | 'account_id'
 >;
 
-/** The new connection is tried last. */
-export async function insertConnection(db: Queryable, connection: NewConnectionRow): Promise<void> {
+/** What makes two rows connections to the same account. */
+const isOneAccount = `removed_at IS NULL AND kind <> 'nmi'`;
+
+/** The new connection is tried last. Returns false if the account is connected already. */
+export async function insertConnection(db: Queryable, connection: NewConnectionRow): Promise<boolean> {
   const { company_id, id, kind, name, request_life_ms, account_id = null } = connection;
-  await db.query(
+  const rows = await db.query(
     `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, account_id)
      SELECT $1, $2, $3, $4, 1 + coalesce(max(position), 0), $5, $6 FROM processor_connections
-     WHERE company_id = $1 AND disconnected_at IS NULL`,
+     WHERE company_id = $1 AND disconnected_at IS NULL
+     ON CONFLICT (company_id, kind, account_id) WHERE ${isOneAccount} DO NOTHING RETURNING 1`,
     [company_id, id, kind, name, request_life_ms, account_id],
   );
+  return rows.length === 1;
 }
 
-/** Remembers the account of a connection, unless one is known. Returns the account that is known now. */
+/**
+ * Remembers the account of a connection, unless one is known or another connection has it. Returns the account that is
+ * known now.
+ */
 export async function keepAccount(
   db: Queryable,
   companyId: string,
@@ -84,7 +92,8 @@ export async function keepAccount(
   accountId: string | null,
 ): Promise<string | null> {
   const [row] = await db.query<{ account_id: string | null }>(
-    `UPDATE processor_connections SET account_id = coalesce(account_id, $3)
+    `UPDATE processor_connections p SET account_id = coalesce(account_id, (SELECT $3::text WHERE NOT EXISTS (
+       SELECT FROM processor_connections WHERE company_id = $1 AND kind = p.kind AND account_id = $3 AND ${isOneAccount})))
      WHERE company_id = $1 AND id = $2 RETURNING account_id`,
     [companyId, id, accountId],
   );

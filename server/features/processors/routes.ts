@@ -67,6 +67,7 @@ export function processorRoutes(dependencies: ProcessorDependencies): Route[] {
       operationId: 'connectProcessor',
       summary: 'Connect a processor to the live company',
       body: connectionCreate,
+      errors: ['resource_already_exists'],
       success: { status: 201, schema: connection, shape: 'resource' },
       prepare: ({ context, body }) => storeNew(context, dependencies, body),
       handle: ({ context, body, prepared }) => connect(context, dependencies, body, prepared),

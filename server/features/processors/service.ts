@@ -7,6 +7,7 @@ import { kindNamed, processorKinds } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Connections } from './connections.ts';
 import {
+  requireNewAccount,
   requireOffered,
   requireSameAccount,
   requireWorking,
@@ -23,6 +24,7 @@ import {
   forgetRefusals,
   hasOpenOperations,
   insertConnection,
+  keepAccount,
   markRemoved,
   orderConnections,
   refreshCompany,
@@ -153,12 +155,13 @@ export async function storeNew(
   requireOffered(input, dependencies);
   const { vault } = dependencies;
   await requireRoom(db, company.id);
-  const account_id = await requireWorking(vault, company.id, input);
+  const account = await requireWorking(vault, company.id, input);
+  await requireNewAccount(db, vault, { companyId: company.id, kind: input.kind }, account);
   const id = newId(nowMs);
   // The vault may store the credentials although its answer is lost.
   await auditFirst?.(db);
   await storeCredentials(vault, company.id, id, input);
-  return { id, account_id };
+  return { id, account_id: account.id };
 }
 
 export async function connect(
@@ -175,7 +178,9 @@ export async function connect(
 
 /** Records a connection whose credentials the vault has. */
 export async function addConnection(db: Queryable, row: Parameters<typeof insertConnection>[1]): Promise<void> {
-  await insertConnection(db, row);
+  if (!(await insertConnection(db, row))) {
+    throw new ApiError('resource_already_exists', 'This account is already connected.', { param: 'configuration' });
+  }
   await refreshCompany(db, row.company_id);
 }
 
@@ -208,8 +213,8 @@ export async function replaceCredentials(
   if (configuration.url !== undefined) requireOffered(replaced, dependencies);
   const { vault } = dependencies;
   const place = { companyId: context.company.id, connectionId: id };
-  const accountId = await requireWorking(vault, place.companyId, replaced);
-  await requireSameAccount(context.db, vault, place, accountId);
+  const account = await requireWorking(vault, place.companyId, replaced);
+  await requireSameAccount(context.db, vault, place, account.id);
   await context.auditFirst?.(context.db);
   await storeCredentials(dependencies.vault, context.company.id, id, replaced);
 }
@@ -311,13 +316,19 @@ export async function setCompanyConnection(
   db: Queryable,
   companyId: string,
   id: string,
-  wanted: 'connected' | 'disconnected' | 'removed' | 'moved' | { readonly rules: ConnectionRow['rules'] },
+  wanted:
+    | 'connected'
+    | 'disconnected'
+    | 'removed'
+    | { readonly movedTo: string | null }
+    | { readonly rules: ConnectionRow['rules'] },
 ): Promise<boolean> {
   if (wanted === 'removed') await markRemoved(db, companyId, id);
   else if (wanted === 'connected' || wanted === 'disconnected') {
     await setConnected(db, companyId, id, wanted === 'connected');
-  } else if (wanted === 'moved') {
+  } else if ('movedTo' in wanted) {
     await forgetAccount(db, companyId, id);
+    await keepAccount(db, companyId, id, wanted.movedTo);
     await forgetRefusals(db, companyId, id);
   } else await updateConnection(db, { company_id: companyId, id }, wanted);
   await refreshCompany(db, companyId);

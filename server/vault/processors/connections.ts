@@ -4,6 +4,7 @@ import { Secret } from '../../platform/secret.ts';
 import {
   type ConnectionRow,
   findConnection,
+  findConnectionsOf,
   findConnectionsToRewrap,
   findFirstConnection,
   saveConnection,
@@ -109,6 +110,20 @@ export async function completed(db: Database, keys: KeyStore, connection: NewCon
   if (row?.kind !== kind) return connection;
   const stored = configurationOf(row, await openCredential(keys, row));
   return { ...connection, configuration: new Secret({ ...stored, ...configuration.reveal() }) };
+}
+
+/** The stored connections of the company whose credentials are those of this one, whatever else is entered beside them. */
+export async function sameCredentials(db: Database, keys: KeyStore, connection: NewConnection): Promise<string[]> {
+  const { companyId, kind, configuration } = connection;
+  const required = kindNamed(kind).fields.filter(({ isOptional }) => !isOptional);
+  const credentialsOf = (one: Configuration): string => JSON.stringify(required.map(({ name }) => one[name]?.trim()));
+  const wanted = credentialsOf(configuration.reveal());
+  const same: string[] = [];
+  for (const row of await findConnectionsOf(db, companyId, kind)) {
+    const stored = configurationOf(row, await openCredential(keys, row));
+    if (credentialsOf(stored) === wanted) same.push(row.id);
+  }
+  return same;
 }
 
 async function openCredential(keys: KeyStore, { companyId, id, firstUrl, credential }: ConnectionRow): Promise<string> {

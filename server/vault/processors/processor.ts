@@ -292,6 +292,8 @@ export type ConnectionTest =
       readonly accountId?: string;
       /** False if the credentials are for the processor's test mode. */
       readonly livemode: boolean;
+      /** The connections of the company that have these credentials; set by the vault. */
+      readonly sameAs?: readonly string[];
     }
   /** A sentence for the person who enters the credentials: what is wrong, and what would be right. */
   | { readonly outcome: 'fails'; readonly problem: string };

@@ -56,6 +56,8 @@ export const nmiKind: ProcessorKind = {
   requestLifeMs: 15 * minuteMs,
   timeoutMs: 15 * secondMs,
   sendsNotices: false,
+  // It is the name of the company.
+  sharesAccountIds: true,
   open({ security_key = '', currencies = '', api_url = origins[0] }, options) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
     const unknown = codes.find((code) => !knownCurrencies.has(code));
