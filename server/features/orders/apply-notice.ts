@@ -4,7 +4,14 @@ import { newEvent } from '../events/service.ts';
 import { changeIfPossible, type Dispute } from './chargebacks.ts';
 import type { Charging } from './charging.ts';
 import { adoptRecorded, type DisputeRow, saveDispute } from './dispute-queries.ts';
-import { findByReference, findCharge, markSettled, type NoticedTransaction, returnRefund } from './notice-queries.ts';
+import {
+  findByReference,
+  findCharge,
+  hasOpenSale,
+  markSettled,
+  type NoticedTransaction,
+  returnRefund,
+} from './notice-queries.ts';
 import { changeSale, findOpenByReference, findOpenOf } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
@@ -25,11 +32,26 @@ export interface NoticeToApply {
 export interface Applied {
   readonly isDone: boolean;
   readonly result: string;
+  /** Whether it is about a payment that was not made here: other software can use the same account. */
+  readonly isForeign?: boolean;
 }
 
 const done = (result: string): Applied => ({ isDone: true, result });
 const later = (result: string): Applied => ({ isDone: false, result });
-const unknownCharge = later('no charge of this connection has this id');
+
+/**
+ * Every intent is recorded before it is sent, so what no intent or charge is known of was not made here. Only a restored
+ * database may have forgotten it, and a charge without a reference may be one whose outcome is not known.
+ */
+async function unknownTo(
+  { db, restores }: Charging,
+  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
+  reference: string | null,
+): Promise<Applied> {
+  if (restores?.looksFirst()) return later('no charge of this connection has this id, and the database was restored');
+  if (await hasOpenSale(db, companyId, connectionId, reference)) return later('the charge is not decided yet');
+  return { isDone: false, isForeign: true, result: 'no charge of this connection has this id' };
+}
 
 export async function applyNotice(charging: Charging, notice: NoticeToApply): Promise<Applied> {
   const { about } = notice;
@@ -66,7 +88,7 @@ async function applyToClosed(
   found: Extract<NoticeSubject, { kind: 'operation' }>['found'],
 ): Promise<Applied> {
   const closed = await findByReference(charging.db, companyId, reference);
-  if (!closed) return later('no operation has this reference');
+  if (!closed) return unknownTo(charging, { companyId, connectionId }, reference);
   if (closed.connection_id !== connectionId) return done('the operation is of another connection');
   const isReturned = closed.type === 'refund' && closed.status === 'succeeded' && found.outcome === 'declined';
   if (!isReturned) return done('the outcome was known');
@@ -108,13 +130,13 @@ async function failRefund(
 const nowOf = ({ clock }: Charging, { clockOffsetMs }: OrderState): Date => new Date(clock.nowMs() + clockOffsetMs);
 
 async function applySettlement(
-  { db }: Charging,
+  charging: Charging,
   { companyId, connectionId, happenedAt }: NoticeToApply,
   noticed: NoticedCharge,
 ): Promise<Applied> {
-  const charge = await findCharge(db, companyId, connectionId, ours(noticed));
-  if (!charge) return unknownCharge;
-  await markSettled(db, companyId, charge.id, happenedAt);
+  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
+  if (!charge) return unknownTo(charging, { companyId, connectionId }, ours(noticed).reference);
+  await markSettled(charging.db, companyId, charge.id, happenedAt);
   return done('the charge is settled');
 }
 
@@ -128,7 +150,7 @@ async function applyAuthorized(
   if (reference === null) return done('this is no reference of ours');
   if (await findOpenByReference(charging.db, companyId, reference)) return later('the charge is not decided yet');
   const charge = await findByReference(charging.db, companyId, reference);
-  if (!charge) return later('no operation has this reference');
+  if (!charge) return unknownTo(charging, { companyId, connectionId }, reference);
   const isUnpaid = charge.status === 'failed' || charge.status === transactionChanges.voided.to;
   if (charge.connection_id === connectionId && !isUnpaid) return done('the charge is paid');
   return release(charging, { companyId, connectionId }, noticed, 'the charge is not paid');
@@ -206,7 +228,9 @@ async function applyNotCapturedInDoubt(
 ): Promise<Applied> {
   const found = { outcome: 'not_found', isFinal: true } as const;
   const open = reference === null ? undefined : await findOpenByReference(charging.db, place.companyId, reference);
-  return open ? applyOutcome(charging, place, { kind: 'operation', reference: open.reference, found }) : unknownCharge;
+  return open
+    ? applyOutcome(charging, place, { kind: 'operation', reference: open.reference, found })
+    : unknownTo(charging, place, reference);
 }
 
 /** What a state of a dispute means for its order, in order. A report may be the first that arrives. */
@@ -226,7 +250,7 @@ async function applyDispute(
   noticed: NoticedDispute,
 ): Promise<Applied> {
   const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed.charge));
-  if (!charge) return unknownCharge;
+  if (!charge) return unknownTo(charging, { companyId, connectionId }, ours(noticed.charge).reference);
   const result = await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, charge.order_id);
     if (!state) return later('the order is not recorded yet');

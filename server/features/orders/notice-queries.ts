@@ -44,6 +44,21 @@ export async function findCharge(
   return row;
 }
 
+/** Whether a charge at the connection has no outcome yet: the one with this reference, or any if it is null. */
+export async function hasOpenSale(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  reference: string | null,
+): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
+       AND ($3::uuid IS NULL OR reference = $3) LIMIT 1`,
+    [companyId, connectionId, reference],
+  );
+  return rows.length > 0;
+}
+
 export async function markSettled(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
   await db.query('UPDATE transactions SET settled_at = $3 WHERE company_id = $1 AND id = $2 AND settled_at IS NULL', [
     companyId,

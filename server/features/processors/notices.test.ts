@@ -37,11 +37,20 @@ let believed = false;
 /** What the vault was asked to release, and whether it can. */
 let released: string[] = [];
 let canRelease = true;
+/** Whether the database counts as restored from a backup. */
+let restored = false;
 let reception: Reception = { outcome: 'accepted', notices: [] };
 
 before(async () => {
   acquirer = await openAcquirer();
   service = await startTestService({
+    restores: {
+      isRestored: () => false,
+      looksFirst: () => restored,
+      recorded: () => undefined,
+      earlierResult: async () => undefined,
+      stop: async () => undefined,
+    },
     vault: vaultBehind(
       () => vault,
       () => ({
@@ -83,6 +92,15 @@ const noticeOf = (about: NoticeSubject, change: Partial<Notice> = {}): Notice =>
   minute += 1;
   return { id: randomUUID(), type: 'test', atMs: Date.UTC(2026, 1, 1, 0, minute), about, ...change };
 };
+
+/** Tries a notice until it is given up; returns how often it was tried in all. */
+async function triesOf(notice: Notice): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    if ((await resultOf(notice))?.applied) return tries;
+    assert.ok(tries < 30);
+    await receive();
+  }
+}
 
 async function receive(...notices: readonly Notice[]): Promise<void> {
   reception = { outcome: 'accepted', notices };
@@ -201,7 +219,7 @@ describe('a notice about an operation', () => {
     const found = { outcome: 'not_found', isFinal: true } as const;
     const early = noticeOf({ kind: 'operation', reference: randomUUID(), found });
     await receive(early);
-    assert.deepEqual(await resultOf(early), { applied: false, result: 'no operation has this reference' });
+    assert.deepEqual(await resultOf(early), { applied: false, result: 'no charge of this connection has this id' });
   });
 
   it('makes a settled refund fail, and the order says so', async () => {
@@ -487,15 +505,39 @@ describe('a notice about a dispute', () => {
     await receive(unknown);
     assert.deepEqual(await resultOf(unknown), { applied: false, result: 'no charge of this connection has this id' });
     assert.equal((await read(one.id)).status, 'succeeded');
-    // After the last delay, which is a day, it is given up.
-    for (const [tries, applied] of [
-      [9, false],
-      [10, true],
+    assert.equal(await triesOf(unknown), 7, 'tried for minutes, not for days: it was not made here');
+    assert.deepEqual(await resultOf(unknown), { applied: true, result: 'no charge of this connection has this id' });
+  });
+
+  it('about a charge that may be one in doubt, or that a restored database has forgotten, is tried for a day', async () => {
+    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+    assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
+    const [open] = await service.db.query<{ order_id: string; reference: string }>(
+      'SELECT order_id, reference FROM open_transactions WHERE company_id = $1 AND in_doubt',
+      [company],
+    );
+    const inDoubt = await read(open?.order_id ?? '');
+    for (const charge of [
+      { reference: null, transactionId: 'ch_in_doubt' },
+      { reference: open?.reference ?? '', transactionId: null },
     ]) {
-      await service.db.query('UPDATE processor_notices SET tries = $2 WHERE id = $1', [unknown.id, tries]);
-      await receive();
-      assert.equal((await resultOf(unknown))?.applied, applied);
+      const notice = noticeOf(disputeOf(inDoubt, { charge }));
+      await receive(notice);
+      assert.deepEqual(await resultOf(notice), { applied: false, result: 'the charge is not decided yet' });
+      assert.equal(await triesOf(notice), 11);
     }
+    await acquirer.control({ faults: {} });
+    const late = noticeOf(disputeOf(inDoubt, { charge: { reference: open?.reference ?? '', transactionId: null } }));
+    await receive(late);
+    await service.db.query('UPDATE open_transactions SET next_check_at = now()');
+    await service.orders.reconcileDue(100);
+    await receive();
+    assert.equal((await resultOf(late))?.result, 'the dispute is needs_response');
+    restored = true;
+    const forgotten = noticeOf(disputeOf(inDoubt, { charge: { reference: randomUUID(), transactionId: null } }));
+    await receive(forgotten);
+    assert.equal(await triesOf(forgotten), 11);
+    restored = false;
   });
 
   it('of another connection changes nothing', async () => {

@@ -94,6 +94,9 @@ export { noticesChannel };
  */
 const delaysMs = [2_000, 5_000, 10_000, 15_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, dayMs];
 
+/** How often a notice about a payment that was not made here is tried: for six and a half minutes. */
+const foreignTries = 6;
+
 /** Applies one batch of notices that are due. Returns how many there were. */
 export async function applyDueNotices(dependencies: NoticeDependencies, count: number): Promise<number> {
   const notices = await claimNotices(dependencies.db, count, delaysMs);
@@ -107,10 +110,11 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
   const context = { company_id, connection_id, notice_id: id, type };
   try {
     const place = { companyId: company_id, connectionId: connection_id };
-    const { isDone, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
+    const { isDone, isForeign, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
     // The first try has no delay before it.
-    const isGivenUp = !isDone && tries > delaysMs.length;
-    if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
+    const isGivenUp = !isDone && tries > (isForeign ? foreignTries : delaysMs.length);
+    if (isGivenUp && isForeign) log.warn({ ...context, result }, 'a notice is about a payment that was not made here');
+    else if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
     await (isDone || isGivenUp ? markApplied : markWaiting)(db, notice, result);
   } catch (error) {
     const level = error instanceof ApiError ? 'warn' : 'error';
