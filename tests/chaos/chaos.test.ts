@@ -7,7 +7,7 @@ import { describeReport, verdict } from './report.ts';
  * `npm run chaos` in half a minute, with few clients: other tests run beside it. More lies make up for the shorter time. Every
  * kind of processor has a company of its own in the same run.
  */
-test('killed processes and lying processors neither charge twice nor lose an order', async (t) => {
+test('killed processes, lying processors and refused credentials neither charge twice nor lose an order or a renewal', async (t) => {
   const seed = Date.now() % 1_000_000;
   const report = await runChaos({
     processors: ['acquirer', 'stripe', 'nmi', 'adyen'],
@@ -22,4 +22,5 @@ test('killed processes and lying processors neither charge twice nor lose an ord
   t.diagnostic(describeReport(report));
   assert.equal(report.violations.length, 0, verdict(report));
   assert.ok(report.diary.answers.length > 30, 'the clients got hardly anything done');
+  assert.ok(report.renewals.renewals > 3, 'hardly any subscription was renewed');
 });

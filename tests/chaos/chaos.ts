@@ -12,6 +12,14 @@ import { chaosKinds, timing } from './kinds.ts';
 import { type ChaosPostgres, openChaosPostgres } from './postgres.ts';
 import { type ChaosProcessor, openChaosProcessor } from './processor.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
+import {
+  endWaiting,
+  keepRenewing,
+  refuseForAWhile,
+  type RenewalTotals,
+  settleRenewals,
+  verifyRenewals,
+} from './renewals.ts';
 import { openShops, prepareCompany, type Shops } from './shops.ts';
 import { supervise, type Supervised } from './supervised.ts';
 import { type Totals, verify } from './verify.ts';
@@ -48,6 +56,7 @@ export interface ChaosReport {
   readonly faults: ReadonlyMap<string, number>;
   readonly diary: Diary;
   readonly totals: Totals;
+  readonly renewals: RenewalTotals & { readonly waited: number };
   readonly doubtfulOrders: number;
   readonly longestDoubtMs: number;
   readonly drainMs: number;
@@ -112,10 +121,10 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
     SVC_RATE_LIMIT_CAPTURE: 'off',
   };
   const urls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
-  const apiKeys: string[] = [];
+  const companies: { readonly apiKey: string; readonly planId: string }[] = [];
   for (const [index, processor] of processors.entries()) {
-    const { apiKey, connectionId } = await prepareCompany(environment, processor);
-    apiKeys.push(apiKey);
+    const { apiKey, connectionId, planId } = await prepareCompany(environment, processor);
+    companies.push({ apiKey, planId });
     await processor.sendNoticesTo(`${urls[index % urls.length]}/processors/${connectionId}/notices`);
   }
   const start = (name: string, more: NodeJS.ProcessEnv): Supervised => {
@@ -129,7 +138,9 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
   ];
   await Promise.all(services.map((service) => service.waitUntilReady()));
   const clients = Math.ceil(options.clients / processors.length);
-  const shops = await Promise.all(apiKeys.map((apiKey) => openShops(urls[0] ?? '', apiKey, clients)));
+  const shops = await Promise.all(
+    companies.map(({ apiKey, planId }) => openShops(urls[0] ?? '', apiKey, clients, planId)),
+  );
   return { folder, postgres, processors, services, urls, shops };
 }
 
@@ -143,6 +154,8 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     processors.map((processor) => processor.setFaults(chaosKinds[processor.kind].faults(options.faultRate))),
   );
   const doubt = watchDoubt(postgres.connectionString);
+  const renewing = keepRenewing(postgres.connectionString, stopped.signal);
+  const refusing = refuseForAWhile(processors, options.seconds * 1_000, stopped.signal);
   const kills = startKilling(
     victims(stage, seededRandom(seed + 1), options),
     seededRandom(seed),
@@ -176,7 +189,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   const drainStartMs = performance.now();
   const drainMaxMs = Math.max(...processors.map(({ kind }) => chaosKinds[kind].drainMaxMs));
   const giveUp = setTimeout(() => abandoned.abort(), drainMaxMs);
-  await kills.done;
+  await Promise.all([kills.done, renewing, refusing]);
   await Promise.all(processors.map((processor) => processor.setFaults({})));
   await Promise.all(services.map((service) => service.waitUntilReady()));
   const db = openDatabase({
@@ -190,18 +203,22 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     await Promise.all(clients);
     clearTimeout(giveUp);
     // What the last request began has as much time as what was open before.
+    const waited = await endWaiting(db);
+    await settleRenewals(db, performance.now() + drainMaxMs);
     await drain(db, stage, performance.now() + drainMaxMs);
     const drainMs = performance.now() - drainStartMs;
     const journals = await Promise.all(processors.map((processor) => processor.journal()));
     const { violations, totals } = await verify(db, journals.flat(), diary);
+    const renewals = await verifyRenewals(db);
     await doubt.stop();
     return {
       seed,
-      violations: [...services.flatMap(({ ownEnds }) => ownEnds), ...violations],
+      violations: [...services.flatMap(({ ownEnds }) => ownEnds), ...violations, ...renewals.violations],
       kills: kills.counts,
       faults: await faultsMet(processors),
       diary,
       totals,
+      renewals: { ...renewals.totals, waited },
       ...summary(doubt),
       drainMs,
       folder: stage.folder,

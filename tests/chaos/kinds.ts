@@ -14,6 +14,8 @@ export interface ChaosKind {
   configuration(url: string): Configuration;
   /** Each share of faults adds up to the rate for its requests. */
   faults(rate: number): Record<string, number>;
+  /** The part of `POST /control` that says whether the credentials are refused. */
+  revoked(isRevoked: boolean): object;
   /** The part of `POST /control` that says where notices go; undefined if the processor sends none. */
   readonly noticesTo?: (url: string) => object;
   /** Settlements come only with notices, which wait longer than a look-up if a process dies with them. */
@@ -40,12 +42,15 @@ export const adyenAccount = {
 };
 const webhook = { username: 'svc', password: 'the password of the webhook' };
 
+const revoked = (isRevoked: boolean): object => ({ revoked: isRevoked });
+
 export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   acquirer: {
     secret: 'secret of the acquirer',
     timeoutMs: timing.timeoutMs,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({ url, secret: chaosKinds.acquirer.secret }),
+    revoked,
     faults: (rate) => ({
       ...shared(rate, operationFaults),
       ...declines(rate, '05', '51', '54', '41', '62', '91'),
@@ -56,14 +61,14 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   stripe: {
     secret: 'sk_test_51NotARealKey00000000',
-    // A refund that Stripe does not list is certain to be gone only after twelve timeouts.
-    timeoutMs: timing.timeoutMs / 2,
+    timeoutMs: timing.timeoutMs,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({
       secret_key: chaosKinds.stripe.secret,
       signing_secret: signingSecret,
       api_url: url,
     }),
+    revoked,
     faults: (rate) => ({
       ...shared(rate, [...operationFaults, 'key_in_use', 'rate_limit', 'saved_error', 'processing']),
       ...declines(rate, 'generic_decline', 'insufficient_funds', 'lost_card', 'expired_card'),
@@ -82,6 +87,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
     // NMI executes whatever arrives. In the last two timeouts of its life a request is not sent.
     requestLifeMs: 2 * timing.timeoutMs,
     configuration: (url) => ({ security_key: chaosKinds.nmi.secret, api_url: url }),
+    revoked: (isRevoked) => ({ is_revoked: isRevoked }),
     faults: (rate) => ({
       ...shared(rate, [
         ...operationFaults,
@@ -105,6 +111,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
       webhook_password: webhook.password,
       api_url: `${url}/checkout/v72`,
     }),
+    revoked,
     faults: (rate) => ({
       ...shared(rate, [
         ...operationFaults,

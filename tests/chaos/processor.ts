@@ -19,6 +19,8 @@ export interface ChaosProcessor {
   start(): Promise<void>;
   /** Applies from now on, also after each restart. */
   setFaults(faults: Readonly<Record<string, number>>): Promise<void>;
+  /** Whether it refuses the credentials of the service, also after each restart. */
+  setRevoked(isRevoked: boolean): Promise<void>;
   /** Where its notices go, also after each restart. */
   sendNoticesTo(url: string): Promise<void>;
   journal(): Promise<JournaledOperation[]>;
@@ -43,7 +45,7 @@ export function openChaosProcessor(
   { folder, name = kind, port, seed, environment = {} }: ProcessorPlace,
 ): ChaosProcessor {
   const url = `http://127.0.0.1:${port}`;
-  const { secret, timeoutMs, requestLifeMs, noticesTo } = chaosKinds[kind];
+  const { secret, timeoutMs, requestLifeMs, noticesTo, revoked } = chaosKinds[kind];
   const notes = join(folder, `${name}-faults.txt`);
   const parameters = Object.entries({
     kind,
@@ -58,6 +60,7 @@ export function openChaosProcessor(
   let child: ChildProcess | undefined;
   let faults: Readonly<Record<string, number>> = {};
   let target: object = {};
+  let isRevoked = false;
   let starts = 0;
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
 
@@ -94,7 +97,13 @@ export function openChaosProcessor(
         }
         try {
           const { settleAfterMs: settle_after_ms } = timing;
-          await call('POST', '/control', { faults, settle_after_ms, seed: seed + starts, ...target });
+          await call('POST', '/control', {
+            faults,
+            settle_after_ms,
+            seed: seed + starts,
+            ...target,
+            ...revoked(isRevoked),
+          });
           return;
         } catch (error) {
           if (Date.now() > deadlineMs) throw new Error(`the ${kind} does not start`, { cause: error });
@@ -105,6 +114,11 @@ export function openChaosProcessor(
     async setFaults(wanted) {
       faults = wanted;
       await call('POST', '/control', { faults });
+    },
+    async setRevoked(wanted) {
+      isRevoked = wanted;
+      // If it is being killed, its next start applies this.
+      await call('POST', '/control', revoked(isRevoked)).catch(() => undefined);
     },
     async sendNoticesTo(noticeUrl) {
       if (!noticesTo) return;

@@ -2,7 +2,7 @@ import type { ChaosReport } from './chaos.ts';
 
 /** Formats the run as a table, with the broken guarantees. */
 export function describeReport(report: ChaosReport): string {
-  const { diary, totals } = report;
+  const { diary, totals, renewals } = report;
   const answered = (kind: string, status?: RegExp): number =>
     diary.answers.filter((answer) => answer.kind === kind && (!status || status.test(answer.status))).length;
   const money = (cents: number): string => (cents / 100).toFixed(2);
@@ -15,6 +15,10 @@ export function describeReport(report: ChaosReport): string {
     ['retries acknowledged', answered('retry')],
     ['refunds acknowledged', answered('refund')],
     ['refunds settled, rejected', `${totals.refundsSettled}, ${totals.refundsRejected}`],
+    ['renewals', renewals.renewals],
+    ...rowsOf('  declined: ', renewals.declines),
+    ['  that waited until the credentials were accepted', renewals.waited],
+    ['  subscriptions past due at the end', renewals.pastDue],
     ['charged', money(totals.charged)],
     ['refunded', money(totals.refunded)],
     ...rowsOf('refused: ', diary.refusals),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
 import { createApiKey, reserveApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
+import { createPlan } from '../../server/features/plans/service.ts';
 import { controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { insertShards } from '../../server/shards/queries.ts';
 import { firstShard } from '../../server/shards/shards.ts';
@@ -24,11 +25,19 @@ export interface Shops {
   readonly goods: readonly Goods[];
 }
 
+interface PreparedCompany {
+  readonly apiKey: string;
+  readonly connectionId: string;
+  readonly companyId: string;
+  /** Of a subscription that is renewed every day. */
+  readonly planId: string;
+}
+
 export async function prepareCompany(
   environment: NodeJS.ProcessEnv,
   { kind, url }: { readonly kind: KindName; readonly url: string },
   shard?: { readonly name: string; readonly connectionString: string },
-): Promise<{ readonly apiKey: string; readonly connectionId: string; readonly companyId: string }> {
+): Promise<PreparedCompany> {
   const config = loadConfig(environment);
   const controlUrl = config.DATABASE_URL?.reveal() ?? '';
   const { name, connectionString } = shard ?? { name: firstShard, connectionString: controlUrl };
@@ -54,15 +63,25 @@ export async function prepareCompany(
     const pepper = originalKeys(current)['api-keys'];
     const reserved = await reserveApiKey(control, pepper, live, Date.now(), 'secret');
     const { text } = await createApiKey(db, reserved, Date.now(), { name: 'chaos' });
-    return { apiKey: text.reveal(), connectionId, companyId: live.id };
+    const context = { requestId: 'req_chaos', company: live, nowMs: Date.now(), db };
+    const { id: planId } = await createPlan(context, dailyPlan);
+    return { apiKey: text.reveal(), connectionId, companyId: live.id, planId };
   } finally {
     await Promise.all([db.close(), first.close()]);
   }
 }
 
+const dailyPlan = {
+  name: 'Tea of the day',
+  amount: 1_900,
+  currency: 'usd',
+  billing_cycle: { interval: 'day', interval_count: 1, anchor_day: 'signup_date' },
+} as const;
+
 const productCount = 40;
 
-export async function openShops(url: string, apiKey: string, customers: number): Promise<Shops> {
+/** With a plan, every customer subscribes to it. */
+export async function openShops(url: string, apiKey: string, customers: number, planId?: string): Promise<Shops> {
   async function create(path: string, body: object): Promise<string> {
     const headers = {
       authorization: `Bearer ${apiKey}`,
@@ -89,6 +108,7 @@ export async function openShops(url: string, apiKey: string, customers: number):
     const customerId = await create('/v1/customers', person);
     const card = { number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc: '999' };
     await create('/capture', { customer_id: customerId, card });
+    if (planId !== undefined) await create('/v1/subscriptions', { customer_id: customerId, plan_id: planId });
     return customerId;
   };
   const createGoods = async (_: unknown, index: number): Promise<Goods> => {

@@ -112,8 +112,9 @@ async function doubleCharges(db: Queryable, journal: readonly JournaledOperation
 async function firstFailures(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ why: string; count: number }>(
     `SELECT why, count(*)::integer AS count FROM (
-       SELECT DISTINCT ON (company_id, order_id) status, concat(failure_code, ': ', failure_reason) AS why
-       FROM transactions WHERE type = 'sale' ORDER BY company_id, order_id, id
+       SELECT DISTINCT ON (t.company_id, t.order_id) t.status, concat(t.failure_code, ': ', t.failure_reason) AS why
+       FROM transactions t JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
+       WHERE t.type = 'sale' AND o.subscription_id IS NULL ORDER BY t.company_id, t.order_id, t.id
      ) AS firsts WHERE status = 'failed' GROUP BY why ORDER BY why`,
   );
   return new Map(rows.map(({ why, count }) => [why, count]));

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { dayMs } from '../../../platform/durations.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
-import { type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
 import { type Journal, openJournal } from '../simulator/journal.ts';
 import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../simulator/wire.ts';
 import { signNotice } from './notices.ts';
@@ -94,6 +94,7 @@ interface Acquirer {
   readonly secret: Secret<string>;
   /** Changed by `POST /control`. Without it, operations settle after 1 to 3 business days. */
   settleAfterMs: number | undefined;
+  isRevoked: boolean;
   isAuthorized(request: IncomingMessage): boolean;
 }
 
@@ -210,9 +211,10 @@ async function list(acquirer: Acquirer, query: URLSearchParams, response: Server
 }
 
 async function control(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = await readJson(request);
+  const { revoked, ...body } = ((await readJson(request)) ?? {}) as Control & { readonly revoked?: unknown };
   if (!acquirer.faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
   acquirer.faults.set(body);
+  if (typeof revoked === 'boolean') acquirer.isRevoked = revoked;
   if (body.settle_after_ms !== undefined) acquirer.settleAfterMs = body.settle_after_ms ?? undefined;
   answer(response, 200, { done: true });
 }
@@ -244,7 +246,8 @@ async function handle(acquirer: Acquirer, request: IncomingMessage, response: Se
   if (route === 'GET healthz') {
     return answer(response, 200, { status: 'ok', operations: books.size, fsyncs: journal.fsyncs });
   }
-  if (!acquirer.isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' });
+  const isRevoked = acquirer.isRevoked && !['control', 'journal'].includes(resource);
+  if (!acquirer.isAuthorized(request) || isRevoked) return answer(response, 401, { error: 'unauthorized' });
   const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
   if (kind) return operate(acquirer, kind, request, response);
   if (route === 'GET operations' && name === '') return list(acquirer, queryOf(request.url), response);
@@ -271,6 +274,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     requestLifeMs: options.requestLifeMs,
     secret: options.secret,
     settleAfterMs: options.settleAfterMs,
+    isRevoked: false,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
   const server = createServer((request, response) => {

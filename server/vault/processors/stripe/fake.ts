@@ -63,6 +63,7 @@ interface Stripe extends Bank {
   /** Keys whose request is being executed. */
   readonly inUse: Set<string>;
   searchLagMs: number;
+  isRevoked: boolean;
   isAuthorized(request: IncomingMessage): boolean;
 }
 
@@ -244,12 +245,13 @@ async function control(stripe: Stripe, path: string, request: IncomingMessage, r
     await stripe.journal.durable();
     return dispute ? answer(response, 200, dispute) : wrong();
   }
-  const { search_lag_ms, webhook, forget_keys, ...others } = body as Record<string, unknown>;
+  const { search_lag_ms, webhook, forget_keys, revoked, ...others } = body as Record<string, unknown>;
   const rest: Control = others;
   if (!stripe.faults.isControl(rest)) return wrong();
   stripe.faults.set(rest);
   if (rest.settle_after_ms !== undefined) stripe.settleAfterMs = rest.settle_after_ms ?? undefined;
   if (typeof search_lag_ms === 'number') stripe.searchLagMs = search_lag_ms;
+  if (typeof revoked === 'boolean') stripe.isRevoked = revoked;
   if (forget_keys === true) stripe.books.keys.clear();
   if (typeof webhook === 'object' && webhook !== null && 'url' in webhook && 'secret' in webhook) {
     stripe.notices.receiver(String(webhook.url), String(webhook.secret));
@@ -263,7 +265,7 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
   if (`${request.method} ${root}` === 'GET healthz') {
     return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
   }
-  if (!stripe.isAuthorized(request)) {
+  if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) {
     const message = `Invalid API Key provided: ${(request.headers.authorization ?? '').slice(7, 15)}****`;
     return answer(response, 401, refusal(401, message).body);
   }
@@ -301,6 +303,7 @@ export async function openFake({ journalFile, secret, clock, lateMs }: FakeOptio
     lateMs,
     inUse: new Set(),
     searchLagMs: 0,
+    isRevoked: false,
     settleAfterMs: undefined,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
