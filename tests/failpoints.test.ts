@@ -371,12 +371,10 @@ const declinedVoid = { status: 422, order: 'succeeded', taken: ['approved charge
 
 const everyCase: readonly Case[] = [
   charging('charge.before_intent', 'that was not begun', []),
-  charging('charge.after_intent', 'that was not sent', [], { order: 'failed', taken: [] }),
-  // Until its handle is stored it is given up. From then on Stripe has nothing that was confirmed, which is cancelled,
-  // and Adyen captures what was authorized.
-  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing, order: 'failed', taken: [] }),
-  charging('charge.after_handle', 'that was prepared', [], { kinds: ['stripe'], order: 'failed', taken: [] }),
-  charging('charge.after_handle', 'that was authorized', [], { kinds: ['adyen'] }),
+  // The bank declined nothing, so the repeated request sends it.
+  charging('charge.after_intent', 'that was not sent', []),
+  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing }),
+  charging('charge.after_handle', 'that was prepared', [], { kinds: preparing }),
   charging('charge.after_processor', 'that was approved', []),
   charging('charge.after_processor', 'that was declined', ['decline:51'], {
     order: 'failed',

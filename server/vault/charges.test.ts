@@ -105,6 +105,13 @@ it('a charge that its caller sends again is not given up by the lookup before', 
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1'], 'it is not looked up, and prepared once');
 });
 
+it('a charge that may be sent again later is not given up', async () => {
+  const [request, there] = [newCharge(), scene()];
+  assert.equal((await lookUpAs(request, there, { keeps: true })).outcome, 'unknown');
+  assert.deepEqual(there.calls, []);
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
+});
+
 it('a charge that is given up while it is prepared is not sent', async () => {
   const request = newCharge();
   const there: Scene = scene({

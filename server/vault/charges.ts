@@ -86,6 +86,7 @@ export async function lookUp(
   if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
   // What was prepared is charged once, however often it is sent here. A lookup could cancel it.
   if (isPrepared && resumes) return { outcome: 'not_found', isPrepared };
+  if (isPrepared && handle === undefined && request.keeps) return keptBack;
   if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
@@ -95,6 +96,8 @@ export async function lookUp(
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
   return isLate ? found : { outcome: 'unknown', reason: 'the request may still arrive' };
 }
+
+const keptBack = { outcome: 'unknown', reason: 'the charge was not sent, and may be sent again' } as const;
 
 const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
   kind === 'charge' || (kind === undefined && chargeReference === undefined);

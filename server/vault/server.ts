@@ -180,6 +180,7 @@ const vaultCalls = {
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
       resumes: Type.Optional(Type.Boolean()),
+      keeps: Type.Optional(Type.Boolean()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),

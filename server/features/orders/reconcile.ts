@@ -8,11 +8,11 @@ import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
-import { canResume, isWanted, resume } from './orphans.ts';
+import { intentionOf, leaveWaiting, resume } from './orphans.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
-import { resendOrGiveUp } from './resend.ts';
+import { resend, resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
@@ -22,20 +22,18 @@ import { recordVoid } from './voids.ts';
  * Looks up an open operation at the processor, by our reference, and records the result. Without a definite answer
  * nothing changes.
  */
-export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
-  await lookUp(charging, open);
+export async function reconcile(charging: Charging, open: OpenTransaction, isRepeated = false): Promise<void> {
+  await lookUp(charging, open, isRepeated);
 }
 
 /** Returns false if the processor gave no definite answer. */
-async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolean> {
+async function lookUp(charging: Charging, open: OpenTransaction, isRepeated = false): Promise<boolean> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return true;
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
-  const isRestored = charging.restores?.looksFirst() ?? false;
-  // A restored database may have forgotten how the charge ended.
-  const resumes = !isRestored && canResume(open) && (await isWanted(charging, state));
+  const intention = await intentionOf(charging, state, open, isRepeated);
   const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
@@ -43,8 +41,9 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     validUntilMs: open.valid_until_ms,
     kind: open.type === 'sale' ? 'charge' : open.type,
     ageMs: open.age_ms,
-    isRestored,
-    ...(resumes && { resumes }),
+    isRestored: charging.restores?.looksFirst() ?? false,
+    ...(intention === 'resume' && { resumes: true }),
+    ...(intention === 'keep' && { keeps: true }),
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
@@ -56,8 +55,10 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   }
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
-  if (resumes && found.outcome === 'not_found' && found.isFinal !== true) {
-    return sendAgain(charging, state, open, found.isPrepared === true);
+  if (intention !== 'end' && found.outcome === 'not_found' && found.isFinal !== true) {
+    if (intention === 'resume') return sendAgain(charging, state, open, found.isPrepared === true);
+    await leaveWaiting(charging, state, open);
+    return true;
   }
   await recordFound(charging, state, open, found);
   return true;
@@ -71,8 +72,9 @@ async function sendAgain(
 ): Promise<boolean> {
   const resumed = await resume(charging, state, open, isPrepared);
   if (!resumed) return false;
-  if (resumed.result === 'waiting') await resendOrGiveUp(charging, resumed.open);
-  else await recordFound(charging, state, resumed.open, resumed.result);
+  if (resumed.result === 'waiting') {
+    await (open.request_id === null ? resendOrGiveUp : resend)(charging, resumed.open);
+  } else await recordFound(charging, state, resumed.open, resumed.result);
   return true;
 }
 

@@ -175,6 +175,8 @@ export interface LookupRequest extends Partial<OfCharge> {
   readonly kind?: 'charge' | 'refund' | 'void';
   /** How long ago the operation was first sent, if known. */
   readonly ageMs?: number;
+  /** What is prepared and not charged is not cancelled. */
+  readonly keeps?: boolean;
 }
 
 /**
