@@ -37,8 +37,10 @@ export function ObjectLink({ type, id, name }: { type: string | undefined; id: s
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** What people call an object of the API. */
+/** What people call an object of the API: as the title of its page. A subscription has the name of its plan. */
 export function nameOf(object: Readonly<Record<string, unknown>>): string | undefined {
+  const { plan } = object;
+  if (plan && typeof plan === 'object' && 'name' in plan) return text(plan.name);
   const person = [text(object.first_name), text(object.last_name)].filter(Boolean).join(' ');
   return text(object.order_number) ?? text(object.name) ?? (person || text(object.email) || text(object.url));
 }

@@ -7,6 +7,7 @@ import { useGet } from '../../data.ts';
 import { developers } from '../../texts/developers.ts';
 import { common } from '../../texts/common.ts';
 import type { Event } from '../../types.ts';
+import { EventObject } from './events.tsx';
 import { useParams } from '../../routing.tsx';
 
 export function EventPage() {
@@ -20,6 +21,7 @@ export function EventPage() {
             <Facts
               facts={[
                 [common.id, <CopyId key="id" id={event.id} whole />],
+                [developers.object, <EventObject key="object" event={event} />],
                 [common.date, <DateTime key="at" at={event.created_at} />],
                 [developers.apiVersion, event.api_version],
                 [developers.sequence, event.sequence],

@@ -12,7 +12,7 @@ import { developers } from '../../texts/developers.ts';
 import type { Event } from '../../types.ts';
 
 /** The object of an event, by the first word of its type. */
-function EventObject({ event: { type, data } }: { event: Event }) {
+export function EventObject({ event: { type, data } }: { event: Event }) {
   const object = data.object as object as Readonly<Record<string, unknown>>;
   const id = typeof object.id === 'string' ? object.id : '';
   const [kind = ''] = type.split('.');
