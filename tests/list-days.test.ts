@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createdAtQuery, daysOf, type Now } from '../dashboard/src/list-days.ts';
+import { createdAtQuery, daysOf, hasDays, type Now } from '../dashboard/src/list-days.ts';
 
 /** The date filters of lists: days of the company's time zone, as times for the API. */
 
@@ -28,7 +28,11 @@ describe('a range of days', () => {
   it('can be open, and is ignored if it is no day', () => {
     const now = at('2026-06-01T12:00:00Z', 'UTC');
     assert.deepEqual(spanOf({ from: '2026-02-11' }, now), ['2026-02-11T00:00:00.000Z', undefined]);
-    assert.deepEqual(spanOf({ to: 'soon' }, now), [undefined, undefined]);
+    for (const address of [{ to: 'soon' }, { date: 'last_week' }, { from: '2026-02-31' }, { from: '2026' }]) {
+      assert.deepEqual(spanOf(address, now), [undefined, undefined]);
+      assert.equal(hasDays(address), false, 'no chip shows it');
+    }
+    for (const address of [{ to: '2026-02-11' }, { date: 'today' }]) assert.ok(hasDays(address));
   });
 });
 

@@ -69,9 +69,19 @@ interface Address extends Days {
   readonly date?: string;
 }
 
-export function daysOf({ date, from, to }: Address, now: Now): Days {
-  return isPreset(date) ? daysOfPreset(date, now) : { from, to };
+/** Undefined if there is no such day. */
+function dayOnly(text: string | undefined): string | undefined {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(text ?? '') : Number.NaN;
+  return Number.isNaN(ms) || isoDay(new Date(ms)) !== text ? undefined : text;
 }
+
+/** What is no preset and no day is ignored: a person may have typed it into the address. */
+export function daysOf({ date, from, to }: Address, now: Now): Days {
+  return isPreset(date) ? daysOfPreset(date, now) : { from: dayOnly(from), to: dayOnly(to) };
+}
+
+export const hasDays = ({ date, from, to }: Address): boolean =>
+  isPreset(date) || dayOnly(from) !== undefined || dayOnly(to) !== undefined;
 
 /** The API expects times, and a day ends where the next begins. */
 export function createdAtQuery({ from, to }: Days, zone: string): Record<string, string | undefined> {

@@ -4,7 +4,7 @@ import type { Filters } from './data.ts';
 import { brandName, words } from './format.ts';
 import { common } from './texts/common.ts';
 import { lists } from './texts/lists.ts';
-import { createdAtQuery, daysOf, type Now } from './list-days.ts';
+import { createdAtQuery, daysOf, hasDays, type Now } from './list-days.ts';
 import type { Choice } from './components/fields.tsx';
 
 /** Filters of lists as data: how each is shown, and which parameters of the API it becomes. Their values are in the address. */
@@ -44,7 +44,8 @@ export function namesOf(filter: Filter): string[] {
   return filter.kind === 'amount' ? [`${filter.name}_from`, `${filter.name}_to`] : [filter.name];
 }
 
-export const isSet = (filter: Filter, address: Filters): boolean => namesOf(filter).some((name) => address[name]);
+export const isSet = (filter: Filter, address: Filters): boolean =>
+  filter.kind === 'dates' ? hasDays(address) : namesOf(filter).some((name) => address[name]);
 
 /** Amounts are written in the one currency that is chosen, otherwise with two decimals. */
 export function filterCurrency({ currency }: Filters): string {

@@ -100,9 +100,8 @@ function ValueText({ filter, address }: { filter: Filter; address: Filters }) {
 function datesText(address: Filters, now: Now): string {
   if (isPreset(address.date)) return lists.presets[address.date];
   const { from, to } = daysOf(address, now);
-  const day = (text: string): string => (Number.isNaN(Date.parse(text)) ? text : dateOnly(text));
-  if (from && to) return from === to ? day(from) : lists.range(day(from), day(to));
-  return from ? lists.since(day(from)) : lists.until(day(to ?? ''));
+  if (from && to) return from === to ? dateOnly(from) : lists.range(dateOnly(from), dateOnly(to));
+  return from ? lists.since(dateOnly(from)) : lists.until(dateOnly(to ?? ''));
 }
 
 function amountText(name: string, address: Filters): string {
