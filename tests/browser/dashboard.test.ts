@@ -200,7 +200,8 @@ describe('a merchant', () => {
 
     await page.goto('/developers/webhooks');
     await table().getByText(receiver.url).click();
-    await button(webhooks.rotate).click();
+    await button(common.more).click();
+    await page.getByRole('menuitem', { name: webhooks.rotate }).click();
     await button(webhooks.rotate, dialog()).click();
     await page.getByText(webhooks.oldUntil).first().waitFor();
     const second = await secretIn(dialog());

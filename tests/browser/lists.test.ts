@@ -10,6 +10,7 @@ import { bulk } from '../../dashboard/src/texts/bulk.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { lists } from '../../dashboard/src/texts/lists.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
+import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
 import { loadConfig } from '../../server/config.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { type Service, startService } from '../../server/service.ts';
@@ -297,6 +298,40 @@ describe('the list of subscriptions', () => {
       const [left, right] = [await first.first().boundingBox(), await button(lists.view).boundingBox()];
       assert.ok(left && right && right.y < left.y + left.height, `${path}: the controls are in two rows`);
     }
+  });
+});
+
+describe('the list of events', () => {
+  it('names a subscription as its page does', async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const { data: plans } = await call('GET', '/v1/plans');
+    const { id } = await call('POST', '/v1/subscriptions', { customer_id: made[0]?.customer_id, plan_id: plans[0].id });
+    await page.goto(`/developers/events?type=subscription.created&object_id=${id}`);
+    await hasRows(1);
+    await rows().first().getByRole('link', { name: plans[0].name }).click();
+    await page.getByRole('heading', { level: 1, name: plans[0].name }).waitFor();
+    assert.equal(new URL(page.url()).pathname, `/subscriptions/${id}`);
+  });
+
+  it('ignores a period in its address that does not exist', async () => {
+    await page.goto('/developers/events?date=last_week');
+    await rows().first().waitFor();
+    await button(lists.date).waitFor();
+    assert.equal(await button(lists.clearOne(lists.date)).count(), 0);
+  });
+});
+
+describe('the page of an endpoint', () => {
+  it('keeps its buttons in one row on a phone', async () => {
+    const { id } = await call('POST', '/v1/webhook_endpoints', {
+      url: 'https://example.com/hooks',
+      enabled_events: ['*'],
+    });
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(`/developers/webhooks/${id}`);
+    const [first, menu] = [await button(webhooks.test).boundingBox(), await button(common.more).boundingBox()];
+    assert.ok(first && menu && menu.y < first.y + first.height, 'the menu is on a line of its own');
+    await inspect(page, 'an endpoint');
   });
 });
 

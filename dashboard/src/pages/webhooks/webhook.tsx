@@ -50,15 +50,15 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
           <Button reason={reason} onClick={() => setOpen('test')}>
             {webhooks.test}
           </Button>
-          <Button reason={reason} onClick={() => setOpen('rotate')}>
-            {webhooks.rotate}
-          </Button>
           <Button reason={reason} busy={toggle.busy} onClick={() => void toggle.run(on ? 'disabled' : 'enabled')}>
             {on ? webhooks.disable : webhooks.enable}
           </Button>
           <Menu trigger={<IconButton label={common.more} icon="more" />}>
             <MenuItem reason={reason} onSelect={() => setOpen('edit')}>
               {common.edit}
+            </MenuItem>
+            <MenuItem reason={reason} onSelect={() => setOpen('rotate')}>
+              {webhooks.rotate}
             </MenuItem>
             <MenuItem reason={reason} onSelect={() => setOpen('move')}>
               {webhooks.move}
