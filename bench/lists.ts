@@ -8,6 +8,22 @@ import type { Bench, Report, Workload } from './workload.ts';
  */
 
 const targetMs = 150;
+/** The lists without combined filters or words. They must stay this fast with ten million orders. */
+const plainTargetMs = 20;
+const plainLists: ReadonlySet<string> = new Set([
+  'orders, page 1',
+  'orders, any page',
+  'orders by amount',
+  'orders, one rare status',
+  'orders, in progress',
+  'orders of a customer',
+  'search by number',
+  'transactions',
+  'subscriptions',
+  'customers',
+  'products',
+  'count of orders',
+]);
 const repeats = 40;
 const caseMs = 2_500;
 
@@ -143,12 +159,16 @@ async function run(bench: Bench): Promise<Report> {
   ]);
   return {
     tables: [{ title: `Lists with ${options.rows} orders`, columns: ['list', 'p50 ms', 'p95 ms', 'slowest ms'], rows }],
-    targets: measured.map(({ name, sorted }) => ({
-      name: `${name}, p95`,
-      wanted: `< ${targetMs} ms`,
-      measured: `${at(sorted, 0.95).toFixed(0)} ms`,
-      met: at(sorted, 0.95) < targetMs,
-    })),
+    targets: measured.map(({ name, sorted }) => {
+      const wantedMs = plainLists.has(name) ? plainTargetMs : targetMs;
+      const p95Ms = at(sorted, 0.95);
+      return {
+        name: `${name}, p95`,
+        wanted: `< ${wantedMs} ms`,
+        measured: `${p95Ms.toFixed(0)} ms`,
+        met: p95Ms < wantedMs,
+      };
+    }),
   };
 }
 
