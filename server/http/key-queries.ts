@@ -3,6 +3,7 @@ import { type Database, sqlStateOf, type Statement } from '../platform/database.
 import { hourMs } from '../platform/durations.ts';
 import { isoTime } from '../platform/iso-time.ts';
 import { rowsOf } from '../platform/rows.ts';
+import { anyRow } from '../platform/sql.ts';
 import { isSettled } from '../shards/queries.ts';
 
 /** All statements about idempotency keys. */
@@ -48,10 +49,10 @@ export interface KeyRow {
 }
 
 // A key whose operation is still open never expires.
-const notOpen = `NOT EXISTS (
-  SELECT 1 FROM open_transactions t
-  WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
-)`;
+const isOpen = anyRow(
+  `open_transactions t WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)`,
+);
+const notOpen = `NOT ${isOpen}`;
 
 /** Returns the key columns for statements that also read other data: `k` is the table, and `now` is SQL. */
 export const keyColumns = (now: string): string =>

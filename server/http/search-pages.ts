@@ -1,5 +1,5 @@
 import type { Queryable } from '../platform/database.ts';
-import { joinSql, raw, type Sql, sql, toStatement } from '../platform/sql.ts';
+import { anyRowOf, joinSql, raw, type Sql, sql, toStatement } from '../platform/sql.ts';
 import { countedPage, countMax, cursorPosition, fetchPage, type ListSource, type Page } from './lists.ts';
 import type { PageRequest } from './route.ts';
 
@@ -276,7 +276,7 @@ function inAnyArm({ companyId, source, search }: Scan): Sql {
     const after = arm.after ? [sql`${raw(`${table}.id`)} > ${arm.after}::uuid`] : [];
     if (!arm.table) return all([...by, ...after, ...(arm.only ? [arm.only] : [])]);
     const inTable = [sql`company_id = ${companyId}`, ...by, sql`${raw(arm.idColumn ?? 'id')} = ${raw(`${table}.id`)}`];
-    const listed = sql`EXISTS (SELECT 1 FROM ${raw(arm.table)} WHERE ${joinSql(inTable, ' AND ')})`;
+    const listed = anyRowOf(sql`${raw(arm.table)} WHERE ${joinSql(inTable, ' AND ')}`);
     return all([listed, ...(arm.only ? [arm.only] : [])]);
   };
   return sql`(${joinSql(search.arms.map(inArm), ' OR ')})`;

@@ -11,10 +11,13 @@ export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]
 }
 
 /**
- * Returns an SQL expression: whether there is a row `FROM` this. For output columns, where PostgreSQL may answer EXISTS by
- * hashing the whole table; it looks up a single value by index.
+ * Returns an SQL expression: whether there is a row `FROM` this. For everything but the conditions that AND connects: in an output
+ * column or beside OR, PostgreSQL may answer EXISTS by hashing the whole table, of all companies. A single value it looks up by
+ * index.
  */
 export const anyRow = (from: string): string => `coalesce((SELECT true FROM ${from} LIMIT 1), false)`;
+
+export const anyRowOf = (from: Sql): Sql => sql`coalesce((SELECT true FROM ${from} LIMIT 1), false)`;
 
 /** For identifiers from our own column tables, never from a request. */
 export function raw(text: string): Sql {

@@ -3,7 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { anyRow, type Sql, sql } from '../../platform/sql.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 export interface SessionItem {
@@ -50,8 +50,9 @@ export interface SessionRow {
 }
 
 /** Whether a payment of the session is in progress. */
-const isPaying = (session: string): string => `EXISTS (SELECT 1 FROM checkout_payments p
-  WHERE p.company_id = ${session}.company_id AND p.session_id = ${session}.id AND p.state = 'open')`;
+const isPaying = (session: string): string =>
+  anyRow(`checkout_payments p
+    WHERE p.company_id = ${session}.company_id AND p.session_id = ${session}.id AND p.state = 'open'`);
 
 const columns = `company_id, id, sealed_token, mode, status, items, plan_id, customer_id, made_customer_id, success_url, cancel_url,
   coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,

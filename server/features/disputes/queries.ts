@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { isSettled } from '../../shards/queries.ts';
-import { raw, sql } from '../../platform/sql.ts';
+import { anyRow, raw, sql } from '../../platform/sql.ts';
 import { armsOfAmount, findOrderIds, idArms, numbersMax } from '../orders/search-queries.ts';
 import { findOwners, type Searcher } from '../customers/queries.ts';
 import type { DisputeReason, DisputeState, EvidenceFile, EvidenceText } from '../../vault/processors/notices.ts';
@@ -150,7 +150,7 @@ export async function eraseEvidenceOfDeleted(db: Queryable, count: number): Prom
        WHERE c.deleted_at IS NOT NULL AND d.state IN ('won', 'lost', 'accepted', 'inquiry_closed')
          AND ${isSettled('d.company_id')}
          AND (d.evidence::text <> '{}'
-           OR EXISTS (SELECT 1 FROM dispute_files f WHERE f.company_id = d.company_id AND f.dispute_id = d.id))
+           OR ${anyRow('dispute_files f WHERE f.company_id = d.company_id AND f.dispute_id = d.id')})
        LIMIT $1 FOR UPDATE OF d SKIP LOCKED
      ), files AS (
        DELETE FROM dispute_files f USING closed WHERE f.company_id = closed.company_id AND f.dispute_id = closed.id

@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 import { isSettled } from '../../shards/queries.ts';
 import type { ExportedList } from './columns.ts';
 
@@ -148,17 +149,16 @@ export async function deleteOldPieces(db: Queryable, count: number): Promise<num
   return rows.length;
 }
 
-const hasNoPieces =
-  'NOT EXISTS (SELECT 1 FROM export_chunks c WHERE c.company_id = e.company_id AND c.export_id = e.id)';
+const hasPieces = anyRow('export_chunks c WHERE c.company_id = e.company_id AND c.export_id = e.id');
 
 /** Deletes expired exports whose pieces are deleted. */
 export async function deleteOldExports(db: Queryable, count: number): Promise<number> {
   await db.query(
-    `UPDATE exports e SET chunks = 0 WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} AND ${hasNoPieces}`,
+    `UPDATE exports e SET chunks = 0 WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} AND NOT ${hasPieces}`,
   );
   const rows = await db.query(
     `DELETE FROM exports WHERE (company_id, id) IN (
-       SELECT e.company_id, e.id FROM exports e WHERE ${isOld} AND ${hasNoPieces}
+       SELECT e.company_id, e.id FROM exports e WHERE ${isOld} AND NOT ${hasPieces}
        ORDER BY e.expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING 1`,
     [count],

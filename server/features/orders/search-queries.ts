@@ -117,11 +117,17 @@ export const hasCoupon = (id: string): Sql => sql`coupon ->> 'id' = ${id}`;
 export const hasPlan = (companyId: string, id: string): Sql =>
   sql`(SELECT s.plan_id FROM subscriptions s WHERE s.company_id = ${companyId} AND s.id = subscription_id) = ${id}::uuid`;
 
+/** Counts months from the year 0: `2027-01` is 24325. */
+function monthNumber(month: string): number {
+  const [year = 0, ofYear = 0] = month.split('-').map(Number);
+  return year * 12 + ofYear;
+}
+
 /** The card `payment_method_id` of `s` expires in one of these months. */
 export const cardExpires = (months: readonly string[] | undefined): Sql[] =>
   months
     ? [
-        sql`EXISTS (SELECT 1 FROM payment_methods p WHERE p.company_id = s.company_id AND p.id = s.payment_method_id
-          AND p.exp_year || '-' || lpad(p.exp_month::text, 2, '0') = ANY(${months}::text[]))`,
+        sql`(SELECT p.exp_year * 12 + p.exp_month FROM payment_methods p
+          WHERE p.company_id = s.company_id AND p.id = s.payment_method_id) = ANY(${months.map(monthNumber)}::integer[])`,
       ]
     : [];

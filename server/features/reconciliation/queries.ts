@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 
 /** An operation in our books. */
@@ -76,8 +77,8 @@ export async function findBilledSubscriptions(
 
 /** SQL that is true if the books now contain the row `m` of missing operations. */
 const isBooked = `(
-  EXISTS (SELECT 1 FROM transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference)
-  OR EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference))`;
+  ${anyRow('transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference')}
+  OR ${anyRow('voids v WHERE v.company_id = m.company_id AND v.reference = m.reference')})`;
 const isMissing = `m.dismissed_at IS NULL AND NOT ${isBooked}`;
 
 export interface MissingOperation {
