@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import pg from 'pg';
 import { newPerson } from '../tests/support/dashboard.ts';
-import { startTestService } from '../tests/support/service.ts';
+import { cloneDatabase } from '../tests/support/database.ts';
+import { callAt, startTestService } from '../tests/support/service.ts';
+import { loadConfig } from './config.ts';
 import { ensureDemo } from './demo.ts';
+import { createLog } from './platform/log.ts';
 import { Secret } from './platform/secret.ts';
 import { originalKeys } from './platform/service-keys.ts';
+import { startService } from './service.ts';
+import { nextKeys } from './vault/key-store.ts';
 
 test('the login of the demo company works, also where its data is from before there was a dashboard', async () => {
   const service = await startTestService();
@@ -12,6 +21,7 @@ test('the login of the demo company works, also where its data is from before th
     const { db, control, shards, clock, config, baseUrl } = service;
     const dependencies = {
       shards,
+      controlUrl: service.database.apiUrl,
       clock,
       baseUrl,
       dataDir: config.dataDir,
@@ -31,5 +41,49 @@ test('the login of the demo company works, also where its data is from before th
     assert.deepEqual(await signIn(again), ['live', 'sandbox']);
   } finally {
     await service.stop();
+  }
+});
+
+async function countCompanies(connectionString: string): Promise<number> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query('SELECT count(*)::integer AS count FROM companies');
+  await client.end();
+  return rows[0].count;
+}
+
+test('processes that start at the same time share one demo company', async () => {
+  const database = await cloneDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
+  const secret = {
+    SVC_MASTER_SECRET: 'the master secret of the tests of the demo',
+    SVC_VAULT_KEYS: nextKeys(undefined),
+  };
+  const start = (dataDir: string) => {
+    const own = { PORT: '0', SVC_DEMO: '1', SVC_DATA_DIR: join(folder, dataDir), SVC_MAX_EVENT_LOOP_DELAY_MS: '0' };
+    return startService(loadConfig({ ...database.settings, ...own, ...secret }), createLog('silent'), assert.fail);
+  };
+  // Two on one machine, and one on another.
+  const starts = await Promise.allSettled(['one', 'one', 'other'].map(start));
+  const services = starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  try {
+    for (const one of starts) assert.equal(one.status, 'fulfilled', one.status === 'rejected' ? one.reason : '');
+    const products = services.map(async ({ baseUrl, demo }) => {
+      const { status, body, text } = await callAt(baseUrl, demo?.secret_key ?? '', 'GET', '/v1/products', {});
+      assert.equal(status, 200, text);
+      return body.data.map(({ id }: { id: string }) => id).join();
+    });
+    assert.equal(new Set(await Promise.all(products)).size, 1);
+    const urls = [database, ...database.others].map(({ connectionString }) => connectionString);
+    const counts = await Promise.all(urls.map(countCompanies));
+    assert.equal(
+      counts.reduce((sum, count) => sum + count),
+      2,
+    );
+    assert.equal(services[0]?.demo?.secret_key, services[1]?.demo?.secret_key);
+  } finally {
+    await Promise.all(services.map((service) => service.stop()));
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
   }
 });

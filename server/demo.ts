@@ -10,6 +10,7 @@ import { activeBySku, createProduct } from './features/products/service.ts';
 import { changeProfile } from './features/profile/service.ts';
 import { ensureOwner, hasAccount } from './features/users/service.ts';
 import type { Clock } from './platform/clock.ts';
+import { withDatabaseLock } from './platform/database-lock.ts';
 import { shardForNew } from './shards/placement.ts';
 import { insertShards } from './shards/queries.ts';
 import type { Shards } from './shards/shards.ts';
@@ -34,6 +35,8 @@ export interface Demo {
 
 export interface DemoDependencies {
   readonly shards: Shards;
+  /** The URL of the first shard. */
+  readonly controlUrl: string;
   readonly clock: Clock;
   readonly keys: ServiceKeys;
   readonly dataDir: string;
@@ -86,8 +89,12 @@ const demoPlans: readonly { readonly sku: string; readonly plan: Omit<PlanCreate
 
 /**
  * Creates the demo company once; later starts read its keys from `demo.json`, the only place where they are readable.
+ * Processes that start at the same time do this one after the other, so that they share the company.
  */
-export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> {
+export const ensureDemo = (dependencies: DemoDependencies): Promise<Demo> =>
+  withDatabaseLock(dependencies.controlUrl, 'demo company', () => ensureAlone(dependencies));
+
+async function ensureAlone(dependencies: DemoDependencies): Promise<Demo> {
   const file = join(dependencies.dataDir, 'demo.json');
   const known = await readDemo(file);
   const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);

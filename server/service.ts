@@ -366,11 +366,11 @@ async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
   await ensureRoles(db, nowMs);
 }
 
-async function prepareDemo({ config, shards, clock, keys, baseUrl }: Parts): Promise<Demo | undefined> {
+async function prepareDemo({ config, shards, first, clock, keys, baseUrl }: Parts): Promise<Demo | undefined> {
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
   // The demo company may be on the shard that is away.
   if (shards.away.size > 0) return undefined;
-  return ensureDemo({ shards, clock, keys, dataDir: config.dataDir, baseUrl });
+  return ensureDemo({ shards, controlUrl: first.apiUrl, clock, keys, dataDir: config.dataDir, baseUrl });
 }
 
 const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({
