@@ -1,6 +1,6 @@
 import { limits } from '../server/limits.ts';
 import type { Flags, OptionName } from './options.ts';
-import { shardCommands } from './shard-commands.ts';
+import { companyCommands, shardCommands } from './shard-commands.ts';
 
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
 
@@ -285,25 +285,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       examples: ['svc companies dunning --company demo --days 1,3,5,7 --then canceled'],
       load: companies,
     },
-    {
-      name: 'companies move',
-      summary: 'Move the companies of an account, live and sandbox, to another shard',
-      more:
-        'Works while the service runs. For less than a second, requests that change these companies are answered with 503. ' +
-        'If it is interrupted, run it again: it continues. Needs wal_level = logical on the server that the companies leave, ' +
-        'and a login that may create publications and subscriptions.',
-      options: ['company', 'to', 'abort'],
-      examples: ['svc companies move --company ID --to b', 'svc companies move --company ID --abort'],
-      load: companies,
-    },
-    {
-      name: 'companies rebalance',
-      summary: 'Move companies so that every shard has about as many',
-      more: 'Shards that drain are emptied.',
-      options: ['dry-run', 'apply'],
-      examples: ['svc companies rebalance --dry-run'],
-      load: companies,
-    },
+    ...companyCommands,
     {
       name: 'processors list',
       summary: 'List the processors of the live company, in the order in which they are tried',

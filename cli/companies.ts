@@ -5,11 +5,12 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
+import { listCommand } from './list-companies.ts';
 import { moveCommand, rebalanceCommand } from './move.ts';
 
-/** `companies dunning`, `companies move` and `companies rebalance`. */
+/** `companies dunning`, `companies list`, `companies move` and `companies rebalance`. */
 export async function companiesCommand(words: readonly string[], flags: Flags): Promise<string> {
-  const commands = { dunning: dunningCommand, move: moveCommand, rebalance: rebalanceCommand };
+  const commands = { dunning: dunningCommand, list: listCommand, move: moveCommand, rebalance: rebalanceCommand };
   const command = commands[words[0] as keyof typeof commands] ?? dunningCommand;
   return command(words, flags);
 }

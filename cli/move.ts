@@ -38,7 +38,7 @@ export async function moveCommand(_words: readonly string[], flags: Flags): Prom
   const { company, to, abort, json } = flags;
   if (company && !isUuid(company))
     throw new CommandError(
-      `"${company}" is not the ID of a company. The settings in the dashboard show it, and so does companies rebalance --dry-run.`,
+      `"${company}" is not the ID of a company. The settings in the dashboard show it, and so does svc companies list.`,
     );
   if (!company || (abort ? to !== undefined : to === undefined))
     throw new CommandError('Use companies move --company ID --to SHARD, or companies move --company ID --abort.');

@@ -17,7 +17,7 @@ export const options = {
     value: 'demo|live|ID',
     describe: 'company name or ID; use the ID if there are several merchants',
   },
-  shard: { type: 'string', value: 'NAME', describe: 'name of the shard; default: the only one' },
+  shard: { type: 'string', value: 'NAME', describe: 'name of the shard; default: the only one, or all for a list' },
   'all-shards': { type: 'boolean', describe: 'also compare the control plane with every shard' },
   to: { type: 'string', value: 'NAME', describe: 'name of the shard that the companies move to' },
   abort: { type: 'boolean', describe: 'end a move that has not switched yet, and remove what has arrived' },
@@ -89,7 +89,8 @@ export const options = {
     describe: 'only requests with this status, or with a status of this class',
   },
   path: { type: 'string', value: '/v1/orders', describe: 'only requests whose path begins with this' },
-  limit: { type: 'string', value: 'N', describe: 'number of requests; default: 20' },
+  limit: { type: 'string', value: 'N', describe: 'how many to show; default: 20' },
+  after: { type: 'string', value: 'ID', describe: 'continue after this company, the last one of the page before' },
   since: {
     type: 'string',
     value: 'DATE',

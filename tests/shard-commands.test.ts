@@ -12,6 +12,7 @@ import {
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
+import { findCompaniesOn } from '../server/shards/inspect-queries.ts';
 import { planMoves } from '../server/shards/move/rebalance.ts';
 import { svc } from './support/command.ts';
 import { openShop, succeeded } from './support/orders.ts';
@@ -85,6 +86,58 @@ describe('svc shards and svc companies', () => {
     assert.deepEqual(await examineShards(service.shards), []);
     const again = await run('companies', 'rebalance', '--dry-run', '--json');
     assert.deepEqual(again.body.moves, []);
+  });
+
+  it('list the companies of all shards or of one, in pages, with their orders and moves', async () => {
+    const { live, sandbox, key } = await service.createMerchant();
+    const shop = await openShop(service, undefined, { key });
+    for (let count = 0; count < 3; count += 1) await succeeded(service, shop, { key });
+    const list = async (...parameters: string[]) => (await run('companies', 'list', '--json', ...parameters)).body;
+    const { companies, next } = await list('--limit', '1000');
+    assert.equal(next, null);
+    type Row = Record<'id' | 'shard' | 'state' | 'mode', string> & { orders: number };
+    const found = (company: { id: string }): Row => companies.find(({ id }: Row) => id === company.id);
+    const { shard } = found(sandbox);
+    assert.equal(shard, sandbox.shard);
+    assert.deepEqual([found(sandbox).mode, found(sandbox).state, found(sandbox).orders], ['sandbox', 'settled', 3]);
+    assert.deepEqual([found(live).mode, found(live).shard, found(live).orders], ['live', shard, 0]);
+    const { db } = service.shards.of(sandbox);
+    await db.query('ANALYZE orders');
+    const estimated = await findCompaniesOn(db, undefined, 1_000, 1);
+    assert.equal(estimated.find(({ id }) => id === sandbox.id)?.orders, 3);
+    const ids = (rows: Row[]): string[] => rows.map(({ id }) => id);
+    const pages: string[] = [];
+    for (let after: string[] = []; ; ) {
+      const page = await list('--limit', '4', ...after);
+      assert.ok(page.companies.length <= 4);
+      pages.push(...ids(page.companies));
+      if (page.next === null) break;
+      after = ['--after', page.next];
+    }
+    assert.deepEqual(pages, ids(companies));
+    const there = await list('--limit', '1000', '--shard', shard);
+    assert.deepEqual(ids(there.companies), ids(companies.filter((one: Row) => one.shard === shard)));
+    await service.control.query(
+      `INSERT INTO company_shards (company_id, shard, moving_to, moving_since) VALUES ($1, $2, 'z', now())
+       ON CONFLICT (company_id) DO UPDATE SET moving_to = 'z', moving_since = now()`,
+      [sandbox.id, shard],
+    );
+    const settings = { ...secret, DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${servers.urlOf('b')}` };
+    const { stdout } = await svc(settings, 'companies', 'list', '--limit', '1000');
+    assert.match(stdout, new RegExp(`^${sandbox.id}  ${shard}  sandbox +3 orders  .*\\(moves to z since 20`, 'm'));
+    await service.control.query(
+      'UPDATE company_shards SET moving_to = NULL, moving_since = NULL WHERE company_id = $1',
+      [sandbox.id],
+    );
+    const partly = await svc({ ...settings, SVC_SHARDS: 'b=postgres://svc@127.0.0.1:9/svc' }, 'companies', 'list');
+    assert.equal(partly.code, 1);
+    assert.match(partly.stdout, /shard "b", cannot be used/);
+    for (const [parameters, message] of [
+      [['--shard', 'z'], /--shard: a, b/],
+      [['--limit', '0'], /--limit must be a whole number from 1 to 1000/],
+      [['--after', 'z'], /--after must be the ID of a company/],
+    ] as const)
+      assert.match((await run('companies', 'list', ...parameters)).stderr, message);
   });
 
   it('bill no company on two shards after a restore from before its move', async () => {

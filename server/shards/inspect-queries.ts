@@ -54,6 +54,50 @@ export async function findResidentsOfAny(db: Queryable): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT id FROM companies LIMIT 1')).map(({ id }) => id);
 }
 
+export interface CompanyOnShard {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly fence: 'arriving' | 'leaving' | 'left' | null;
+  /** Estimated if there are more than `ordersCounted`. */
+  readonly orders: number;
+}
+
+export const ordersCounted = 10_000;
+
+/** The companies that have rows on a server, also those that arrive or have left, by id. */
+export async function findCompaniesOn(
+  db: Queryable,
+  after: string | undefined,
+  count: number,
+  counted = ordersCounted,
+): Promise<CompanyOnShard[]> {
+  // PostgreSQL keeps the shares of the companies with the most orders in its statistics.
+  return db.query<CompanyOnShard>(
+    `WITH page AS (
+       SELECT id, account_id, name, mode FROM companies WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2
+     ), shares AS (
+       SELECT company::uuid AS company_id, share
+       FROM pg_stats, unnest(most_common_vals::text::text[], most_common_freqs) AS common (company, share)
+       WHERE schemaname = 'public' AND tablename = 'orders' AND attname = 'company_id'
+     )
+     SELECT page.*, fence.state AS fence, CASE WHEN counted.orders <= $3 THEN counted.orders ELSE greatest(
+         counted.orders,
+         (SELECT share * reltuples FROM shares, pg_class WHERE company_id = page.id AND oid = 'orders'::regclass)
+       )::bigint END AS orders
+     FROM page
+     LEFT JOIN company_fences fence ON fence.company_id = page.id
+     CROSS JOIN LATERAL (
+       SELECT count(*) AS orders FROM (
+         SELECT 1 FROM orders WHERE company_id = page.id LIMIT $3 + 1
+       ) first
+     ) counted
+     ORDER BY page.id`,
+    [after ?? null, count, counted],
+  );
+}
+
 const probe = `hashtextextended('which database is this', 0)`;
 
 /** Whether two pools lead to the same database: a lock that one holds cannot be taken by the other. */

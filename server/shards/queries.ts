@@ -58,3 +58,22 @@ export async function setDraining(control: ControlQueryable, shard: string, drai
     [shard],
   );
 }
+
+export interface MoveRow {
+  readonly shard: string;
+  readonly moving_to: string;
+  readonly moving_since: Date;
+}
+
+/** The moves of these companies that are under way, as the directory knows them. */
+export async function findMovesOf(
+  control: ControlQueryable,
+  companyIds: readonly string[],
+): Promise<ReadonlyMap<string, MoveRow>> {
+  const rows = await control.query<MoveRow & { company_id: string }>(
+    `SELECT company_id, shard, moving_to, moving_since FROM company_shards
+     WHERE company_id = ANY($1) AND moving_to IS NOT NULL`,
+    [companyIds],
+  );
+  return new Map(rows.map((row) => [row.company_id, row]));
+}
