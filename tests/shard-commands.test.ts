@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { examineShards } from '../cli/doctor-shards.ts';
 import { currentRestore, endRestore, noteRestored } from '../server/features/restores/service.ts';
+import type { Queryable } from '../server/platform/database.ts';
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
@@ -146,19 +147,43 @@ describe('svc shards and svc companies', () => {
     const { db } = service.shards.of({ shard: 'b' });
     const rows = await db.query('SELECT * FROM companies WHERE id = ANY($1)', [ids]);
     await moveCompanies(mover, live.id, 'a');
-    // The backup has the companies, and does not know that they have left.
-    await db.query('DELETE FROM company_fences WHERE company_id = ANY($1)', [ids]);
-    for (const row of rows)
-      await db.query('INSERT INTO companies SELECT * FROM json_populate_record(NULL::companies, $1)', [
-        JSON.stringify(row),
-      ]);
+    await insertAgain(db, ids, rows);
     await noteRestored(db, service.clock.nowMs(), 'as the service notices it');
     assert.match((await run('reconcile')).stderr, /2 companies are on two shards .*svc restored --shard/);
+    const settings = { ...secret, DATABASE_URL: servers.urlOf('a'), SVC_SHARDS: `b=${servers.urlOf('b')}` };
+    const { stdout } = await svc(settings, 'restored', '--shard', 'b');
+    for (const id of ids) assert.ok(stdout.includes(`svc companies move --company ${id} --to a\n`), stdout);
+    await db.query('DELETE FROM company_fences WHERE company_id = ANY($1)', [ids]);
     const { code, stderr, body } = await run('restored', '--shard', 'b', '--json');
     assert.equal(code, 0, stderr);
     assert.deepEqual(body.moved.toSorted(), ids);
     assert.deepEqual(await examineShards(service.shards), []);
     await moveCompanies(mover, live.id, 'a');
+    assert.deepEqual(await db.query('SELECT 1 FROM companies WHERE id = ANY($1)', [ids]), []);
+    const restore = await currentRestore(db);
+    await endRestore(db, restore?.id ?? '', new Date(service.clock.nowMs()));
+  });
+
+  it('bill no company on two shards after a restore of the directory from before its move', async () => {
+    const { live, sandbox } = await service.createMerchant();
+    const ids = [live.id, sandbox.id];
+    const { db } = service.shards.of({ shard: 'a' });
+    await moveCompanies(mover, live.id, 'a');
+    const rows = await db.query('SELECT * FROM companies WHERE id = ANY($1)', [ids]);
+    await moveCompanies(mover, live.id, 'b');
+    await insertAgain(db, ids, rows);
+    await service.control.query(`UPDATE company_shards SET shard = 'a' WHERE company_id = ANY($1)`, [ids]);
+    const { body } = await run('restored', '--shard', 'a', '--json');
+    assert.deepEqual(body.moved, [], 'the directory cannot know which copy is right');
+    assert.match((await run('reconcile')).stderr, /2 companies are on two shards .*docs\/scaling\.md/);
+    const guide = await readFile(new URL('../docs/scaling.md', import.meta.url), 'utf8');
+    const [, statements = ''] = /```sql\n(INSERT INTO company_shards.*?)```/s.exec(guide) ?? [];
+    const client = new pg.Client({ connectionString: servers.urlOf('a') });
+    await client.connect();
+    for (const id of ids) await client.query(statements.replaceAll('ID', id));
+    await client.end();
+    await moveCompanies(mover, live.id, 'b');
+    assert.deepEqual(await examineShards(service.shards), []);
     assert.deepEqual(await db.query('SELECT 1 FROM companies WHERE id = ANY($1)', [ids]), []);
     const restore = await currentRestore(db);
     await endRestore(db, restore?.id ?? '', new Date(service.clock.nowMs()));
@@ -221,6 +246,15 @@ describe('svc shards and svc companies', () => {
     }
   });
 });
+
+/** As a restore does: the backup has the companies, and does not know that they have left. */
+async function insertAgain(db: Queryable, ids: readonly string[], rows: readonly object[]): Promise<void> {
+  await db.query('DELETE FROM company_fences WHERE company_id = ANY($1)', [ids]);
+  for (const row of rows)
+    await db.query('INSERT INTO companies SELECT * FROM json_populate_record(NULL::companies, $1)', [
+      JSON.stringify(row),
+    ]);
+}
 
 describe('svc shards add', () => {
   let folder: string;
