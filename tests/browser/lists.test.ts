@@ -203,6 +203,7 @@ describe('the list of orders', () => {
     await button(new RegExp(lists.saveView)).click();
     await page.getByLabel(lists.viewName).fill('Declined for Piet');
     await button(common.save).click();
+    await button('Declined for Piet').waitFor();
     await page.goto('/orders');
     await rows().first().waitFor();
     assert.equal(await page.getByRole('columnheader', { name: orders.items }).count(), 1);

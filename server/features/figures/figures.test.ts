@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { examine } from '../../../cli/doctor.ts';
+import { created, openScene, operator } from '../../../tests/support/billing.ts';
 import { someCoupon } from '../../../tests/support/coupons.ts';
 import {
   approvedOutcome,
@@ -335,6 +336,35 @@ describe('a renewal', () => {
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
     await advance(service, { by: { months: 2 } });
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
+  });
+});
+
+describe('churn', () => {
+  it('is the share of the active subscriptions at the start that ended, whatever began meanwhile', async () => {
+    const at = await openScene(service, { amount: 1000 });
+    const now = (): Promise<RequestContext> => operator(service, at);
+    const churn = async (query: Parameters<typeof getStatistics>[1]): Promise<Statistics['figures']['churn']> =>
+      (await getStatistics(await now(), query)).figures.churn;
+    const end = ({ id }: Awaited<ReturnType<typeof created>>): Promise<unknown> =>
+      service.call('DELETE', `/v1/subscriptions/${id}`, { key: at.key });
+    const first = await created(service, at);
+    await created(service, at);
+    assert.deepEqual(await churn({ range: 'today' }), {
+      value: null,
+      previous: null,
+      series: [null],
+      previous_series: [null],
+    });
+    await advance(service, { by: { days: 20 } }, { key: at.key });
+    for (let count = 0; count < 9; count += 1) await end(await created(service, at));
+    assert.equal((await churn({ range: 'today' }))?.value, 0, 'nine began and ended today');
+    await end(first);
+    const today = await churn({ range: 'today' });
+    assert.deepEqual([today?.value, today?.previous], [0.5, 0]);
+    const day = dateIn('UTC', (await now()).nowMs);
+    const from = (days: number): string => new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
+    assert.equal((await churn({ from: from(6), to: day }))?.value, 0.5);
+    assert.equal((await churn({ from: from(30), to: day }))?.value, null, 'none was active at the start');
   });
 });
 
