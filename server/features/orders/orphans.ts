@@ -5,7 +5,7 @@ import { markInDoubt, markWaiting, type OpenTransaction, renewSending } from './
 import type { OrderState } from './order.ts';
 import { recordResult } from './record-result.ts';
 import { isExecuted, refusesCredentials } from './sending.ts';
-import { minuteMs } from '../../platform/durations.ts';
+import { hourMs, minuteMs } from '../../platform/durations.ts';
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs } from './timing.ts';
 
 /**
@@ -16,6 +16,8 @@ import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs } from './ti
 /** If this many sendings have ended with the process, the charge itself may be the cause. */
 const sendingsMax = 50;
 
+/** Later, a processor may have forgotten the key under which it executes a charge once. */
+const resumableMs = 12 * hourMs;
 /** How long an order can be continued by its repeated request, before it is given up. */
 const keptMs = 5 * minuteMs;
 
@@ -33,8 +35,9 @@ export async function intentionOf(
 ): Promise<Intention> {
   const { billing, clock, db, restores } = charging;
   const { type, request_id, orphaned, sending, age_ms } = open;
+  if (!orphaned || type !== 'sale' || !card || sending >= sendingsMax || age_ms > resumableMs) return 'end';
   // A restored database may have forgotten how the charge ended.
-  if (!orphaned || type !== 'sale' || !card || sending >= sendingsMax || restores?.looksFirst()) return 'end';
+  if (restores?.looksFirst()) return 'end';
   if (request_id === null) {
     return (await billing.whyUnwanted(db, order, clock.nowMs() + clockOffsetMs)) ? 'end' : 'resume';
   }
