@@ -275,17 +275,23 @@ export interface Closing {
   readonly at: Date;
 }
 
-/** Closes the operation. Returns false if it was already closed. */
-export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing): Promise<boolean> {
-  const rows = await db.query(
+/** Closes the operation. Returns undefined if it was already closed. */
+export async function closeOpen(
+  db: Queryable,
+  open: OpenKey,
+  closing: Closing,
+): Promise<Pick<OpenTransaction, 'accepted'> | undefined> {
+  const [row] = await db.query<Pick<OpenTransaction, 'accepted'>>(
     `WITH closed AS (
        DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${inFlightSlot}', $3) RETURNING *
+     ), inserted AS (
+       INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
+         card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference,
+         connection_id)
+       SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
+         $5, coalesce($6::json, processor_response), $7, $8, $9, reference, connection_id FROM closed
      )
-     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
-       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference,
-       connection_id)
-     SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
-       $5, coalesce($6::json, processor_response), $7, $8, $9, reference, connection_id FROM closed RETURNING 1`,
+     SELECT slot = id AS accepted FROM closed`,
     [
       ...keyOf(open),
       transactionChanges[closing.change].to,
@@ -295,7 +301,7 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
       closing.at,
     ],
   );
-  return rows.length === 1;
+  return row;
 }
 
 /**

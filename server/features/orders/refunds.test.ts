@@ -26,6 +26,9 @@ import {
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
 import { subscriptionBilling } from '../subscriptions/service.ts';
+import { findOpenOf } from './open-queries.ts';
+import { findOrder } from './queries.ts';
+import { recordFound } from './reconcile.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;
@@ -130,6 +133,19 @@ describe('POST /v1/orders/{id}/refund', () => {
     // Not by reading the order: that would have them looked at.
     assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 3);
     assert.equal((await readOrder(service, id)).refunded_amount, 600);
+  });
+
+  it('declined by a notice that was read before the acceptance: nothing is refunded', async () => {
+    const { id } = await succeeded(service, shop);
+    assert.equal((await refund(service, id, 700)).body.refunded_amount, 700);
+    const { charging } = service.orders;
+    const [open] = await findOpenOf(service.db, service.company.id, id);
+    const state = await findOrder(service.db, service.company.id, id);
+    assert.ok(open?.accepted && state);
+    const declined = await declinedOutcome();
+    await recordFound(charging, state, { ...open, accepted: false }, declined);
+    const { status, refunded_amount } = await readOrder(service, id);
+    assert.deepEqual([status, refunded_amount], ['refund_failed', 0]);
   });
 
   it('answers with the refund in_progress, however fast it settles', async () => {

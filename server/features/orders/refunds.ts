@@ -229,7 +229,7 @@ export async function recordRefundOutcome(
   outcome: RefundOutcome,
 ): Promise<Order | undefined> {
   if (outcome.outcome !== 'approved') {
-    if (outcome.outcome === 'declined') await closeRefund(charging, intent, outcome, 0);
+    if (outcome.outcome === 'declined') await closeRefund(charging, intent, outcome);
     else await discardOpen(charging.db, intent);
     return undefined;
   }
@@ -261,16 +261,14 @@ export async function recordRefundSettlement(
   open: OpenTransaction,
   found: LookupOutcome,
 ): Promise<void> {
-  if (found.outcome === 'approved' && found.settled) await closeRefund(charging, open, found, 0);
-  if (found.outcome === 'declined') await closeRefund(charging, open, found, open.amount);
+  if (found.outcome === 'approved' && found.settled) await closeRefund(charging, open, found);
+  if (found.outcome === 'declined') await closeRefund(charging, open, found);
 }
 
 async function closeRefund(
   charging: Charging,
   intent: Refund,
   outcome: Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' }>,
-  /** The amount by which an accepted refund raised the refunded amount, if it was rejected afterwards. */
-  restored: number,
 ): Promise<void> {
   failpoint('refund.before_settlement');
   await charging.db.transaction(async (transaction) => {
@@ -305,7 +303,8 @@ async function closeRefund(
     const to = {
       ...order,
       status: (succeeded ? undefined : nextOrderStatus(order.status, 'refund_rejected')) ?? order.status,
-      refunded_amount: order.refunded_amount - restored,
+      // Its acceptance raised the amount, and may be newer than what the caller has read.
+      refunded_amount: order.refunded_amount - (closed.accepted && !succeeded ? intent.amount : 0),
       sequence: order.sequence + 1,
       updated_at: at,
     };

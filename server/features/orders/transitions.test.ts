@@ -261,7 +261,7 @@ describe('the transitions of a transaction', () => {
       return changeSale(service.db, service.company.id, sale.id, to === 'voided' ? 'voided' : 'disputed', at);
     }
     if (to === 'succeeded' || to === 'failed') {
-      return closeOpen(
+      const closed = await closeOpen(
         service.db,
         { company_id: service.company.id, order_id: sale.orderId, id: sale.id, sending: 1 },
         {
@@ -272,6 +272,7 @@ describe('the transitions of a transaction', () => {
           at,
         },
       );
+      return closed !== undefined;
     }
     // Nothing becomes open again: not even the owner of the database can write that down.
     const write = () => service.db.query('UPDATE transactions SET status = $2 WHERE id = $1', [sale.id, to]);
