@@ -52,7 +52,7 @@ export const home = {
     ],
     churn: [
       'Churn',
-      'The share of the subscriptions active at the start of the period that ended in it: canceled, completed or failed.',
+      'Subscriptions that ended (canceled, completed or failed) as a share of the active ones at the start of the period. A dash if more ended than were active then.',
     ],
     new_customers: ['New customers', 'Customers created in this period, in all currencies.'],
     failed_payments: ['Failed payments', 'Payment attempts that were declined.'],

@@ -73,43 +73,6 @@ export async function readPartOfDay(
   return row?.figures ?? {};
 }
 
-/** Days, first and last included. */
-export interface Span {
-  readonly from: string;
-  readonly to: string;
-  /** How much of the last day counts, if not all of it. */
-  readonly lastDayMs?: number | undefined;
-}
-
-/** For each span, how many of the subscriptions that were active at its start ended in it. */
-export async function readLost(
-  db: Queryable,
-  companyId: string,
-  zone: string,
-  currency: string,
-  spans: readonly Span[],
-): Promise<number[]> {
-  const rows = await db.query<{ lost: number }>(
-    `SELECT (SELECT count(*)::integer FROM subscription_movements m
-       WHERE m.company_id = $1 AND m.currency = $3 AND m.ended = 1 AND m.at >= s.starts_at AND m.at < s.ends_at
-         AND (SELECT max(b.at) FROM subscription_movements b WHERE b.company_id = $1
-           AND b.subscription_id = m.subscription_id AND b.number < m.number AND b.subscribers = 1) < s.starts_at) AS lost
-     FROM (SELECT number, ${startOf('first', '$2')} AS starts_at,
-         least(${startOf('last + 1', '$2')}, ${startOf('last', '$2')} + passed * interval '1 ms') AS ends_at
-       FROM unnest($4::date[], $5::date[], $6::bigint[]) WITH ORDINALITY AS u (first, last, passed, number)) s
-     ORDER BY number`,
-    [
-      companyId,
-      zone,
-      currency,
-      spans.map(({ from }) => from),
-      spans.map(({ to }) => to),
-      spans.map(({ lastDayMs }) => lastDayMs ?? null),
-    ],
-  );
-  return rows.map(({ lost }) => lost);
-}
-
 export interface Standing {
   readonly currency: string;
   readonly monthly: number;

@@ -13,7 +13,7 @@ import {
   previousOf,
   type Wanted,
 } from './period.ts';
-import { type Figures, findToday, readDays, readLost, readPartOfDay, readStanding, type Span } from './queries.ts';
+import { type Figures, findToday, readDays, readPartOfDay, readStanding } from './queries.ts';
 import { type Figure, type FigureName, figureNames, type Statistics } from './schemas.ts';
 
 export interface StatisticsQuery extends Wanted {
@@ -51,8 +51,6 @@ interface Slice {
   readonly sums: Sums;
   /** Before the first of the days. */
   readonly opening: { readonly monthly: number; readonly subscribers: number };
-  /** Subscriptions that were active before the first of the days and ended in them. */
-  readonly lost: number;
 }
 
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
@@ -92,7 +90,8 @@ const definitions: Readonly<Record<FigureName, Definition>> = {
   },
   churn: {
     needs: 'subscriptions:read',
-    of: ({ opening, lost }) => ratio(lost, opening.subscribers),
+    // Most of what ended then also began in the period, so it is no share of what was active before.
+    of: ({ opening: { subscribers }, sums: { ended = 0 } }) => (ended > subscribers ? null : ratio(ended, subscribers)),
   },
   new_customers: flow('customers', 'customers:read'),
 };
@@ -108,27 +107,7 @@ function sumOf(days: readonly (Figures | undefined)[], currency: string | null):
   return sums;
 }
 
-const closingOf = ({ sums: { monthly = 0, subscribers = 0 }, opening }: Omit<Slice, 'lost'>): Slice['opening'] => ({
-  monthly: opening.monthly + monthly,
-  subscribers: opening.subscribers + subscribers,
-});
-
-/** The spans follow each other. */
-function slicesOf(
-  spans: readonly Span[],
-  daysIn: (span: Span) => readonly (Figures | undefined)[],
-  currency: string | null,
-  first: Slice['opening'],
-): Omit<Slice, 'lost'>[] {
-  let opening = first;
-  return spans.map((span) => {
-    const slice = { sums: sumOf(daysIn(span), currency), opening };
-    opening = closingOf(slice);
-    return slice;
-  });
-}
-
-const datesOf = ({ from, to }: Span): string[] => {
+const datesOf = ({ from, to }: { readonly from: string; readonly to: string }): string[] => {
   const dates: string[] = [];
   for (let date = from; date <= to; date = daysLater(date, 1)) dates.push(date);
   return dates;
@@ -170,30 +149,36 @@ async function makeStatistics(context: RequestContext, query: StatisticsQuery): 
   const currencies = currenciesOf([...figuresOf.values()], standing);
   const currency = query.currency ?? currencies[0] ?? null;
   const before = standing.find((one) => one.currency === currency) ?? { monthly: 0, subscribers: 0 };
-  const whole = (span: Span): (Figures | undefined)[] => datesOf(span).map((date) => figuresOf.get(date));
-  const inPrevious = (span: Span): (Figures | undefined)[] =>
-    cut && span.lastDayMs !== undefined ? [...whole(span).slice(0, -1), cut] : whole(span);
-  const opening = closingOf({ sums: sumOf(whole(previous), currency), opening: before });
+  const whole = (span: { readonly from: string; readonly to: string }): (Figures | undefined)[] =>
+    datesOf(span).map((date) => figuresOf.get(date));
+  const after = ({ sums: { monthly = 0, subscribers = 0 }, opening }: Slice): Slice['opening'] => ({
+    monthly: opening.monthly + monthly,
+    subscribers: opening.subscribers + subscribers,
+  });
+  const sliced = (parts: readonly (readonly (Figures | undefined)[])[], opening: Slice['opening']): Slice[] => {
+    let at = opening;
+    return parts.map((days) => {
+      const slice = { sums: sumOf(days, currency), opening: at };
+      at = after(slice);
+      return slice;
+    });
+  };
+  const inPrevious = (days: (Figures | undefined)[]): (Figures | undefined)[] =>
+    cut ? [...days.slice(0, -1), cut] : days;
+  const [previousWhole] = sliced([whole(previous)], before);
+  const opening = previousWhole ? after(previousWhole) : before;
   const fitting = intervalsFor(period.length);
   const interval = query.interval ?? fitting[0] ?? 'day';
   const buckets = bucketsOf(period, interval);
   const previousBuckets = buckets.map((bucket) => shifted(bucket, period));
-  const shortened = (span: Span): Span =>
-    cut && span.to === previous.to ? { ...span, lastDayMs: nowMs - now.starts_at.getTime() } : span;
-  const parts = {
-    value: [period],
-    previous: [shortened(previous)],
-    series: buckets,
-    previous_series: previousBuckets.map(shortened),
-  };
-  const lost = await readLostIn(context, time_zone, currency, parts);
-  const sliced = (name: keyof Parts, daysIn: typeof whole, first: Slice['opening']): Slice[] =>
-    slicesOf(parts[name], daysIn, currency, first).map((slice, index) => ({ ...slice, lost: lost[name][index] ?? 0 }));
   const slices = {
-    value: sliced('value', whole, opening),
-    previous: sliced('previous', inPrevious, before),
-    series: sliced('series', whole, opening),
-    previous_series: sliced('previous_series', inPrevious, before),
+    value: sliced([whole(period)], opening),
+    previous: sliced([inPrevious(whole(previous))], before),
+    series: sliced(buckets.map(whole), opening),
+    previous_series: sliced(
+      previousBuckets.map((bucket) => (bucket.to === previous.to ? inPrevious(whole(bucket)) : whole(bucket))),
+      before,
+    ),
   };
   const mayRead = (permission: ReadPermission): boolean => lackingOf(caller, [permission]).length === 0;
   const figure = (name: FigureName): Figure | null => {
@@ -220,28 +205,8 @@ async function makeStatistics(context: RequestContext, query: StatisticsQuery): 
   };
 }
 
-type Parts = Readonly<Record<'value' | 'previous' | 'series' | 'previous_series', readonly Span[]>>;
-
-/** The sums of days do not say which of the subscriptions that ended were active when a span began. */
-async function readLostIn(
-  { db, company }: RequestContext,
-  zone: string,
-  currency: string | null,
-  { value, previous, series, previous_series }: Parts,
-): Promise<Readonly<Record<keyof Parts, readonly number[]>>> {
-  const spans = [...value, ...previous, ...series, ...previous_series];
-  const lost = currency === null ? [] : await readLost(db, company.id, zone, currency, spans);
-  const taken = (count: number): number[] => lost.splice(0, count);
-  return {
-    value: taken(value.length),
-    previous: taken(previous.length),
-    series: taken(series.length),
-    previous_series: taken(previous_series.length),
-  };
-}
-
 /** The same days of the previous period. */
-const shifted = ({ from, to }: Span, { length }: Period): { from: string; to: string } => ({
+const shifted = ({ from, to }: { from: string; to: string }, { length }: Period): { from: string; to: string } => ({
   from: daysLater(from, -length),
   to: daysLater(to, -length),
 });
