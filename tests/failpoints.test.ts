@@ -356,10 +356,10 @@ function voiding(failpoint: Failpoint, what: string, settled = false, rest: Part
   };
 }
 
-/** Voids take the same way through the vault, so that one kind of processor is enough for them. */
+/** Renewals and voids take the same way through the vault, so that one kind of processor is enough for them. */
 function isReached(kind: KindName, failpoint: Failpoint): boolean {
   if (['charge.after_prepare', 'charge.after_handle'].includes(failpoint)) return preparing.includes(kind);
-  return kind === 'acquirer' || /^(charge|refund|retry|reconcile|renewal)\./.test(failpoint);
+  return kind === 'acquirer' || /^(charge|refund|retry|reconcile)\./.test(failpoint);
 }
 
 /** Adyen settles a refund by its notice, which only a worker applies. */
@@ -371,10 +371,12 @@ const declinedVoid = { status: 422, order: 'succeeded', taken: ['approved charge
 
 const everyCase: readonly Case[] = [
   charging('charge.before_intent', 'that was not begun', []),
-  // The bank declined nothing, so the repeated request sends it.
-  charging('charge.after_intent', 'that was not sent', []),
-  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing }),
-  charging('charge.after_handle', 'that was prepared', [], { kinds: preparing }),
+  charging('charge.after_intent', 'that was not sent', [], { order: 'failed', taken: [] }),
+  // Until its handle is stored it is given up. From then on Stripe has nothing that was confirmed, which is cancelled,
+  // and Adyen captures what was authorized.
+  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing, order: 'failed', taken: [] }),
+  charging('charge.after_handle', 'that was prepared', [], { kinds: ['stripe'], order: 'failed', taken: [] }),
+  charging('charge.after_handle', 'that was authorized', [], { kinds: ['adyen'] }),
   charging('charge.after_processor', 'that was approved', []),
   charging('charge.after_processor', 'that was declined', ['decline:51'], {
     order: 'failed',
@@ -416,8 +418,7 @@ const everyCase: readonly Case[] = [
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
   renewing('renewal.before_intent', 'that was not begun', []),
-  // The bank declined nothing, so the worker sends it again.
-  renewing('renewal.after_intent', 'that was not sent', []),
+  renewing('renewal.after_intent', 'that was not sent', [], { order: 'failed', taken: ['approved charge'] }),
   renewing('renewal.after_processor', 'that was approved', []),
   renewing('renewal.after_processor', 'whose answer was lost', ['reset_after']),
   renewing('renewal.after_processor', 'that was declined', ['decline:51'], {
@@ -596,9 +597,5 @@ const { SVC_FAILPOINTS_PROCESSOR: chosen } = process.env;
 
 if (chosen === undefined) {
   walk({ kind: 'acquirer', everything: process.env.SVC_FAILPOINTS === 'all' });
-  walk({
-    kind: 'stripe',
-    everything: false,
-    only: ['charge.after_handle', 'charge.after_processor', 'renewal.after_intent'],
-  });
+  walk({ kind: 'stripe', everything: false, only: ['charge.after_handle', 'charge.after_processor'] });
 } else walk({ kind: kindNamed(chosen).kind, everything: true });

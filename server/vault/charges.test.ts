@@ -95,23 +95,6 @@ it('a charge that was never prepared never happened, and never will', async () =
   assert.deepEqual(there.calls, [], 'nothing was sent, neither by the lookup nor by the late charge');
 });
 
-it('a charge that its caller sends again is not given up by the lookup before', async () => {
-  const [request, there] = [newCharge(), scene()];
-  const open = { outcome: 'not_found', isPrepared: true };
-  assert.deepEqual(await lookUpAs(request, there, { resumes: true }), open);
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
-  assert.deepEqual(await lookUpAs(request, there, { resumes: true }), open);
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
-  assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1'], 'it is not looked up, and prepared once');
-});
-
-it('a charge that may be sent again later is not given up', async () => {
-  const [request, there] = [newCharge(), scene()];
-  assert.equal((await lookUpAs(request, there, { keeps: true })).outcome, 'unknown');
-  assert.deepEqual(there.calls, []);
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
-});
-
 it('a charge that is given up while it is prepared is not sent', async () => {
   const request = newCharge();
   const there: Scene = scene({

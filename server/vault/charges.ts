@@ -68,7 +68,6 @@ async function prepareAndCharge(db: Queryable, connected: Connected, request: Ch
 interface Lookup extends LookupRequest {
   readonly validUntilMs: number;
   readonly isRestored?: boolean;
-  readonly resumes?: boolean;
 }
 
 /** Until then a search at the processor may not list an operation yet. */
@@ -78,15 +77,12 @@ const searchLagMs = 2 * hourMs;
 export async function lookUp(
   db: Queryable,
   connected: Connected,
-  { validUntilMs, isRestored = false, resumes = false, ...request }: Lookup,
+  { validUntilMs, isRestored = false, ...request }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
   const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
   if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
-  // What was prepared is charged once, however often it is sent here. A lookup could cancel it.
-  if (isPrepared && resumes) return { outcome: 'not_found', isPrepared };
-  if (isPrepared && handle === undefined && request.keeps) return keptBack;
   if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
@@ -96,8 +92,6 @@ export async function lookUp(
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
   return isLate ? found : { outcome: 'unknown', reason: 'the request may still arrive' };
 }
-
-const keptBack = { outcome: 'unknown', reason: 'the charge was not sent, and may be sent again' } as const;
 
 const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
   kind === 'charge' || (kind === undefined && chargeReference === undefined);

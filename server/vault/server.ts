@@ -179,8 +179,6 @@ const vaultCalls = {
       kind: Type.Optional(choice(['charge', 'refund', 'void'])),
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
-      resumes: Type.Optional(Type.Boolean()),
-      keeps: Type.Optional(Type.Boolean()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),

@@ -178,10 +178,6 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly ageMs?: number;
   /** The database was restored lately, so handles may be missing. */
   readonly isRestored?: boolean;
-  /** The caller sends the charge again at this connection if nothing is known of it, so it is not given up. */
-  readonly resumes?: boolean;
-  /** The caller may send the charge again later, so it is neither given up nor cancelled. */
-  readonly keeps?: boolean;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });

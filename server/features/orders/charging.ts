@@ -86,7 +86,7 @@ interface ChargeBatchers {
 
 export interface Charging extends MoneyDependencies, ChargeBatchers {
   /** Reconciles an operation. It is passed in, because reconciliation depends on this type. */
-  readonly reconcile: (open: OpenTransaction, isRepeated?: boolean) => Promise<void>;
+  readonly reconcile: (open: OpenTransaction) => Promise<void>;
   /**
    * Charges an order again at its next connection, after a processor, and not the bank, has failed. Returns undefined if
    * there is none.

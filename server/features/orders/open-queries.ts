@@ -130,19 +130,15 @@ export interface OpenTransaction {
   readonly waiting: boolean;
   /** Whether the process that opened it is assumed to be working on it. */
   readonly locked: boolean;
-  /** Whether that process died before it recorded an answer. */
-  readonly orphaned: boolean;
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: BrandName;
   readonly card_last4: string;
 }
 
-const isOrphaned = `NOT in_doubt AND NOT waiting AND slot <> id AND locked_until <= now()`;
-
 const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
   payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, waiting, locked_until > now() AS locked,
-  orphaned OR (${isOrphaned}) AS orphaned, ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
+  ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
@@ -163,13 +159,13 @@ export async function findOpenByReference(
   return row;
 }
 
-/** The outcome is unknown: the worker reconciles it from now on. An orphaned operation stays one. */
-export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number, orphaned = false): Promise<void> {
+/** The outcome is unknown: the worker reconciles it from now on. */
+export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET in_doubt = true, orphaned = $6, locked_until = now(),
+    `UPDATE open_transactions SET in_doubt = true, locked_until = now(),
        next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}'`,
-    [...keyOf(open), firstCheckMs, orphaned],
+    [...keyOf(open), firstCheckMs],
   );
 }
 
@@ -194,7 +190,7 @@ export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, chec
  */
 export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET waiting = false, orphaned = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
+    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
        sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs],
@@ -243,7 +239,7 @@ export async function renewSending(
   lockMs: number,
 ): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, orphaned = false, checks = 0,
+    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, checks = 0,
        reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
@@ -336,7 +332,6 @@ export async function claimDue(
   return db.query<OpenTransaction>(
     `WITH claimed AS (
        UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
-         orphaned = orphaned OR (${isOrphaned}),
          next_check_at = now() + CASE WHEN waiting THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (

@@ -8,11 +8,10 @@ import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
-import { intentionOf, leaveWaiting, resume } from './orphans.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
-import { resend, resendOrGiveUp } from './resend.ts';
+import { resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
@@ -22,18 +21,17 @@ import { recordVoid } from './voids.ts';
  * Looks up an open operation at the processor, by our reference, and records the result. Without a definite answer
  * nothing changes.
  */
-export async function reconcile(charging: Charging, open: OpenTransaction, isRepeated = false): Promise<void> {
-  await lookUp(charging, open, isRepeated);
+export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
+  await lookUp(charging, open);
 }
 
 /** Returns false if the processor gave no definite answer. */
-async function lookUp(charging: Charging, open: OpenTransaction, isRepeated = false): Promise<boolean> {
+async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolean> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return true;
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
-  const intention = await intentionOf(charging, state, open, isRepeated);
   const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
@@ -42,8 +40,6 @@ async function lookUp(charging: Charging, open: OpenTransaction, isRepeated = fa
     kind: open.type === 'sale' ? 'charge' : open.type,
     ageMs: open.age_ms,
     isRestored: charging.restores?.looksFirst() ?? false,
-    ...(intention === 'resume' && { resumes: true }),
-    ...(intention === 'keep' && { keeps: true }),
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
@@ -55,26 +51,7 @@ async function lookUp(charging: Charging, open: OpenTransaction, isRepeated = fa
   }
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
-  if (intention !== 'end' && found.outcome === 'not_found' && found.isFinal !== true) {
-    if (intention === 'resume') return sendAgain(charging, state, open, found.isPrepared === true);
-    await leaveWaiting(charging, state, open);
-    return true;
-  }
   await recordFound(charging, state, open, found);
-  return true;
-}
-
-async function sendAgain(
-  charging: Charging,
-  state: OrderState,
-  open: OpenTransaction,
-  isPrepared: boolean,
-): Promise<boolean> {
-  const resumed = await resume(charging, state, open, isPrepared);
-  if (!resumed) return false;
-  if (resumed.result === 'waiting') {
-    await (open.request_id === null ? resendOrGiveUp : resend)(charging, resumed.open);
-  } else await recordFound(charging, state, resumed.open, resumed.result);
   return true;
 }
 

@@ -35,6 +35,6 @@ export async function reconcileOrFail(
   const open = await findInFlight();
   if (!open) return;
   if (open.locked && !open.in_doubt) throw inProgress();
-  await (open.waiting ? charging.resend(open) : charging.reconcile(open, true));
+  await (open.waiting ? charging.resend(open) : charging.reconcile(open));
   if (await findInFlight()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
 }

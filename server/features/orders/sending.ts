@@ -24,7 +24,7 @@ const renewals = 2;
 
 type Executed = Extract<Outcome, { outcome: 'approved' | 'declined' | 'conflict' }>;
 
-export function isExecuted(outcome: VaultOutcome): outcome is Executed {
+function isExecuted(outcome: VaultOutcome): outcome is Executed {
   return ['approved', 'declined', 'conflict'].includes(outcome.outcome);
 }
 

@@ -137,7 +137,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
       (intents) => recordRedeemingIntents(batchDb, intents),
       usual,
     ),
-    reconcile: (open, isRepeated) => reconcile(charging, open, isRepeated),
+    reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
     chargeElsewhere: (state, declined, failed, atMs) => chargeElsewhere(charging, state, declined, failed, atMs),
     async recordOutcome(charged) {

@@ -175,8 +175,6 @@ export interface LookupRequest extends Partial<OfCharge> {
   readonly kind?: 'charge' | 'refund' | 'void';
   /** How long ago the operation was first sent, if known. */
   readonly ageMs?: number;
-  /** What is prepared and not charged is not cancelled. */
-  readonly keeps?: boolean;
 }
 
 /**
@@ -274,15 +272,9 @@ export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
   /**
    * `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. With
-   * `isFinal` the operation can never be executed, so the time does not matter. With `isPrepared` the processor was not
-   * asked: the same charge, sent again at the same connection, is executed once and has the outcome.
+   * `isFinal` the operation can never be executed, so the time does not matter.
    */
-  | {
-      readonly outcome: 'not_found';
-      readonly atMs?: number;
-      readonly isFinal?: boolean;
-      readonly isPrepared?: boolean;
-    };
+  | { readonly outcome: 'not_found'; readonly atMs?: number; readonly isFinal?: boolean };
 
 /** The result of a harmless call with the credentials of a connection. */
 export type ConnectionTest =

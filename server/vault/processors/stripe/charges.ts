@@ -100,7 +100,7 @@ export async function lookupCharge(client: Client, request: LookupRequest): Prom
   const { reference, sent } = request;
   const handle = request.handle ?? request.chargeTransactionId;
   const about = { reference, money: sent, last4: sent?.last4 };
-  if (handle) return lookupHandle(client, handle, { ...about, handle }, request.keeps);
+  if (handle) return lookupHandle(client, handle, { ...about, handle });
   const found = await search(client, reference);
   if (!found) return answers.unknown('the search of Stripe failed');
   const results: LookupOutcome[] = [];
@@ -114,17 +114,11 @@ export async function lookupCharge(client: Client, request: LookupRequest): Prom
 }
 
 /** An intent without a confirmation is cancelled: then it can never be charged. */
-async function lookupHandle(
-  client: Client,
-  handle: string,
-  about: answers.SentCharge,
-  keeps = false,
-): Promise<LookupOutcome> {
+async function lookupHandle(client: Client, handle: string, about: answers.SentCharge): Promise<LookupOutcome> {
   const never: LookupOutcome = { outcome: 'not_found', isFinal: true };
   const first = await standingOf(client, handle, about);
   if (first.outcome === 'canceled') return never;
   if (first.outcome !== 'unconfirmed') return first;
-  if (keeps) return answers.unknown('the payment is not confirmed, and may be confirmed later');
   client.prepared.delete(handle);
   const cancelling = answers.intentStanding(await client.send(requests.cancelIntent(handle)), about);
   if (cancelling.outcome === 'canceled') return never;
