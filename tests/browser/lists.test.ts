@@ -202,8 +202,10 @@ describe('the list of orders', () => {
     await page.getByLabel(orders.items, { exact: true }).check();
     await button(new RegExp(lists.saveView)).click();
     await page.getByLabel(lists.viewName).fill('Declined for Piet');
+    // The page must not be left before the answer.
+    const isSaved = page.waitForResponse((response) => response.url().includes('/saved_views') && response.ok());
     await button(common.save).click();
-    await button('Declined for Piet').waitFor();
+    await isSaved;
     await page.goto('/orders');
     await rows().first().waitFor();
     assert.equal(await page.getByRole('columnheader', { name: orders.items }).count(), 1);
