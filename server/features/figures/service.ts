@@ -90,7 +90,7 @@ const definitions: Readonly<Record<FigureName, Definition>> = {
   },
   churn: {
     needs: 'subscriptions:read',
-    // Most of what ended then also began in the period, so it is no share of what was active before.
+    // If more ended than was active at the start, some of it also began in the period, and the quotient is no share.
     of: ({ opening: { subscribers }, sums: { ended = 0 } }) => (ended > subscribers ? null : ratio(ended, subscribers)),
   },
   new_customers: flow('customers', 'customers:read'),

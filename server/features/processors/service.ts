@@ -179,7 +179,8 @@ export async function connect(
 /** Records a connection whose credentials the vault has. */
 export async function addConnection(db: Queryable, row: Parameters<typeof insertConnection>[1]): Promise<void> {
   if (!(await insertConnection(db, row))) {
-    throw new ApiError('resource_already_exists', 'This account is already connected.', { param: 'configuration' });
+    const message = 'This account is already connected. To change its credentials, replace them in that connection.';
+    throw new ApiError('resource_already_exists', message, { param: 'configuration' });
   }
   await refreshCompany(db, row.company_id);
 }
