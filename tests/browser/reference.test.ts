@@ -35,7 +35,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     for (const path of ['/docs', '/docs/orders', '/docs/api/', '/docs/api/orders', '/docs/api/webhook-events']) {
       await page.goto(path);
       if (path === '/docs/api/orders') await page.getByRole('button', { name: docsTexts.tryIt }).first().click();
-      await inspect(page, path);
+      await inspect(page, path, colorScheme === 'light' ? 'wcag' : 'colors');
     }
   });
 }

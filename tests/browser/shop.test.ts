@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { freePort } from '../../server/start/listen.ts';
 import { Svc, webhooks } from '../../sdk/node/src/index.ts';
+import { violationsIn } from '../support/axe.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { picture } from '../support/images.ts';
 import { startTestService } from '../support/service.ts';
@@ -97,15 +97,6 @@ async function payWith(page: Page, number: string): Promise<void> {
   await page.getByRole('button', { name: 'Pay $61.00' }).click();
 }
 
-async function violations(page: Page): Promise<string[]> {
-  for (const frame of page.frames()) await frame.evaluate(axe.source);
-  for (const frame of page.frames()) {
-    await frame.evaluate("axe.configure({ allowedOrigins: ['<unsafe_all_origins>'] })");
-  }
-  const { violations: found } = (await page.evaluate('axe.run()')) as AxeResults;
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
-}
-
 async function within(page: Page, options: { dark?: boolean; narrow?: boolean }): Promise<void> {
   await page.emulateMedia({ colorScheme: options.dark ? 'dark' : 'light' });
   await page.setViewportSize({ width: options.narrow ? 360 : 1100, height: 800 });
@@ -131,7 +122,7 @@ test('a shopper pays, and the page says so when a webhook has confirmed it', () 
     await fillCart(page, shopUrl, email);
     for (const dark of [false, true]) {
       await within(page, { dark });
-      assert.deepEqual(await violations(page), []);
+      assert.deepEqual(await violationsIn(page), []);
     }
     await payWith(page, '4242424242424242');
     await page.getByRole('heading', { name: 'We are waiting for the bank' }).waitFor();
@@ -143,7 +134,7 @@ test('a shopper pays, and the page says so when a webhook has confirmed it', () 
     assert.deepEqual(await deliver(email), [204, 204]);
     await page.getByRole('heading', { name: 'Thank you!' }).waitFor();
     assert.match((await page.locator('#detail').textContent()) ?? '', /^We have received \$61\.00 for order \w+\.$/);
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violationsIn(page), []);
     assert.deepEqual(complaints, []);
   }));
 
@@ -155,7 +146,7 @@ test('a declined card is said kindly, and another one pays the same cart', () =>
     await page
       .getByText('Your card was not charged. Your bank declined the payment. Please try another card.')
       .waitFor();
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await violationsIn(page), []);
     await payWith(page, '4242424242424242');
     await page.waitForURL('**/orders/*');
     await deliver(email);
@@ -223,7 +214,7 @@ test('the guides are readable: nothing for axe to mend, nothing wider than a pho
       await page.goto(service.baseUrl + path);
       for (const dark of [false, true]) {
         await within(page, { dark });
-        assert.deepEqual(await violations(page), [], path);
+        assert.deepEqual(await violationsIn(page), [], path);
       }
     }
     await within(page, { narrow: true });

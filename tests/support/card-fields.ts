@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import axe, { type AxeResults } from 'axe-core';
 import type { BrowserContext, BrowserContextOptions, Frame, Page, Route } from 'playwright-core';
+import { looksAt, violationsIn } from './axe.ts';
 import { launchBrowser } from './browser.ts';
 import { startTestService, type TestService } from './service.ts';
 
@@ -169,15 +169,9 @@ export async function until(where: Page | Frame, condition: string, timeoutMs = 
 
 /** What axe complains of in the page and in the fields it shows. */
 export async function violations(page: Page): Promise<string[]> {
-  for (const frame of page.frames()) {
-    if (await frame.evaluate("typeof axe === 'object'")) continue;
-    await frame.evaluate(axe.source);
-    await frame.evaluate("axe.configure({ allowedOrigins: ['<unsafe_all_origins>'] })");
-  }
-  const results = (await page.evaluate('axe.run()')) as AxeResults;
-  const lookedInside = JSON.stringify(results.passes).includes('#cvc');
-  assert.equal(lookedInside, await page.locator('iframe').isVisible(), 'axe looks into a frame that is shown');
-  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  const looksInside = await looksAt(page, '#cvc');
+  assert.equal(looksInside, await page.locator('iframe').isVisible(), 'axe looks into a frame that is shown');
+  return violationsIn(page);
 }
 
 export interface Checkout {

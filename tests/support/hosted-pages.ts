@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core';
+import { violationsIn } from './axe.ts';
 import { launchBrowser } from './browser.ts';
 import { startTestService, type TestService } from './service.ts';
 
@@ -72,19 +72,12 @@ export async function typeCard(fields: FrameLocator, number = '4242424242424242'
 
 /** What axe finds, and whether the page scrolls sideways. */
 async function problemsOf(page: Page): Promise<string[]> {
-  for (const frame of page.frames()) {
-    if (await frame.evaluate("typeof axe === 'object'")) continue;
-    await frame.evaluate(axe.source);
-  }
   // The frame is transparent, so axe cannot know the background of its messages. The tests of the fields check them.
   const outside = "{ exclude: [{ fromFrames: ['#card iframe', '.errors'] }] }";
   const hasFrame = await page.locator('#card iframe').isVisible();
-  const { violations } = (await page.evaluate(`axe.run(${hasFrame ? outside : 'document'})`)) as AxeResults;
+  const violations = await violationsIn(page, hasFrame ? { part: outside } : {});
   const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
-  return [
-    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-    ...(overflow > 0 ? [`scrolls sideways by ${overflow} px`] : []),
-  ];
+  return [...violations, ...(overflow > 0 ? [`scrolls sideways by ${overflow} px`] : [])];
 }
 
 /** Looks at the page on a phone and a desktop, in both themes; at a further state of it in one of them. `SVC_PICTURES`: in all. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
+import { violationsIn } from './axe.ts';
 
 const wide = { width: 1280, height: 900 };
 
@@ -29,13 +29,10 @@ export async function loaded(page: Page): Promise<void> {
 }
 
 /** Checks the page that is open: axe finds nothing to mend, and the page fits on a phone. */
-export async function inspect(page: Page, name: string): Promise<void> {
+export async function inspect(page: Page, name: string, rules: 'wcag' | 'colors' = 'wcag'): Promise<void> {
   await page.setViewportSize(wide);
   await loaded(page);
-  await page.evaluate(axe.source);
-  const results = await page.evaluate<AxeResults>('axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })');
-  const found = results.violations.map(({ id, nodes }) => `${name} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  assert.deepEqual(found, []);
+  assert.deepEqual(await violationsIn(page, { rules }), [], name);
   await page.setViewportSize({ width: 360, height: 740 });
   // A chart is drawn again for its new width in the next frames.
   const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
