@@ -27,10 +27,14 @@ function flaky(name: string): string {
 
 /** In a process of its own: a run inside of a test runs nothing. */
 function rerunning(...files: string[]): { status: number | null; report: string } {
+  return running(files, '{ rerunFailed: true }');
+}
+
+function running(files: readonly string[], options: string): { status: number | null; report: string } {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const program = `
     import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./support/runner.ts'))};
-    const passed = await runTestFiles(${JSON.stringify(files)}, ${JSON.stringify(folder)}, { rerunFailed: true });
+    const passed = await runTestFiles(${JSON.stringify(files)}, ${JSON.stringify(folder)}, ${options});
     process.exit(passed ? 0 : 1);`;
   const path = join(folder, 'run.mjs');
   writeFileSync(path, program);
@@ -51,5 +55,22 @@ describe('the test runner with --rerun-failed', () => {
     assert.match(report, /FLAKY: .*\n=+\n {2}\S*second\.test\.mjs\n/);
     assert.match(report, /FAILED twice\n=+\n {2}\S*failing\.test\.mjs\n$/);
     assert.equal(report.match(/✔ passing/g)?.length, 1);
+  });
+});
+
+describe('the test runner', () => {
+  const beside = (...files: string[]) => running(files, `{ waiting: new Set(${JSON.stringify(files.slice(1))}) }`);
+
+  it('runs files that wait beside the others, and counts all of them together', () => {
+    const { status, report } = beside(passing, testFile('waiting', ''));
+    assert.equal(status, 0, report);
+    assert.deepEqual(report.match(/(?:tests|pass|fail) \d+/g), ['tests 2', 'pass 2', 'fail 0']);
+  });
+
+  it('fails if a file that waits fails', () => {
+    const { status, report } = beside(passing, failing);
+    assert.equal(status, 1, report);
+    assert.match(report, /FAILED\n=+\n {2}\S*failing\.test\.mjs\n$/);
+    assert.deepEqual(report.match(/(?:tests|pass|fail) \d+/g), ['tests 2', 'pass 1', 'fail 1']);
   });
 });

@@ -18,6 +18,30 @@ const processSecondsMax = 60;
 const filesPerProcessMax = 24;
 // One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
+/**
+ * Files that wait most of the time: for timeouts, for processes, for time to pass. They run one after another beside the
+ * others and use the processors while those wait.
+ */
+const waitingFiles = new Set([
+  'cli/listen.test.ts',
+  'sdk/node/retries.test.ts',
+  'server/features/orders/in-doubt.test.ts',
+  'server/features/orders/lost-answers.test.ts',
+  'server/features/webhooks/changes.test.ts',
+  'server/features/webhooks/concurrency.test.ts',
+  'server/features/webhooks/deliveries.test.ts',
+  'server/http/discard.test.ts',
+  'server/platform/database.test.ts',
+  'server/vault/processors/acquirer/acquirer.test.ts',
+  'server/vault/processors/nmi/service.test.ts',
+  'tests/chaos/chaos.test.ts',
+  'tests/clocks.test.ts',
+  'tests/dead-connections.test.ts',
+  'tests/error-responses.test.ts',
+  'tests/hostile-input.test.ts',
+  'tests/replica.test.ts',
+  'tests/shards.test.ts',
+]);
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
 
@@ -71,31 +95,69 @@ interface Outcome {
   seconds: Record<string, number>;
 }
 
-async function runTests(groups: readonly string[][], folder: string, concurrent: number): Promise<Outcome> {
+/** Groups that run side by side, so many at a time. */
+interface Lane {
+  readonly groups: readonly string[][];
+  readonly concurrent: number;
+}
+
+function lanesOf(files: readonly string[], waitingOnes: ReadonlySet<string>): Lane[] {
+  const [waiting, others] = [true, false].map((is) => grouped(files.filter((file) => waitingOnes.has(file) === is)));
+  return [
+    { groups: others ?? [], concurrent: concurrency },
+    { groups: waiting ?? [], concurrent: 1 },
+  ].filter(({ groups }) => groups.length > 0);
+}
+
+type TestEvent = { readonly type: string; readonly data: object };
+
+/** Returns the events of one lane after the other, and the sum of their counts at the end. */
+async function* inOrder(lanes: readonly AsyncIterable<TestEvent>[]): AsyncGenerator<TestEvent> {
+  const sums = new Map<string, number>();
+  for (const events of lanes) {
+    for await (const event of events) {
+      const { file, message = '' } = event.data as { file?: string; message?: string };
+      if (event.type === 'test:diagnostic' && file === undefined) {
+        const [name = '', value] = message.split(' ');
+        const sum = sums.get(name) ?? 0;
+        sums.set(name, name === 'duration_ms' ? Math.max(sum, Number(value)) : sum + Number(value));
+      } else if (event.type !== 'test:summary' || file !== undefined) yield event;
+    }
+  }
+  for (const [name, value] of sums)
+    yield { type: 'test:diagnostic', data: { nesting: 0, message: `${name} ${value}`, level: 'info' } };
+}
+
+async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome> {
+  const groups = lanes.flatMap((lane) => lane.groups);
   const programs = await Promise.all(
     groups.map((files, index) => programOf(files, join(folder, `group-${index}.test.mjs`))),
   );
   const filesOf = (program = ''): readonly string[] => groups[programs.indexOf(program)] ?? [];
   const failed = new Set<string>();
   const took: Record<string, number> = {};
-  const results = run({ files: programs, concurrency: concurrent, timeout: 300_000, signal: stopped.signal });
-  results.on('test:fail', ({ nesting, name, file }) => {
-    if (nesting > 0) return;
-    // A failed suite has the name of its file. Anything else, such as a crash, concerns the whole process.
-    const files = filesOf(file);
-    for (const each of files.includes(name) ? [name] : files) failed.add(each);
-  });
   const keepDuration = (file: string, durationMs: number): void => {
     took[file] = Math.ceil(durationMs / 1000);
   };
-  results.on('test:pass', ({ nesting, name, file, details }) => {
-    if (nesting === 0 && filesOf(file).includes(name)) keepDuration(name, details.duration_ms);
+  const streams = lanes.map((lane) => {
+    const files = lane.groups.map((group) => programs[groups.indexOf(group)] ?? '');
+    const results = run({ files, concurrency: lane.concurrent, timeout: 300_000, signal: stopped.signal });
+    results.on('test:fail', ({ nesting, name, file }) => {
+      if (nesting > 0) return;
+      // A failed suite has the name of its file. Anything else, such as a crash, concerns the whole process.
+      const members = filesOf(file);
+      for (const each of members.includes(name) ? [name] : members) failed.add(each);
+    });
+    results.on('test:pass', ({ nesting, name, file, details }) => {
+      if (nesting === 0 && filesOf(file).includes(name)) keepDuration(name, details.duration_ms);
+    });
+    results.on('test:summary', ({ file, duration_ms }) => {
+      const members = filesOf(file);
+      if (members.length === 1) keepDuration(members[0] ?? '', duration_ms);
+    });
+    return results as AsyncIterable<TestEvent>;
   });
-  results.on('test:summary', ({ file, duration_ms }) => {
-    const files = filesOf(file);
-    if (files.length === 1) keepDuration(files[0] ?? '', duration_ms);
-  });
-  await pipeline(results, new spec(), process.stdout, { end: false });
+  await pipeline(inOrder(streams), new spec(), process.stdout, { end: false });
   return { failed: [...failed].toSorted(), seconds: took };
 }
 
@@ -114,6 +176,7 @@ function listFiles(title: string, files: readonly string[]): void {
 export interface RunOptions {
   readonly rerunFailed?: boolean | undefined;
   readonly saveDurations?: boolean | undefined;
+  readonly waiting?: ReadonlySet<string>;
 }
 
 /**
@@ -121,7 +184,7 @@ export interface RunOptions {
  * output of the run.
  */
 export async function runTestFiles(files: readonly string[], folder: string, options: RunOptions): Promise<boolean> {
-  const first = await runTests(grouped(files), folder, concurrency);
+  const first = await runTests(lanesOf(files, options.waiting ?? waitingFiles), folder);
   if (options.saveDurations) saveDurations(first.seconds);
   const rerun = options.rerunFailed && first.failed.length <= rerunMax && !stopped.signal.aborted;
   if (first.failed.length === 0 || !rerun) {
@@ -129,11 +192,8 @@ export async function runTestFiles(files: readonly string[], folder: string, opt
     return first.failed.length === 0 && !stopped.signal.aborted;
   }
   listFiles('These test files failed and run again, one after another', first.failed);
-  const second = await runTests(
-    first.failed.map((file) => [file]),
-    folder,
-    1,
-  );
+  const alone = { groups: first.failed.map((file) => [file]), concurrent: 1 };
+  const second = await runTests([alone], folder);
   listFiles(
     'FLAKY: these test files failed, and passed when run alone',
     first.failed.filter((file) => !second.failed.includes(file)),
