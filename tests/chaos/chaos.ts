@@ -11,6 +11,7 @@ import { startKilling, type Victim } from './killer.ts';
 import { chaosKinds, timing } from './kinds.ts';
 import { type ChaosPostgres, openChaosPostgres } from './postgres.ts';
 import { type ChaosProcessor, openChaosProcessor } from './processor.ts';
+import { copyCluster } from '../support/migrated-cluster.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import {
   endWaiting,
@@ -106,6 +107,7 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
     openChaosProcessor(kind, { folder, port: ports[index] ?? 0, seed }),
   );
   ending.push(...processors.map((processor) => () => processor.killNow()));
+  await copyCluster(join(folder, 'postgres'));
   const postgres = await openChaosPostgres(folder, databasePort);
   ending.push(() => postgres.killNow());
   await Promise.all([postgres.start(), ...processors.map((processor) => processor.start())]);

@@ -1,13 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../server/platform/embedded-postgres/embedded-postgres.ts';
-import { migrate } from '../../server/platform/migrations.ts';
+import type { EmbeddedPostgres } from '../../server/platform/embedded-postgres/embedded-postgres.ts';
 import { rolePassword, type TestDatabase } from './database.ts';
+import { startMigratedServer } from './migrated-cluster.ts';
 import { startTestService, type TestOptions, type TestService } from './service.ts';
 
 /** A service on two PostgreSQL servers, between which companies can move. Its own companies are on shard b. */
@@ -45,16 +41,8 @@ export async function startShardServers(
 ): Promise<ShardServers> {
   const settings = { shared_buffers: '64MB', wal_level: 'logical', ...durability };
   const folder = await mkdtemp(join(tmpdir(), 'svc-shard-servers-'));
-  const start = async (name: string): Promise<EmbeddedPostgres> => {
-    const server = await startEmbeddedPostgres({ dataDirectory: join(folder, name), settings });
-    await migrate(server.connectionString);
-    const admin = new pg.Client({ connectionString: server.connectionString });
-    await admin.connect();
-    for (const role of ['svc_api', 'svc_vault'])
-      await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
-    await admin.end();
-    return server;
-  };
+  const start = (name: string): Promise<EmbeddedPostgres> =>
+    startMigratedServer({ dataDirectory: join(folder, name), settings });
   const servers = await Promise.all([start('a'), start('b')]);
   const [a, b] = servers.map(urlsOf) as [Urls, Urls];
   const service = await startTestService({

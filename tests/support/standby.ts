@@ -6,6 +6,7 @@ import {
   startEmbeddedPostgres,
 } from '../../server/platform/embedded-postgres/embedded-postgres.ts';
 import { testSettings } from './embedded-postgres.ts';
+import { copyCluster } from './migrated-cluster.ts';
 
 /** A PostgreSQL server and a standby that streams from it. */
 export interface Pair {
@@ -18,6 +19,7 @@ export async function startPair(folder: string): Promise<Pair> {
   const [first, second] = [join(folder, 'primary'), join(folder, 'standby')];
   const start = (dataDirectory: string, settings = {}): Promise<EmbeddedPostgres> =>
     startEmbeddedPostgres({ dataDirectory, settings: { ...testSettings, ...settings } });
+  await copyCluster(first);
   await (await start(first)).stop();
   // The copy of a stopped server is a base backup.
   execFileSync('cp', ['-a', first, second]);
