@@ -73,4 +73,17 @@ describe('the test runner', () => {
     assert.match(report, /FAILED\n=+\n {2}\S*failing\.test\.mjs\n$/);
     assert.deepEqual(report.match(/(?:tests|pass|fail) \d+/g), ['tests 2', 'pass 1', 'fail 1']);
   });
+
+  it('fails if a test causes an error that it does not catch', () => {
+    for (const cause of [
+      `Promise.reject(new Error('of no test'))`,
+      `setTimeout(() => { throw new Error('of no test'); })`,
+    ]) {
+      const file = testFile('careless', `${cause}; return new Promise((done) => setTimeout(done, 50));`);
+      const { status, report } = running([passing, file], '{}');
+      assert.equal(status, 1, report);
+      assert.match(report, /of no test/);
+      assert.match(report, /FAILED\n=+\n(?: {2}\S*\n)* {2}\S*careless\.test\.mjs\n/);
+    }
+  });
 });

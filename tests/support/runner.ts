@@ -74,13 +74,22 @@ function grouped(files: readonly string[]): string[][] {
  * Creates the program that runs the files of a group, each as its own suite, so that its hooks begin and end with it.
  */
 async function programOf(files: readonly string[], path: string): Promise<string> {
-  const [only = ''] = files;
-  if (files.length === 1) return resolve(root, only);
   const suites = files.map((file) => {
     const url = pathToFileURL(resolve(root, file)).href;
-    return `describe(${JSON.stringify(file)}, async () => { await import(${JSON.stringify(url)}); });`;
+    return `describe(${JSON.stringify(file)}, () => declare(${JSON.stringify(url)}));`;
   });
-  await writeFile(path, [`import { describe } from 'node:test';`, ...suites, ''].join('\n'));
+  const tracking = JSON.stringify(new URL('tracking.ts', import.meta.url).href);
+  const text = `import { stopTracking } from ${tracking};
+import { describe } from 'node:test';
+let left = ${files.length};
+async function declare(url) {
+  await import(url);
+  left -= 1;
+  if (left === 0) stopTracking();
+}
+${suites.join('\n')}
+`;
+  await writeFile(path, text);
   return path;
 }
 
@@ -150,10 +159,6 @@ async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome
     });
     results.on('test:pass', ({ nesting, name, file, details }) => {
       if (nesting === 0 && filesOf(file).includes(name)) keepDuration(name, details.duration_ms);
-    });
-    results.on('test:summary', ({ file, duration_ms }) => {
-      const members = filesOf(file);
-      if (members.length === 1) keepDuration(members[0] ?? '', duration_ms);
     });
     return results as AsyncIterable<TestEvent>;
   });
