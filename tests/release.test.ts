@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
-import { type Artefact, buildRelease, extraFiles } from '../scripts/release/artefact.ts';
+import { type Artefact, buildRelease, buildReleaseOf, extraFiles } from '../scripts/release/artefact.ts';
 import { type Bundle, bundle } from '../scripts/release/bundle.ts';
 import { notice, shippedPackages } from '../scripts/release/packages.ts';
 import { isolatedUser, missingForIsolation, runIsolated } from './support/isolation.ts';
@@ -34,8 +34,8 @@ let artefacts: Artefact[];
 let bundled: Bundle;
 let files: string[];
 before(async () => {
-  artefacts = await buildRelease();
   bundled = await bundle();
+  artefacts = buildReleaseOf(bundled);
   for (const { name, content } of artefacts) writeFileSync(join(folder, name), content);
   execFileSync('tar', ['xzf', join(folder, `svc-${version}.tar.gz`), '-C', folder]);
   files = globSync('**', { cwd: release }).filter((path) => statSync(join(release, path)).isFile());

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { bundle } from './bundle.ts';
+import { type Bundle, bundle } from './bundle.ts';
 import { bytecodeOf } from './bytecode.ts';
 import { filesOf, readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
 import { describePackage, licenseTexts, nativeFolders, shippedPackages } from './packages.ts';
@@ -44,9 +44,12 @@ function readOrigin(): Origin {
 
 /** `svc-VERSION.tar.gz` and its bill of materials. */
 export async function buildRelease(): Promise<Artefact[]> {
+  return buildReleaseOf(await bundle());
+}
+
+export function buildReleaseOf(bundled: Bundle): Artefact[] {
   const origin = readOrigin();
   const { version, secondsSinceEpoch } = origin;
-  const bundled = await bundle();
   const packages = shippedPackages(bundled);
   const bill = billOfMaterials(version, packages, secondsSinceEpoch);
   const inBundleFolder = (file: ReleaseFile): ReleaseFile => ({ ...file, path: `server/bundle/${file.path}` });
