@@ -28,6 +28,8 @@ export async function startPair(folder: string): Promise<Pair> {
   const { username, password, port } = new URL(primary.connectionString);
   const standby = await start(second, {
     primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
+    // Commits that wait for the standby continue with its next message, by default every 10 s.
+    wal_receiver_status_interval: '1s',
   });
   return {
     primary,
