@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 /** A webhook receiver on a real TLS socket. */
 
@@ -61,6 +61,11 @@ export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1')
     });
   });
   server.on('clientError', () => undefined);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('secureConnection', () => {
     connections += 1;
   });
@@ -89,10 +94,10 @@ export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1')
       behaviour = next;
     },
     async stop() {
-      // A connection that is still being established is not closed with the others.
-      behaviour = (_, __, raw) => raw.socket.destroy();
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // `closeAllConnections` leaves open what is still being established.
+      for (const socket of sockets) socket.destroy();
+      await closed;
     },
   };
 }
