@@ -97,24 +97,25 @@ export function createAttempts(
     return made;
   }
 
-  async function sendOnce(delivery: Delivery): Promise<Sent> {
+  function sendOnce(delivery: Delivery): Promise<Sent> {
+    const { event, body } = render(delivery);
     const { receiver, attempts } = delivery;
-    if (receiver.status !== 'enabled') return notSent('the endpoint is disabled');
+    const outgoing = { event, body, url: receiver.url, keys: keysFor(delivery), attempt: attempts };
+    return tracedDelivery(delivery, () => send(dependencies, outgoing, timeoutMs));
+  }
+
+  // One asynchronous function for the whole attempt: each further one costs a worker with many deliveries some µs.
+  return async (delivery) => {
+    const { receiver, attempts } = delivery;
+    let sent: Sent;
     try {
-      const { event, body } = render(delivery);
-      const outgoing = { event, body, url: receiver.url, keys: keysFor(delivery), attempt: attempts };
-      return await tracedDelivery(delivery, () => send(dependencies, outgoing, timeoutMs));
+      sent = receiver.status === 'enabled' ? await sendOnce(delivery) : notSent('the endpoint is disabled');
     } catch (error) {
       // For example a secret that cannot be decrypted: the operator has to fix it, and the delivery is retried until
       // then.
       log.error({ err: error, event_id: delivery.event_id }, 'failed to prepare a delivery');
-      return notSent('the delivery could not be prepared');
+      sent = notSent('the delivery could not be prepared');
     }
-  }
-
-  return async (delivery) => {
-    const { receiver, attempts } = delivery;
-    const sent = await sendOnce(delivery);
     observe({ result: resultOf(sent) }, sent.durationMs / 1_000);
     const realNowMs = clock.nowMs();
     const nowMs = realNowMs + receiver.clock_offset_ms;

@@ -1,4 +1,4 @@
-import { createAttempts } from './attempts.ts';
+import { type Attempted, createAttempts } from './attempts.ts';
 import type { Delivery } from './delivery-queries.ts';
 import { createDeliveryRecords } from './delivery-records.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
@@ -80,10 +80,13 @@ export function createSender(
 
   async function deliver(queue: EndpointQueue, delivery: Delivery): Promise<void> {
     try {
+      let made: Attempted;
       queue.requests += 1;
-      const made = await attempt(delivery).finally(() => {
+      try {
+        made = await attempt(delivery);
+      } finally {
         queue.requests -= 1;
-      });
+      }
       if (made.record.http_status !== null) queue.answeredMs = performance.now();
       sendNext(delivery.endpoint_id);
       await records.record(made.record);
