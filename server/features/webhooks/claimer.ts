@@ -9,6 +9,8 @@ import type { EndpointLoad, Sender } from './sender.ts';
  */
 const refillAt = 200;
 const claimMax = 1_000;
+/** A worker that holds nothing starts to send after a small claim, and claims more while it sends. */
+const firstClaimMax = 200;
 /** How often companies whose clock is ahead are checked while others have deliveries due. */
 const aheadEveryMs = 1_000;
 
@@ -41,7 +43,10 @@ export function createClaimer(batchDb: Queryable, sender: Sender, { workerId, he
   const changed = new Set<string>();
   let nextAheadMs = 0;
 
-  const room = (): number => Math.min(heldMax - sender.size(), claimMax);
+  function room(): number {
+    const held = sender.size();
+    return Math.min(heldMax - held, held === 0 ? firstClaimMax : claimMax);
+  }
 
   const idsOf = (isWanted: (load: EndpointLoad) => boolean): Set<string> =>
     new Set(

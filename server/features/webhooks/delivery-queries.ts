@@ -8,6 +8,7 @@ import { isSettled } from '../../shards/queries.ts';
 
 /** The endpoint of deliveries, as it was when they were claimed. */
 export interface Receiver {
+  readonly company_id: string;
   readonly endpoint_id: string;
   readonly mode: Mode;
   readonly clock_offset_ms: number;
@@ -37,14 +38,15 @@ export interface Delivery extends Claimed {
 // event and each receiver once, however many deliveries they have. LIMIT keeps each lookup a lookup by the full key:
 // with a join, PostgreSQL may read all events of the company for each delivery, by a plan made when there were few.
 const describeClaimed = `
-  SELECT (SELECT json_agg(c ORDER BY c.event_id) FROM claimed c) AS deliveries,
+  SELECT (SELECT json_agg(c ORDER BY c.event_id)
+     FROM (SELECT endpoint_id, event_id, inserted_at, attempts FROM claimed) c) AS deliveries,
     (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
      CROSS JOIN LATERAL (
        SELECT id, type, sequence, request_id, object, previous, trace FROM events
        WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
      ) e) AS events,
     (SELECT json_agg(r) FROM (
-       SELECT c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
+       SELECT c.company_id, c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
          ARRAY[encode(w.secret, 'base64')] || ARRAY(
            SELECT encode(secret, 'base64') FROM unnest(w.previous_secrets, w.previous_secrets_until)
              WITH ORDINALITY AS p (secret, until, place) WHERE until > now() ORDER BY place) AS secrets
@@ -88,8 +90,13 @@ const claimByTheirClock = claim(`d.next_attempt_at - o.clock_offset_ms * interva
   FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
   WHERE o.clock_offset_ms > 0 AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
     AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ${inOrder}`);
-const claimOfSome = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
-  WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
+const claimOfSome = (count: number): string =>
+  claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
+    WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now()
+    ORDER BY due_at LIMIT ${count}`);
+// Of few endpoints, no more is read than can be taken. PostgreSQL chooses a plan by the number, so it is a constant.
+const claimsOfSome = [200, 400].map((count) => ({ count, statement: claimOfSome(count) }));
+const claimOfMany = claimOfSome(window);
 
 export interface ClaimRequest {
   readonly workerId: string;
@@ -102,7 +109,7 @@ export interface ClaimRequest {
 }
 
 interface ClaimRow {
-  readonly deliveries: Claimed[] | null;
+  readonly deliveries: Pick<Claimed, 'endpoint_id' | 'event_id' | 'inserted_at' | 'attempts'>[] | null;
   readonly events: EventFacts[] | null;
   readonly receivers: Receiver[] | null;
 }
@@ -110,16 +117,26 @@ interface ClaimRow {
 function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
   const events = new Map(row?.events?.map((event) => [event.id, event]));
   const receivers = new Map(row?.receivers?.map((receiver) => [receiver.endpoint_id, receiver]));
-  return (row?.deliveries ?? []).flatMap((claimed) => {
-    const [event, receiver] = [events.get(claimed.event_id), receivers.get(claimed.endpoint_id)];
-    return event && receiver ? [{ ...claimed, event, receiver }] : [];
-  });
+  const deliveries: Delivery[] = [];
+  for (const { endpoint_id, event_id, inserted_at, attempts } of row?.deliveries ?? []) {
+    const [event, receiver] = [events.get(event_id), receivers.get(endpoint_id)];
+    if (!event || !receiver) continue;
+    // A worker holds many deliveries, so they share the ids of their event and their receiver.
+    const ids = { company_id: receiver.company_id, endpoint_id: receiver.endpoint_id, event_id: event.id };
+    deliveries.push({ ...ids, inserted_at, attempts, event, receiver });
+  }
+  return deliveries;
 }
+
+const statementFor = (wanted: number): string =>
+  claimsOfSome.find(({ count }) => count >= wanted)?.statement ?? claimOfMany;
 
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
   const { workerId, of, perEndpoint, count } = request;
   const [statement, endpointIds] =
-    'only' in of ? [claimOfSome, of.only] : [of.by === 'real time' ? claimByRealTime : claimByTheirClock, of.allBut];
+    'only' in of
+      ? [statementFor(of.only.length * perEndpoint), of.only]
+      : [of.by === 'real time' ? claimByRealTime : claimByTheirClock, of.allBut];
   return deliveriesOf(await db.query<ClaimRow>(statement, [workerId, endpointIds, perEndpoint, count]));
 }
 
