@@ -696,6 +696,8 @@ CREATE TABLE open_transactions (
   sending integer NOT NULL DEFAULT 1,
   connection_id uuid,
   waits_for text,
+  interrupted boolean NOT NULL DEFAULT false,
+  interruptions integer NOT NULL DEFAULT 0,
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),

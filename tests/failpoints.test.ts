@@ -356,10 +356,10 @@ function voiding(failpoint: Failpoint, what: string, settled = false, rest: Part
   };
 }
 
-/** Renewals and voids take the same way through the vault, so that one kind of processor is enough for them. */
+/** Voids take the same way through the vault, so that one kind of processor is enough for them. */
 function isReached(kind: KindName, failpoint: Failpoint): boolean {
   if (['charge.after_prepare', 'charge.after_handle'].includes(failpoint)) return preparing.includes(kind);
-  return kind === 'acquirer' || /^(charge|refund|retry|reconcile)\./.test(failpoint);
+  return kind === 'acquirer' || /^(charge|refund|retry|reconcile|renewal)\./.test(failpoint);
 }
 
 /** Adyen settles a refund by its notice, which only a worker applies. */
@@ -418,12 +418,24 @@ const everyCase: readonly Case[] = [
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
   renewing('renewal.before_intent', 'that was not begun', []),
-  renewing('renewal.after_intent', 'that was not sent', [], { order: 'failed', taken: ['approved charge'] }),
+  // The bank has declined nothing, so it is sent anew, unless the processor might execute the same reference twice.
+  renewing('renewal.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
+  renewing('renewal.after_intent', 'that was not sent', [], {
+    kinds: ['nmi'],
+    order: 'failed',
+    taken: ['approved charge'],
+  }),
   renewing('renewal.after_processor', 'that was approved', []),
   renewing('renewal.after_processor', 'whose answer was lost', ['reset_after']),
   renewing('renewal.after_processor', 'that was declined', ['decline:51'], {
+    kinds: ['acquirer', 'stripe', 'nmi'],
     order: 'failed',
     taken: ['approved charge', 'declined charge'],
+  }),
+  // Adyen has nothing to look up for an authorization that it declined, so the bank is asked again.
+  renewing('renewal.after_processor', 'that was declined without a trace', ['decline:51'], {
+    kinds: ['adyen'],
+    taken: ['approved charge', 'declined charge', 'approved charge'],
   }),
   renewing('renewal.after_record', 'that was written down', []),
   voiding('void.before_intent', 'that was not begun'),
@@ -597,5 +609,9 @@ const { SVC_FAILPOINTS_PROCESSOR: chosen } = process.env;
 
 if (chosen === undefined) {
   walk({ kind: 'acquirer', everything: process.env.SVC_FAILPOINTS === 'all' });
-  walk({ kind: 'stripe', everything: false, only: ['charge.after_handle', 'charge.after_processor'] });
+  walk({
+    kind: 'stripe',
+    everything: false,
+    only: ['charge.after_handle', 'charge.after_processor', 'renewal.after_intent'],
+  });
 } else walk({ kind: kindNamed(chosen).kind, everything: true });

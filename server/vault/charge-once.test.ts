@@ -74,6 +74,44 @@ it('a restored service looks up first where a reference is not executed once for
   assert.deepEqual(calls, ['charge']);
 });
 
+it('a restored service looks up later references of the charge, and what was paid with one is the outcome', async () => {
+  const laterReferences = Array.from({ length: 8 }, () => randomUUID());
+  const payWith = async (kind: Partial<Processor>, paid: LookupOutcome, index: number) => {
+    const looked: string[] = [];
+    const processor: Processor = {
+      ...asked(undefined, { outcome: 'not_found' }).processor,
+      ...kind,
+      lookup: async ({ reference }) => {
+        looked.push(reference);
+        if (reference === laterReferences[index]) return paid;
+        return reference === laterReferences[2]
+          ? { ...approved, outcome: 'conflict', approved: false }
+          : { outcome: 'not_found' };
+      },
+    };
+    const outcome = await chargeOnce(noDatabase, { processor, connectionId: null }, request, true, laterReferences);
+    return { outcome, looked };
+  };
+  const conflict = { outcome: 'conflict', approved: true } as const;
+  for (const onceBy of ['reference', 'key', 'nothing'] as const) {
+    for (const [paid, index] of [
+      [approved, 1],
+      [conflict, 0],
+      [approved, 4],
+    ] as const) {
+      const { outcome, looked } = await payWith({ onceBy }, paid, index);
+      assert.deepEqual(outcome, { ...paid, reference: laterReferences[index] }, 'even after a decline in between');
+      assert.equal(looked.length, index + (onceBy === 'reference' ? 1 : 2));
+    }
+    const { outcome } = await payWith({ onceBy }, approved, 7);
+    assert.deepEqual(outcome, approved, 'three in a row that were not found end the search');
+    const notAsked = await payWith({ onceBy }, { outcome: 'unknown', reason: 'no answer' }, 1);
+    assert.equal(notAsked.outcome.outcome, 'unavailable');
+  }
+  const silent = await payWith({ onceBy: 'key', findsBy: 'notice' }, approved, 1);
+  assert.deepEqual(silent.outcome, approved, 'a processor that only sends notices cannot be asked');
+});
+
 it('a restored service sends nothing while such a processor cannot be asked', async () => {
   const { processor, calls } = asked('nothing', { outcome: 'unknown', reason: 'no answer' });
   assert.equal((await chargeOnce(noDatabase, { processor, connectionId: null }, request, true)).outcome, 'unavailable');

@@ -2,6 +2,7 @@ import type { Queryable } from '../platform/database.ts';
 import { dayMs, hourMs } from '../platform/durations.ts';
 import { failpoint } from '../platform/failpoints.ts';
 import { findHandle, keepHandle } from './connection-queries.ts';
+import { findPaid } from './later-references.ts';
 import type { Connected } from './processors/connections.ts';
 import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Processor } from './processors/processor.ts';
 
@@ -16,23 +17,32 @@ export async function chargeOnce(
   connected: Connected,
   request: ChargeRequest,
   lookFirst: boolean,
+  /** The references that the charge would have next, if a part of the service stopped before it was sent. */
+  laterReferences: readonly string[] = [],
 ): Promise<Outcome | { readonly outcome: 'unavailable'; readonly reason: string }> {
   const { processor } = connected;
-  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') {
-    return await prepareAndCharge(db, connected, request);
-  }
-  // A stored handle leads to the same object, however often the charge is sent.
-  if ((await storedHandle(db, connected, request)) !== undefined) return prepareAndCharge(db, connected, request);
-  const { companyId, reference, card, amount, currency } = request;
-  const sent = { amount, currency, last4: card.number.last4 };
-  const found = await processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
+  if (!lookFirst) return await prepareAndCharge(db, connected, request);
   // A processor that only sends notices cannot be asked. Its key protects the charges of the last days.
-  if (found.outcome === 'unknown' && processor.findsBy !== 'notice') {
-    return { outcome: 'unavailable', reason: 'the processor could not be asked before it is sent a charge' };
+  const isSilent = processor.findsBy === 'notice';
+  const { companyId, card, amount, currency } = request;
+  const sent = { amount, currency, last4: card.number.last4 };
+  const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
+  if ((processor.onceBy ?? 'reference') !== 'reference') {
+    // A stored handle leads to the same object, however often the charge is sent.
+    if ((await storedHandle(db, connected, request)) !== undefined) return prepareAndCharge(db, connected, request);
+    const found = await ask(request.reference);
+    if (found.outcome === 'unknown' && !isSilent) return notAsked;
+    if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
   }
-  if (found.outcome === 'unknown') return prepareAndCharge(db, connected, request);
-  return found.outcome === 'not_found' ? prepareAndCharge(db, connected, request) : found;
+  const later = isSilent ? undefined : await findPaid(laterReferences, ask);
+  if (later?.found.outcome === 'unknown') return notAsked;
+  return later ? { ...later.found, reference: later.reference } : prepareAndCharge(db, connected, request);
 }
+
+const notAsked = {
+  outcome: 'unavailable',
+  reason: 'the processor could not be asked before it is sent a charge',
+} as const;
 
 async function storedHandle(
   db: Queryable,
@@ -90,7 +100,8 @@ export async function lookUp(
   if (isPrepared && handle === undefined && (request.ageMs ?? 0) > searchLagMs) return giveUp(db, connected, request);
   // The processor's clock counts, because the processor rejects requests that arrive too late.
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
-  return isLate ? found : { outcome: 'unknown', reason: 'the request may still arrive' };
+  if (!isLate) return { outcome: 'unknown', reason: 'the request may still arrive' };
+  return (processor.onceBy ?? 'reference') === 'reference' ? { ...found, isSafeToRepeat: true } : found;
 }
 
 const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { NotConnected, openConnections, type VaultConnection, type VaultConnections } from './connections.ts';
@@ -9,8 +10,10 @@ import type { DisputeOutcome } from './processors/notices.ts';
 import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
-/** Longer than a processor may take, so that its answer is not lost between vault and API. */
+/** Few answers of processors take longer. Those are looked up. */
 const operationTimeoutMs = 20_000;
+
+const brokenConnection = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
 
 /** Status codes with which the vault rejects a request before it does anything. */
 const refusals = [400, 401];
@@ -57,14 +60,17 @@ function callsTo(connections: VaultConnections): Calls {
     path: string,
     body: object,
   ): Promise<Result | VaultOutcome> {
+    let isInterrupted = false;
     try {
       const { status, answer } = await connection.post(path, body, operationTimeoutMs);
       if (refusals.includes(status)) return { outcome: 'unavailable', reason: `the vault responded with ${status}` };
       if (vaultAnswer.Check(answer) && answer.outcome) return answer.outcome as Result;
     } catch (error) {
       if (error instanceof NotConnected) return { outcome: 'unavailable', reason: 'the vault is unreachable' };
+      // A vault that is late may wait for the processor. One that breaks the connection has probably stopped.
+      isInterrupted = brokenConnection.includes(errorCode(error) ?? '');
     }
-    return { outcome: 'unknown', reason: 'the vault did not respond' };
+    return { outcome: 'unknown', reason: 'the vault did not respond', ...(isInterrupted && { isInterrupted }) };
   }
 
   async function operate<Result extends { readonly outcome: string }>(

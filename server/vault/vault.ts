@@ -155,6 +155,8 @@ export interface ChargedCard {
 export interface VaultCharge extends VaultOperation, Money {
   /** Look up before sending, if the processor does not execute a reference only once for all time. */
   readonly lookFirst?: boolean;
+  /** The references that the charge would have next. They are looked up too. */
+  readonly laterReferences?: readonly string[];
   readonly card: ChargedCard;
   readonly credential?: Omit<CredentialUse, 'networkTransactionId'>;
   readonly billing?: Billing;
@@ -227,12 +229,24 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
         return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration' };
       }
       try {
-        return await operate(connected);
+        return await (mode === 'live' ? inTime(operate(connected)) : operate(connected));
       } catch {
         return unknown('the processor failed');
       }
     },
   };
+}
+
+/**
+ * How long an answer is awaited. It is shorter than the time for which an operation is reserved for its process, so that a
+ * process that waits is not taken for one that has stopped.
+ */
+export const operationMaxMs = 25_000;
+
+async function inTime(work: Promise<VaultOutcome>): Promise<VaultOutcome> {
+  const late = Promise.withResolvers<VaultOutcome>();
+  const timer = setTimeout(() => late.resolve(unknown('the processor did not respond in time')), operationMaxMs);
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** The vault in this process, with its own database role. */
@@ -304,12 +318,13 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
     return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
   }
   const { networkTransactionIds, cvvResult, ...opened } = card;
-  const { credential, lookFirst = false, ...charge } = request;
+  const { credential, lookFirst = false, laterReferences, ...charge } = request;
   let usedAt: string | null = null;
   const outcome = await at(request, (connected) => {
     usedAt = connected.connectionId;
     const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
-    return chargeOnce(db, connected, { ...charge, card: opened, ...(use && { credential: use }) }, lookFirst);
+    const sent = { ...charge, card: opened, ...(use && { credential: use }) };
+    return chargeOnce(db, connected, sent, lookFirst, laterReferences);
   });
   if (outcome.outcome !== 'approved') return outcome;
   if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {

@@ -8,11 +8,13 @@ import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } fro
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { isKeyed } from './reference.ts';
+import { isKeyed, referencesAfter } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { refusesCredentials, send, type Sent } from './sending.ts';
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import { findPaid } from '../../vault/later-references.ts';
+import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
@@ -45,7 +47,9 @@ export async function charge(
   const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
     countOpenCharge(state.mode, 'in_doubt');
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
+    const interrupted = outcome.outcome === 'unknown' && outcome.isInterrupted === true;
+    const doubt = { checkAfterMs: firstCheckMs, interrupted };
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
     throw gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
@@ -99,8 +103,9 @@ async function sendCharge(
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
+  const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
   if (lookFirst && mode === 'live') {
-    const elsewhere = await findElsewhere(charging, intent, currency, first);
+    const elsewhere = await findElsewhere(charging, intent, currency, { used: first, later });
     if (elsewhere) return elsewhere;
   }
   if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
@@ -111,7 +116,9 @@ async function sendCharge(
     next: ({ connection_id }) => candidates[candidates.indexOf(connection_id ?? '') + 1],
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
-      const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...connectionOf(sending) };
+      const laterReferences = later.slice(later.indexOf(reference) + 1);
+      const looking = { lookFirst, ...(laterReferences.length > 0 && { laterReferences }) };
+      const operation = { companyId: company_id, mode, reference, validUntilMs, ...looking, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
       if (connection_id !== null) {
         charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
@@ -152,21 +159,27 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
   charging: Charging,
   intent: Intent,
   currency: string,
-  used: string | undefined,
+  { used, later }: { readonly used: string | undefined; readonly later: readonly string[] },
 ): Promise<Sent<Intent> | undefined> {
-  const { company_id: companyId, reference, amount, card_last4: last4 } = intent;
+  const { company_id: companyId, amount, card_last4: last4 } = intent;
   for (const connectionId of await charging.connections.ever(companyId)) {
     if (connectionId === used) continue;
-    const sent = { amount, currency, last4 };
-    const about = { companyId, mode: 'live', reference, validUntilMs: 0, kind: 'charge', isRestored: true } as const;
-    const found = await charging.vault.lookup({ ...about, connectionId, sent });
+    const lookUp = (reference: string): Promise<LookupOutcome> =>
+      charging.vault.lookup({
+        ...({ companyId, connectionId, mode: 'live', reference, validUntilMs: 0, kind: 'charge' } as const),
+        isRestored: true,
+        sent: { amount, currency, last4 },
+      });
+    const own = await lookUp(intent.reference);
+    const paid = own.outcome === 'not_found' ? await findPaid(later, lookUp) : undefined;
+    const { reference, found } = paid ?? { reference: intent.reference, found: own };
     if (found.outcome === 'not_found') continue;
     if (found.outcome === 'unknown') {
       return { intent, outcome: { outcome: 'unavailable', reason: 'an earlier processor could not be asked' } };
     }
-    const renewal = { connectionId };
+    const renewal = { connectionId, reference };
     const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
-    return moved && { intent: { ...intent, ...moved }, outcome: found };
+    return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
   }
   return undefined;
 }
@@ -181,7 +194,10 @@ async function currentOrder(charging: Charging, order: OrderRow, saleId: string)
   const now = await findOrder(db, company_id, id);
   const sale = now?.transactions.find((one) => one.id === saleId);
   if (!now || !sale) throw new Error('the charge is missing');
-  if (sale.status === 'in_progress') throw gatewayError('charge');
+  // Its place may have been taken by another sale, see `interrupted.ts`.
+  if (now.transactions.some(({ type, status }) => type === 'sale' && status === 'in_progress')) {
+    throw gatewayError('charge');
+  }
   return toWire(now);
 }
 

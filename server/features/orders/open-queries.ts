@@ -126,7 +126,11 @@ export interface OpenTransaction {
   /** True if the processor accepted it; it only has to settle. */
   readonly accepted: boolean;
   readonly in_doubt: boolean;
-  /** True for a sale that was certainly not sent yet. */
+  /** True if a part of the service stopped while it had the operation. The worker sets it when it checks. */
+  readonly interrupted: boolean;
+  /** How often it was sent anew for that reason. */
+  readonly interruptions: number;
+  /** True for a sale that was certainly not executed, and of which nothing is under way. */
   readonly waiting: boolean;
   /** Whether the process that opened it is assumed to be working on it. */
   readonly locked: boolean;
@@ -137,7 +141,7 @@ export interface OpenTransaction {
 }
 
 const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
-  payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, waiting, locked_until > now() AS locked,
+  payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, interrupted, interruptions, waiting, locked_until > now() AS locked,
   ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
@@ -160,12 +164,16 @@ export async function findOpenByReference(
 }
 
 /** The outcome is unknown: the worker reconciles it from now on. */
-export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number): Promise<void> {
+export async function markInDoubt(
+  db: Queryable,
+  open: OpenKey,
+  { checkAfterMs, interrupted = false }: { readonly checkAfterMs: number; readonly interrupted?: boolean },
+): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET in_doubt = true, locked_until = now(),
+    `UPDATE open_transactions SET in_doubt = true, interrupted = $6, locked_until = now(),
        next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}'`,
-    [...keyOf(open), firstCheckMs],
+    [...keyOf(open), checkAfterMs, interrupted],
   );
 }
 
@@ -186,11 +194,28 @@ export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, chec
 }
 
 /**
+ * A scheduled charge that was interrupted waits for the worker, which sends it at once. Returns false if another process
+ * has recorded or changed it.
+ */
+export async function waitAnew(
+  db: Queryable,
+  open: OpenKey & Pick<OpenTransaction, 'interruptions'>,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE open_transactions SET waiting = true, waits_for = 'service', in_doubt = false, interrupted = false,
+       interruptions = $5, sending = sending + 1, locked_until = now(), next_check_at = now()
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING pg_notify('${dueChannel}', '')`,
+    [...keyOf(open), open.interruptions + 1],
+  );
+  return rows.length === 1;
+}
+
+/**
  * Claims a waiting sale. From here on it may have been sent. Returns undefined if another process claimed it first.
  */
 export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
+    `UPDATE open_transactions SET waiting = false, interrupted = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
        sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs],
@@ -239,7 +264,7 @@ export async function renewSending(
   lockMs: number,
 ): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, checks = 0,
+    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, interrupted = false, checks = 0,
        reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
@@ -332,6 +357,7 @@ export async function claimDue(
   return db.query<OpenTransaction>(
     `WITH claimed AS (
        UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
+         interrupted = interrupted OR (slot <> id AND NOT waiting AND NOT in_doubt),
          next_check_at = now() + CASE WHEN waiting THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (

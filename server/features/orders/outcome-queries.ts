@@ -62,7 +62,7 @@ const redemptionParameter = firstEvent + eventCount;
 const isMoved = (id: string): string => `${id} = ANY (ARRAY(SELECT order_id FROM moved))`;
 
 // The operation is looked up for each change. As an ordinary join, PostgreSQL would read all open operations, of which
-// it expects hardly any.
+// it expects hardly any. It is locked, because another process may be about to close it or to send it again.
 const outcomeStatement = (more: string): string => `
   WITH moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
@@ -74,7 +74,7 @@ const outcomeStatement = (more: string): string => `
     FROM ${changeRows.from(1)} AS c
     CROSS JOIN LATERAL (
       SELECT FROM open_transactions t WHERE t.company_id = c.company_id AND t.order_id = c.order_id
-        AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending OFFSET 0
+        AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending OFFSET 0 FOR UPDATE
     ) AS open
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence

@@ -10,6 +10,7 @@ import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
+import { sendAnew } from './interrupted.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
 import { resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
@@ -51,6 +52,10 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   }
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return false;
+  // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
+  const isAnew =
+    open.type === 'sale' && found.outcome === 'not_found' && (await sendAnew(charging, state, open, found));
+  if (isAnew) return true;
   await recordFound(charging, state, open, found);
   return true;
 }

@@ -49,6 +49,23 @@ export function deriveReference(companyId: string, { subject, number }: Numbered
   return groups.join('-');
 }
 
+/** How often a sale is sent anew because a part of the service stopped. Then it fails: sending it may be the cause. */
+export const interruptionsMax = 2;
+
+/** As many as a cycle may have had since a backup. */
+const attemptsAhead = 12;
+
+/**
+ * The later references of a cycle, with which it may have been charged since a backup: after an interruption it takes the
+ * next one. No other charge does.
+ */
+export function referencesAfter(companyId: string, { subject, number }: Numbered): string[] {
+  if (subject[0] !== 'cycle') return [];
+  return Array.from({ length: attemptsAhead }, (_, index) =>
+    deriveReference(companyId, { subject, number: number + 1 + index }),
+  );
+}
+
 /** Returns the first number, starting with this one, whose reference is unused. */
 export function nextFree(companyId: string, from: Numbered, taken: ReadonlySet<string>): Numbered {
   for (let number = from.number; ; number += 1) {

@@ -154,7 +154,7 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
     throw isKeyed(intent.numbered) ? usedByAnother() : notSentError('refund');
   }
   if (outcome.outcome === 'unknown') {
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
     throw gatewayError('refund');
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {

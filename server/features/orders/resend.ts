@@ -8,8 +8,8 @@ import { attemptOf } from './retry.ts';
 import { lockMs } from './timing.ts';
 
 /**
- * Sends sales that wait for the vault. Their intent is recorded and nothing was sent, so they are sent later under
- * the same reference: a sale of a request when the client repeats the request, a renewal by the worker.
+ * Sends sales that wait. Their intent is recorded and nothing was executed, so they are sent later under the reference
+ * that is recorded: a sale of a request when the client repeats the request, a renewal by the worker.
  */
 
 /** Throws if another process has just begun to send it. */

@@ -105,7 +105,14 @@ export async function send<Intent extends Intended & Opened>(
       continue;
     }
     if (!isExecuted(outcome)) return { intent, outcome };
+    const found = outcome.reference;
+    if (found !== undefined) {
+      const renewed = await renew({ reference: found });
+      if (!renewed) return undefined;
+      intent = { ...intent, ...renewed, reference: found };
+    }
     if (mode === 'live') await noteEarlier(charging, intent, outcome, elapsedMs);
+    if (found !== undefined) return { intent, outcome };
     if (!numbered || !takesNext(outcome, numbered, elapsedMs)) return { intent, outcome };
     const { db } = await homeOf(charging, intent);
     numbered = await firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);

@@ -111,7 +111,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   }
   const { intent, outcome } = sent;
   if (outcome.outcome === 'unknown') {
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, firstCheckMs));
+    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
     throw gatewayError('void');
   }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {

@@ -57,6 +57,19 @@ export async function findFailedOrders(db: Queryable, companyId: string, afterId
   );
 }
 
+/** Finds orders of subscriptions whose charge by the schedule is open. */
+export async function findOpenRenewals(
+  db: Queryable,
+  companyId: string,
+): Promise<{ subscription_id: string; subscription_cycle: number | null; attempt_count: number }[]> {
+  return db.query(
+    `SELECT o.subscription_id, o.subscription_cycle, o.attempt_count FROM open_transactions t
+     JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
+     WHERE t.company_id = $1 AND t.type = 'sale' AND t.request_id IS NULL AND o.subscription_id IS NOT NULL`,
+    [companyId],
+  );
+}
+
 export interface BilledSubscription {
   readonly id: string;
   readonly current_cycle: number;

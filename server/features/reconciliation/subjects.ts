@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { deriveReference, subjects } from '../orders/service.ts';
-import { findBilledSubscriptions, findFailedOrders } from './queries.ts';
+import { findBilledSubscriptions, findFailedOrders, findOpenRenewals } from './queries.ts';
 
 /** The subject of a reference that the books do not have. */
 export interface Standing {
@@ -31,6 +31,11 @@ export async function standingsOf(
       if (wanted.has(reference)) found.set(reference, standing);
     }
   };
+  // A charge that was interrupted is made with a later reference, under which the worker finds it.
+  for (const { subscription_id, subscription_cycle, attempt_count } of await findOpenRenewals(db, companyId)) {
+    const standing = { order_id: null, subscription_id, subscription_cycle, isRenewal: true };
+    search(subjects.cycle(subscription_id, subscription_cycle ?? 1), attempt_count, standing);
+  }
   for (let after = firstId; found.size < wanted.size; ) {
     const batch = await findBilledSubscriptions(db, companyId, after);
     if (batch.length === 0) break;

@@ -212,6 +212,8 @@ export interface ProcessorResponse {
 
 /** Fields of an operation that was executed. */
 interface Executed {
+  /** The later reference of the same charge under which it was found; set by the vault. */
+  readonly reference?: string;
   /** When, and how long ago, both by the processor's clock; undefined if the processor does not report it. */
   readonly executed?: { readonly atMs: number; readonly ageMs: number };
 }
@@ -266,15 +268,26 @@ export type Outcome =
       readonly failureReason?: string;
     }
   /** The processor may have received the request, and may have executed it. */
-  | { readonly outcome: 'unknown'; readonly reason: string };
+  | {
+      readonly outcome: 'unknown';
+      readonly reason: string;
+      /** The vault broke the connection, so a part of this service may have stopped before it sent the operation. */
+      readonly isInterrupted?: boolean;
+    };
 
 export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
   /**
    * `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. With
-   * `isFinal` the operation can never be executed, so the time does not matter.
+   * `isFinal` the operation can never be executed, so the time does not matter. `isSafeToRepeat` is set by the vault: the
+   * processor executes a reference only once for all time, so the same one may be sent again.
    */
-  | { readonly outcome: 'not_found'; readonly atMs?: number; readonly isFinal?: boolean };
+  | {
+      readonly outcome: 'not_found';
+      readonly atMs?: number;
+      readonly isFinal?: boolean;
+      readonly isSafeToRepeat?: boolean;
+    };
 
 /** The result of a harmless call with the credentials of a connection. */
 export type ConnectionTest =
