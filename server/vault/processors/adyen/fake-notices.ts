@@ -40,6 +40,8 @@ export interface NoticeOptions {
   readonly hmacKey: string;
   readonly clock: Clock;
   append(line: NoticesLine): void;
+  /** Resolves when everything so far is on the disk. Only what survives a crash is reported. */
+  durable(): Promise<void> | undefined;
   /** The fault of the next delivery: `notice_twice`, `notice_late`, `notice_forged` or `notice_lost`. */
   pickFault(): string | undefined;
   random(): number;
@@ -60,7 +62,7 @@ const lateMs = 400;
 const timeoutMs = 5_000;
 
 export function openNotices(options: NoticeOptions): Notices {
-  const { merchantAccount, hmacKey, clock, append, pickFault, random } = options;
+  const { merchantAccount, hmacKey, clock, append, durable, pickFault, random } = options;
   const items: NoticeItem[] = [];
   const waiting = new Set<number>();
   let target: NoticeTarget | undefined;
@@ -87,6 +89,7 @@ export function openNotices(options: NoticeOptions): Notices {
     const item = items[number];
     if (!item) return;
     await sleep(afterMs);
+    await durable();
     while (waiting.has(number)) {
       const to = target;
       if (!to) return;

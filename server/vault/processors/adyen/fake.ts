@@ -243,6 +243,7 @@ export async function openFake(options: FakeOptions): Promise<Server> {
     hmacKey: hmacKey.reveal(),
     clock,
     append,
+    durable: () => journal?.durable(),
     pickFault: () => faults.pick('notice'),
     random: () => faults.random(),
   });

@@ -19,7 +19,15 @@ export interface Notices {
   receiver(url: string, secret: string): void;
 }
 
-export function openNotices(books: Books, clock: Clock, pick: () => string | undefined): Notices {
+interface NoticeOptions {
+  readonly books: Books;
+  readonly clock: Clock;
+  readonly pickFault: () => string | undefined;
+  /** Resolves when everything so far is on the disk. Only what survives a crash is reported. */
+  readonly durable: () => Promise<void>;
+}
+
+export function openNotices({ books, clock, pickFault, durable }: NoticeOptions): Notices {
   let target: { readonly url: string; readonly secret: string } | undefined;
 
   const signature = (body: string, secret: string): string => {
@@ -39,7 +47,8 @@ export function openNotices(books: Books, clock: Clock, pick: () => string | und
   }
 
   async function deliver(record: EventRecord): Promise<void> {
-    const fault = pick();
+    const fault = pickFault();
+    await durable();
     if (fault === 'notice_lost') return void books.put('events', { ...record, delivered: true });
     if (fault === 'notice_late') await sleep(lateMs);
     if (fault === 'notice_forged') await post(record.body.replaceAll('succeeded', 'failed'), 'whsec_of_another');

@@ -289,16 +289,17 @@ export async function openFake({ journalFile, secret, clock, lateMs }: FakeOptio
     const { table, row } = line as { table: TableName; row: never };
     books.put(table, row);
   };
-  journal = await openJournal(journalFile, restore);
+  const opened = await openJournal(journalFile, restore);
+  journal = opened;
   const faults = openFaults(requestsOf);
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(`Bearer ${secret.reveal()}`);
   const stripe: Stripe = {
     books,
     clock,
-    journal,
+    journal: opened,
     faults,
-    notices: openNotices(books, clock, () => faults.pick('notice')),
+    notices: openNotices({ books, clock, pickFault: () => faults.pick('notice'), durable: opened.durable }),
     secret: secret.reveal(),
     lateMs,
     inUse: new Set(),
