@@ -32,7 +32,7 @@ export interface Receiver {
 
 type Behaviour = number | ((request: Received, response: ServerResponse, raw: IncomingMessage) => void);
 
-export const testCertificate = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
+const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
 
 /** The certificate is for `localhost` and 127.0.0.1; it does not match another address of this machine. */
 export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1'): Promise<Receiver> {
@@ -40,7 +40,7 @@ export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1')
   let behaviour = how;
   let arrived: () => void = () => undefined;
   let connections = 0;
-  const server = createServer(testCertificate, (request, response) => {
+  const server = createServer(tls, (request, response) => {
     let body = '';
     request.setEncoding('utf8');
     request.on('data', (chunk: string) => {

@@ -175,6 +175,25 @@ describe('a request to an address that a merchant chose', () => {
     mute.close();
   });
 
+  it('loses no request to a receiver that closes its connections without a word', async () => {
+    const closing = await startReceiver((_request, response, raw) => {
+      response.writeHead(200, { 'content-length': '2' });
+      response.end('ok', () => raw.socket.end());
+    });
+    const outbound = createOutbound({ isAllowed: addressCheck(['127.0.0.1']), certificates: [testAuthority] });
+    opened.push(outbound);
+    const results: OutboundResult[] = [];
+    const lane = async (): Promise<void> => {
+      for (let sent = 0; sent < 20; sent += 1) results.push(await post(outbound, closing.url));
+    };
+    await Promise.all(Array.from({ length: 20 }, lane));
+    assert.deepEqual(
+      results.filter(({ answered }) => !answered),
+      [],
+    );
+    await closing.stop();
+  });
+
   it('rejects a receiver whose certificate is not trusted', async () => {
     const strict = createOutbound({ isAllowed: addressCheck(['127.0.0.1', '::1']) });
     opened.push(strict);

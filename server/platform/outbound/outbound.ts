@@ -1,9 +1,9 @@
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { Agent, buildConnector as connector, Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
-import type { Exchange } from './connection.ts';
-import { type Connections, createConnections } from './connections.ts';
 import { createResolve, type Resolve } from './resolve.ts';
-import type { Origin } from './sockets.ts';
 
 /**
  * Requests to addresses that users choose. The check applies to the address of the actual connection, so neither a
@@ -43,137 +43,160 @@ class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-class Stopping extends Error {
-  readonly code = 'STOPPING';
-}
-
-interface Target {
-  readonly origin: Origin;
-  /** The beginning of a request to this URL. */
-  readonly start: string;
-}
-
-const targetsMax = 1_000;
+const idleConnectionMs = 10_000;
+const connectionsPerOrigin = 100;
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { isAllowed, certificates, connectTimeoutMs = 10_000 } = options;
   const resolve = options.resolve ?? createResolve();
-  /** The URLs of the last requests, which are often the same. */
-  const targets = new Map<string, Target>();
-  const connections = createConnections({
-    check: (address) => {
-      if (!isAllowed(address)) throw new AddressRefused();
-    },
-    lookup: checkedLookup(resolve, isAllowed),
-    certificates,
-    connectTimeoutMs,
-  });
+  let opening: Promise<Agent> | undefined;
+  let agent: Agent | undefined;
   let isClosed = false;
-
-  function targetOf(url: string): Target {
-    const known = targets.get(url);
-    if (known) return known;
-    const target = parseTarget(url);
-    if (targets.size >= targetsMax) targets.clear();
-    targets.set(url, target);
-    return target;
-  }
-
   return {
     post(request) {
-      if (isClosed) return Promise.resolve(failedBy(new Stopping()));
-      const { origin, start } = targetOf(request.url);
-      // A literal address is never looked up.
-      if (isIP(origin.hostname) && !isAllowed(origin.hostname)) {
-        return Promise.resolve(failedBy(new AddressRefused()));
-      }
-      return exchangeOn(connections, origin, requestOf(start, request), request);
+      if (isClosed) return Promise.resolve({ answered: false, error: 'the service is stopping' });
+      if (agent) return exchange(agent, request);
+      opening ??= openAgent(options, resolve);
+      return opening.then((opened) => {
+        agent = opened;
+        return exchange(opened, request);
+      });
     },
     resolve,
     async close() {
       isClosed = true;
-      connections.close(new Stopping());
+      await (await opening)?.destroy();
     },
   };
 }
 
-function parseTarget(url: string): Target {
-  const { protocol, host, hostname, port, pathname, search } = new URL(url);
-  if (protocol !== 'https:') throw new Error('requests are sent over https only');
-  const name = hostname.replace(/^\[|\]$/g, '');
-  return {
-    origin: { key: host, hostname: name, port: Number(port || 443), serverName: isIP(name) ? '' : name },
-    start: `POST ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`,
-  };
-}
+/** Loaded on first use: it is a quarter of the code that a start would read, and many processes send nothing for a while. */
+async function openAgent(
+  { isAllowed, certificates, connectTimeoutMs = 10_000 }: OutboundOptions,
+  resolve: Resolve,
+): Promise<Agent> {
+  const { Agent, buildConnector } = await import('undici');
+  const refused = (): AddressRefused => new AddressRefused('the address is not public');
 
-function checkedLookup(resolve: Resolve, isAllowed: AddressCheck): LookupFunction {
-  return (hostname, options, done) => {
+  const lookup = (
+    hostname: string,
+    options: { all?: boolean },
+    done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
+  ): void => {
     resolve(hostname).then(
       (addresses) => {
         const allowed = addresses.filter(({ address }) => isAllowed(address));
         const [first] = allowed;
-        if (!first) done(new AddressRefused(), []);
+        if (!first) done(refused(), []);
         else if (options.all) done(null, allowed);
         else done(null, first.address, first.family);
       },
       (error: Error) => done(error, []),
     );
   };
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    lookup,
+    // Created once: with custom authorities, Node would parse all of them again for each connection.
+    ...(certificates && { secureContext: createSecureContext({ ca: [...certificates] }) }),
+  } as connector.BuildOptions);
+
+  return new Agent({
+    connections: connectionsPerOrigin,
+    keepAliveTimeout: idleConnectionMs,
+    keepAliveMaxTimeout: idleConnectionMs,
+    connect(options, callback) {
+      // A literal address is never looked up.
+      const host = options.hostname.replace(/^\[|\]$/g, '');
+      if (isIP(host) && !isAllowed(host)) return callback(refused(), null);
+      return connect(options, (...[error, socket]: Parameters<typeof callback>) => {
+        if (error || !socket) return callback(error ?? refused(), null);
+        if (isAllowed(socket.remoteAddress ?? '')) return callback(null, socket);
+        socket.destroy();
+        return callback(refused(), null);
+      });
+    },
+  });
 }
 
-const notInHeaders = /[^\t\x20-\x7e]/;
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
 
-/** In one text, because a write of several parts costs more. */
-function requestOf(start: string, { headers, body }: OutboundRequest): Exchange['request'] {
-  let text = start;
-  for (const name in headers) {
-    const value = headers[name] ?? '';
-    if (notInHeaders.test(value)) throw new Error(`the header ${name} has characters that are not allowed`);
-    text += `${name}: ${value}\r\n`;
-  }
-  const bytes = Buffer.byteLength(body);
-  // Of ASCII, the bytes are the same, and Node need not measure it again.
-  const encoding = bytes === body.length ? 'latin1' : 'utf8';
-  return { text: `${text}Content-Length: ${bytes}\r\n\r\n${body}`, encoding };
+/** The URLs of the last requests, which are often the same. */
+const targets = new Map<string, Target>();
+const targetsMax = 1_000;
+
+function targetOf(url: string): Target {
+  const known = targets.get(url);
+  if (known) return known;
+  const { origin, pathname, search } = new URL(url);
+  const target = { origin, path: pathname + search };
+  if (targets.size >= targetsMax) targets.clear();
+  targets.set(url, target);
+  return target;
 }
 
 /** The error of a request that was not answered in time. */
 export const noAnswer = 'no response in time';
+const tooLate = new Error(noAnswer);
+const longEnough = new Error('the rest of the response is not read');
 
 /**
  * One timer covers the whole exchange, from waiting for a connection to the last byte. An answer that exceeds the
  * limit is cut off and its connection closed, so that a server cannot keep us reading.
  */
-function exchangeOn(
-  connections: Connections,
-  origin: Origin,
-  request: Exchange['request'],
-  { timeoutMs, answerBytesMax }: OutboundRequest,
-): Promise<OutboundResult> {
+function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResult> {
+  const { headers, body, timeoutMs, answerBytesMax } = request;
+  const { origin, path } = targetOf(request.url);
   const { promise, resolve } = Promise.withResolvers<OutboundResult>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let status = 0;
+  let retryAfter: string | undefined;
+  let started: Dispatcher.DispatchController | undefined;
+  let late = false;
+
   const timer = setTimeout(() => {
-    end({ answered: false, error: noAnswer });
-    exchange.cancel?.();
+    late = true;
+    resolve({ answered: false, error: noAnswer });
+    started?.abort(tooLate);
   }, timeoutMs);
   function end(result: OutboundResult): void {
-    exchange.isOver = true;
     clearTimeout(timer);
     resolve(result);
   }
-  const exchange: Exchange = {
-    request,
-    answerBytesMax,
-    isOver: false,
-    cancel: undefined,
-    answered: ({ status, body, retryAfter }) => end({ answered: true, status, body, retryAfter }),
-    failed: (error) => end(failedBy(error)),
-  };
-  connections.send(origin, exchange);
+  function endWithAnswer(): void {
+    const text = Buffer.concat(chunks).subarray(0, answerBytesMax).toString('utf8').replaceAll('\0', '\u{fffd}');
+    end({ answered: true, status, body: text, retryAfter });
+  }
+
+  const limitedHere = { headersTimeout: 0, bodyTimeout: 0 };
+  agent.dispatch(
+    { origin, path, method: 'POST', headers, body, ...limitedHere },
+    {
+      onRequestStart(controller) {
+        started = controller;
+        if (late) controller.abort(tooLate);
+      },
+      onResponseStart(_, code, answerHeaders) {
+        status = code;
+        const value = answerHeaders['retry-after'];
+        retryAfter = typeof value === 'string' ? value : undefined;
+      },
+      onResponseData(controller, chunk) {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes <= answerBytesMax) return;
+        endWithAnswer();
+        controller.abort(longEnough);
+      },
+      onResponseEnd: endWithAnswer,
+      onResponseError: (_, error) => end({ answered: false, error: describe(error) }),
+    },
+  );
   return promise;
 }
-
-const failedBy = (error: Error): OutboundResult => ({ answered: false, error: describe(error) });
 
 const messages: Readonly<Record<string, string>> = {
   ADDRESS_REFUSED: 'the address is not public',
@@ -181,11 +204,8 @@ const messages: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name does not resolve',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
-  CLOSED: 'the connection was closed',
-  CONNECT_TIMEOUT: 'the connection took too long',
-  ETIMEDOUT: 'the connection took too long',
-  INVALID_ANSWER: 'the response is not valid HTTP',
-  STOPPING: 'the service is stopping',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
 };
 
 /** Describes the failure for the merchant, without stacks or internal addresses. */
