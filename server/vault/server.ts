@@ -123,7 +123,7 @@ const vaultCalls = {
       ...money,
       card: chargedCard,
       lookFirst: Type.Optional(Type.Boolean()),
-      laterReferences: Type.Optional(Type.Array(id, { maxItems: 10 })),
+      laterReferences: Type.Optional(Type.Array(id, { maxItems: 100 })),
       credential: Type.Optional(
         Type.Object({
           initiator: choice(['customer', 'merchant']),
