@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AnyQueryable, type Database, type DatabasePool, isUnavailable } from './database.ts';
 import { secondMs } from './durations.ts';
 import { counter } from './metrics.ts';
+import { inTime } from './in-time.ts';
 
 /**
  * A standby that answers reads. It is used for a read only if it has replayed every write that was answered before the
@@ -104,12 +105,6 @@ export function openReplica(servers: Servers, { waitMs }: Patience): Replica {
     state: () => inTime(replicaState(servers), stateMs, silent),
     stats: () => standby.stats(),
   };
-}
-
-async function inTime<Result>(work: Promise<Result>, waitMs: number, otherwise: Result): Promise<Result> {
-  const late = Promise.withResolvers<Result>();
-  const timer = setTimeout(() => late.resolve(otherwise), waitMs);
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 /** The end of the log that contains every commit that was answered, and its timeline. */

@@ -2,6 +2,7 @@ import type { Mode } from '../company.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { createBatcher } from '../platform/batcher.ts';
+import { inTime } from '../platform/in-time.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, seal } from './keys.ts';
@@ -229,7 +230,9 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
         return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration' };
       }
       try {
-        return await (mode === 'live' ? inTime(operate(connected)) : operate(connected));
+        if (mode === 'sandbox') return await operate(connected);
+        const late = unknown('the processor did not respond in time');
+        return await inTime<VaultOutcome>(operate(connected), operationMaxMs, late);
       } catch {
         return unknown('the processor failed');
       }
@@ -242,12 +245,6 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
  * process that waits is not taken for one that has stopped.
  */
 export const operationMaxMs = 25_000;
-
-async function inTime(work: Promise<VaultOutcome>): Promise<VaultOutcome> {
-  const late = Promise.withResolvers<VaultOutcome>();
-  const timer = setTimeout(() => late.resolve(unknown('the processor did not respond in time')), operationMaxMs);
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
-}
 
 /** The vault in this process, with its own database role. */
 export function localVault(
