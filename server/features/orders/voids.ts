@@ -10,11 +10,11 @@ import { newEvent } from '../events/service.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { send } from './sending.ts';
+import { refusesCredentials, send } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
-import { gatewayError, inUse, notSentError, vaultUnavailable } from './errors.ts';
+import { credentialsRefused, gatewayError, inUse, notSentError, vaultUnavailable } from './errors.ts';
 import { changeSale, discardOpen, insertOpen, markInDoubt, type Opened } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import { deriveReference, subjects } from './reference.ts';
@@ -118,6 +118,10 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
     await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     if (outcome.outcome === 'unavailable') throw vaultUnavailable('void', { unfinished: false });
     throw notSentError('void', outcome.outcome === 'not_sent' ? outcome : {});
+  }
+  if (refusesCredentials(outcome)) {
+    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
+    throw credentialsRefused('void');
   }
   await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
   failpoint('void.after_record');

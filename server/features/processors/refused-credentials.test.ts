@@ -308,3 +308,19 @@ describe('a renewal that no connected processor takes', () => {
     assert.deepEqual([renewed.status, renewed.completed_cycles], ['active', 2]);
   });
 });
+
+for (const kind of liveKinds) {
+  it(`a void at ${kind} with a revoked key is not executed, and can be repeated`, async () => {
+    const merchant = await openMerchant(kind);
+    const { id } = (await place(merchant)).body;
+    await revoke(merchant, kind);
+    const idempotencyKey = randomUUID();
+    const giveBack = (): Promise<Reply> =>
+      merchant.owner.in('POST', `/dashboard/orders/${id}/void`, {}, { company: merchant.company.id, idempotencyKey });
+    assertRefused(await giveBack(), 502, 'gateway_error');
+    assert.equal((await readOrder(service, id, merchant)).status, 'succeeded');
+    await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
+    const reply = await giveBack();
+    assert.deepEqual([reply.status, reply.body.status], [200, 'voided'], reply.text);
+  });
+}

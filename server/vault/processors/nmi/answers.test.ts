@@ -156,6 +156,14 @@ describe('answers of transact.php', () => {
     assert.equal(said(readingOf(voided, { ...sent, transactionId: '8' })), 'unknown');
   });
 
+  it('a refund or void whose key was refused was not executed, and needs no report', () => {
+    const refused = form({ response: '3', response_code: '300', responsetext: 'Authentication Failed' });
+    for (const type of ['refund', 'void'] as const) {
+      const { outcome, mustCheck } = readingOf(refused, { type, reference: null });
+      assert.ok(outcome.outcome === 'declined' && outcome.refusesCredentials && !mustCheck, inspect(outcome));
+    }
+  });
+
   it('a verification says nothing about the card if the account has a problem', () => {
     const validate = (fields: Readonly<Record<string, string>>) =>
       verificationOf(form({ type: 'validate', orderid: reference, transactionid: '5', ...fields }), reference).outcome;

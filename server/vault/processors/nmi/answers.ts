@@ -127,7 +127,8 @@ export function readingOf(answer: Answer | Silence, sent: SentOperation): Readin
   const meaning = meaningOf(code, text);
   if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
   // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
-  const mayBeRepetition = fields.response === '3' && (sent.type === 'refund' || sent.type === 'void');
+  const isFollowUp = sent.type === 'refund' || sent.type === 'void';
+  const mayBeRepetition = fields.response === '3' && isFollowUp && !meaning.refusesCredentials;
   return { outcome: declined(meaning, shown), mustCheck: mayBeRepetition };
 }
 
