@@ -117,3 +117,19 @@ it('a restored service sends nothing while such a processor cannot be asked', as
   assert.equal((await chargeOnce(noDatabase, { processor, connectionId: null }, request, true)).outcome, 'unavailable');
   assert.deepEqual(calls, ['lookup']);
 });
+
+it('a restored service sends a charge nowhere else if the processor refuses the credentials', async () => {
+  const refused = {
+    outcome: 'declined',
+    response,
+    failureCode: 'invalid_merchant_configuration',
+    failureReason: 'wrong key',
+    refusesCredentials: true,
+  } as const;
+  for (const onceBy of ['reference', 'key', 'nothing'] as const) {
+    const processor = { ...asked(onceBy, { outcome: 'not_found' }).processor, charge: async () => refused };
+    const connected = { processor, connectionId: null };
+    assert.equal((await chargeOnce(noDatabase, connected, request, true)).outcome, 'unavailable', onceBy);
+    assert.deepEqual(await chargeOnce(noDatabase, connected, request, false), refused);
+  }
+});

@@ -141,3 +141,37 @@ it('a restored service sends a charge whose handle it has without looking it up,
   assert.equal((await chargeOnce(service.vaultDb, there.connected, request, true)).outcome, 'approved');
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1']);
 });
+
+const refused = {
+  outcome: 'declined',
+  response: noResponse,
+  failureCode: 'invalid_merchant_configuration',
+  failureReason: 'wrong key',
+  refusesCredentials: true,
+} as const;
+
+it('a charge whose credentials are refused keeps its handle, and is sent again with it', async () => {
+  const request = newCharge();
+  let isRefused = true;
+  const calls: string[] = [];
+  const there = scene({
+    charge: async ({ handle }) => {
+      calls.push(`charge ${handle}`);
+      return isRefused ? refused : { outcome: 'approved', response: noResponse };
+    },
+  });
+  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request, false), refused);
+  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request, false), refused);
+  isRefused = false;
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
+  assert.deepEqual([there.calls, calls], [['prepare'], ['charge pi_1', 'charge pi_1', 'charge pi_1']]);
+});
+
+it('a restored service cannot tell from refused credentials whether a charge with a handle was executed', async () => {
+  const request = newCharge();
+  const there = scene();
+  await chargeOnce(service.vaultDb, there.connected, request, false);
+  const revoked = { ...there.connected, processor: scene({ charge: async () => refused }).connected.processor };
+  assert.equal((await chargeOnce(service.vaultDb, revoked, request, true)).outcome, 'unknown');
+  assert.deepEqual(await chargeOnce(service.vaultDb, revoked, request, false), refused);
+});

@@ -29,15 +29,27 @@ export async function chargeOnce(
   const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
   if ((processor.onceBy ?? 'reference') !== 'reference') {
     // A stored handle leads to the same object, however often the charge is sent.
-    if ((await storedHandle(db, connected, request)) !== undefined) return prepareAndCharge(db, connected, request);
+    if ((await storedHandle(db, connected, request)) !== undefined) {
+      const outcome = await prepareAndCharge(db, connected, request);
+      return isRefused(outcome) ? { outcome: 'unknown', reason: refusedReason } : outcome;
+    }
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAsked;
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
   if (later?.found.outcome === 'unknown') return notAsked;
-  return later ? { ...later.found, reference: later.reference } : prepareAndCharge(db, connected, request);
+  if (later) return { ...later.found, reference: later.reference };
+  const outcome = await prepareAndCharge(db, connected, request);
+  return isRefused(outcome) ? notAsked : outcome;
 }
+
+/**
+ * A call whose credentials were refused executed nothing. A restored service may have sent the charge before, so that it
+ * must not send it elsewhere.
+ */
+const isRefused = (outcome: Outcome): boolean => outcome.outcome === 'declined' && outcome.refusesCredentials === true;
+const refusedReason = 'the processor refuses the credentials, and may have executed the charge before';
 
 const notAsked = {
   outcome: 'unavailable',
