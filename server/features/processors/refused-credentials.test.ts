@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { examine } from '../../../cli/doctor.ts';
 import { everyDays, ordersOf, typesOf } from '../../../tests/support/billing.ts';
@@ -308,6 +308,137 @@ describe('a renewal that no connected processor takes', () => {
     assert.deepEqual([renewed.status, renewed.completed_cycles], ['active', 2]);
   });
 });
+
+/** A charge at these processors is two requests. The key works for the first one and is revoked before the second. */
+const secondSteps = { stripe: 'revoke:charge', adyen: 'capture:revoke' } as const;
+
+for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondSteps, string][]) {
+  describe(`if the key at ${kind} is revoked between the two requests of a charge`, () => {
+    const revokeMidway = (): Promise<void> => fakes[kind].control({ next: [fault] });
+    const repair = (): Promise<void> => fakes[kind].control({ next: [], revoked: false });
+    beforeEach(repair);
+    after(repair);
+
+    /** How often the processor has taken money. */
+    const payments = async (): Promise<number> => {
+      const { operations } = await fakes[kind].call('GET', '/journal');
+      const isPaid = (one: Reply['body']): boolean => one.kind === 'charge' && one.status === 'approved';
+      return operations.filter(isPaid).length;
+    };
+
+    /** A merchant whose renewal was refused midway and waits. */
+    async function waitingRenewal(): Promise<{ merchant: Merchant; id: string; before: number; orderId: string }> {
+      const merchant = await openMerchant(kind);
+      const { id } = await subscribed(merchant);
+      const before = await payments();
+      await revokeMidway();
+      await renew(merchant);
+      const [charge] = await waitingOf(merchant);
+      assert.equal(charge?.waits_for, 'credentials');
+      return { merchant, id, before, orderId: charge?.order_id };
+    }
+
+    async function assertRenewedOnce(merchant: Merchant, id: string, transactions = 1): Promise<void> {
+      const { status, completed_cycles, attempt_count } = await readSubscription(service, id, merchant);
+      assert.deepEqual([status, completed_cycles, attempt_count], ['active', 2, 0]);
+      const scene = { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' };
+      const [, second] = await ordersOf(service, scene);
+      assert.deepEqual([second?.status, second?.transactions.length], ['succeeded', transactions], inspect(second));
+      assert.ok(!(await typesOf(service, id)).includes('subscription.past_due'));
+      assert.deepEqual(await waitingOf(merchant), []);
+    }
+
+    it('a renewal waits, however often it is sent, and is charged once with the new key', async () => {
+      const { merchant, id, before, orderId } = await waitingRenewal();
+      for (let sent = 0; sent < 3; sent += 1) await runWorker();
+      const waiting = await readSubscription(service, id, merchant);
+      assert.deepEqual([waiting.status, waiting.attempt_count, waiting.last_failure_message], ['active', 0, null]);
+      assert.equal((await waitingOf(merchant, orderId))[0]?.waits_for, 'credentials');
+      await waitUntil(async () => (await attentionOf(merchant)).length > 1);
+      assert.equal(await payments(), before);
+      await repair();
+      await runWorker();
+      await assertRenewedOnce(merchant, id);
+      assert.equal(await payments(), before + 1);
+    });
+
+    it('a renewal is charged once if the process dies before it has noted the refusal', async () => {
+      const { merchant, id, before, orderId } = await waitingRenewal();
+      await service.db.query('UPDATE open_transactions SET waiting = false, waits_for = NULL WHERE order_id = $1', [
+        orderId,
+      ]);
+      await runWorker();
+      assert.equal((await readSubscription(service, id, merchant)).attempt_count, 0, 'unknown is not failed');
+      await repair();
+      await runWorker();
+      await runWorker();
+      // The payment at Stripe is cancelled and replaced; the authorization at Adyen is captured.
+      await assertRenewedOnce(merchant, id, kind === 'stripe' ? 2 : 1);
+      assert.equal(await payments(), before + 1);
+    });
+
+    it('a renewal is charged once elsewhere if the connection is replaced by another', async () => {
+      const { merchant, id, before } = await waitingRenewal();
+      const path = `/dashboard/processors/${merchant.connections[0]}`;
+      const { company } = merchant;
+      await connectTo(service, company.id, {
+        kind: 'nmi',
+        configuration: configurationOf('nmi', liveSecrets.nmi),
+        ...timing,
+        extraOrigins: [fakes.nmi.url],
+      });
+      const gone = await merchant.owner.in('POST', `${path}/disconnect`, {}, { company: company.id });
+      assert.equal(gone.status, 200, gone.text);
+      const remove = (): Promise<Reply> => merchant.owner.in('DELETE', path, undefined, { company: company.id });
+      assert.equal((await remove()).status, 409, 'the renewal is still open there');
+      await repair();
+      await runWorker();
+      await assertRenewedOnce(merchant, id);
+      assert.equal(await payments(), before);
+      assert.equal((await remove()).status, 200);
+    });
+
+    it('a renewal is never charged if the subscription is canceled meanwhile', async () => {
+      const { merchant, id, before, orderId } = await waitingRenewal();
+      const { key } = merchant;
+      assert.equal((await service.call('DELETE', `/v1/subscriptions/${id}`, { key })).body.status, 'canceled');
+      await repair();
+      await runWorker();
+      assert.equal((await readOrder(service, orderId, { key })).status, 'failed');
+      assert.equal(await payments(), before);
+    });
+
+    it('an order fails as a configuration problem, the connection says why, and a retry charges it once', async () => {
+      const merchant = await openMerchant(kind);
+      const before = await payments();
+      await revokeMidway();
+      const { body } = await place(merchant);
+      assert.deepEqual([body.status, body.failure_code], ['failed', 'invalid_merchant_configuration'], inspect(body));
+      await waitUntil(async () => (await attentionOf(merchant)).length > 0);
+      assert.ok((await connectionsOf(merchant))[0]?.refused_at);
+      await repair();
+      const retried = await retry(service, body.id, { key: merchant.key });
+      assert.equal(retried.body.status, 'succeeded', retried.text);
+      assert.equal(await payments(), before + 1);
+    });
+
+    it('an order is charged at the next connection, within the same transaction', async () => {
+      const merchant = await openMerchant(kind, 'nmi');
+      const before = await payments();
+      await revokeMidway();
+      const { body } = await place(merchant);
+      assert.deepEqual([body.status, body.transactions.length], ['succeeded', 1], inspect(body));
+      const [{ connection_id } = {}] = await service.db.query<{ connection_id?: string }>(
+        'SELECT connection_id FROM all_transactions WHERE order_id = $1',
+        [body.id],
+      );
+      assert.equal(connection_id, merchant.connections[1]);
+      await repair();
+      await runWorker();
+      assert.equal(await payments(), before);
+    });
+  });
+}
 
 for (const kind of liveKinds) {
   it(`a void at ${kind} with a revoked key is not executed, and can be repeated`, async () => {

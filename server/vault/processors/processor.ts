@@ -246,8 +246,8 @@ export type Outcome =
       /** The processor failed, not the card's bank: another processor may approve the charge. */
       readonly isProcessorFault?: boolean;
       /**
-       * The processor rejected the credentials before it read the operation. Nothing was executed or prepared, so the
-       * same request may be sent again, here or elsewhere.
+       * The processor rejected the credentials of a request, and this call executed nothing. If no earlier call did, the
+       * same operation may be sent again, here or elsewhere. What was prepared stays prepared, for the next call here.
        */
       readonly refusesCredentials?: boolean;
     } & Executed)

@@ -287,6 +287,30 @@ describe('an Adyen that lies', () => {
     assert.deepEqual(second, first);
   });
 
+  it('keeps an authorization whose capture was refused with the key, and captures it once with the new key', async () => {
+    const request = await adyen.prepared();
+    const statuses = async () => (await adyen.executed(request.reference)).map(({ status }) => status);
+    await adyen.control({ next: ['capture:revoke'] });
+    for (const outcome of [await processor.charge(request), await processor.charge(request)]) {
+      assert.ok(outcome.outcome === 'declined' && outcome.refusesCredentials, inspect(outcome));
+    }
+    assert.equal((await processor.lookup({ ...request, ageMs: 0 })).outcome, 'unknown');
+    await adyen.control({ revoked: false });
+    assert.deepEqual(await statuses(), ['authorized']);
+    assert.equal((await processor.charge(request)).outcome, 'approved');
+    assert.equal((await processor.charge(request)).outcome, 'approved');
+    assert.deepEqual(await statuses(), ['approved']);
+    assert.equal((await adyen.executed(request.reference))[0]?.captures, 1);
+  });
+
+  it('does not conclude anything from a refused key while another request has the idempotency key', async () => {
+    const request = await adyen.prepared();
+    await adyen.control({ next: ['capture:in_progress', 'capture:revoke'] });
+    assert.equal((await processor.charge(request)).outcome, 'unknown');
+    await adyen.control({ revoked: false });
+    assert.equal((await processor.lookup({ ...request, ageMs: 0 })).outcome, 'approved');
+  });
+
   it('does not read an answer that repeats the card number', async (t) => {
     const request = newCharge();
     const body = { merchantReference: request.reference, resultCode: 'Authorised', pspReference: cardNumber };

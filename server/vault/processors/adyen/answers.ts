@@ -118,19 +118,23 @@ const notAuthorized: Decline = {
 };
 const notValid: Decline = { name: 'Invalid request', failureCode: 'validation_error' };
 
+/** Adyen refuses the API key before it executes anything. */
+export const isRefusal = (answer: Answer | Silence): boolean =>
+  'status' in answer && [401, 403].includes(answer.status);
+
 /**
  * Returns undefined if the answer does not say that the request was rejected. A wrong key or account says nothing about
  * an earlier request with the same key, hence `isRepeat`.
  */
 function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
   const { status } = answer;
-  if (status === 401 || status === 403) {
+  if (isRefusal(answer)) {
     if (isRepeat) return undefined;
     const words =
       status === 401
         ? 'Adyen does not accept the API key. It may be wrong or revoked.'
         : 'The API key may not do this for the merchant account. Check the account and the roles of the key.';
-    return declined(notAuthorized, { response_text: words });
+    return { ...declined(notAuthorized, { response_text: words }), refusesCredentials: true };
   }
   const error = errorOf(answer, key);
   if (!error || error.errorCode === inProgressCode || error.errorType === 'internal') return undefined;
@@ -143,10 +147,6 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
   const response_text = found === notValid ? 'Adyen rejected a field of the request.' : found.name;
   return declined(found, { response_code, response_text });
 }
-
-/** For an operation of which nothing is prepared, so that the same request may be sent again. */
-const withRefusal = (rejected: Declined, answer: Answer | Silence): Declined =>
-  'status' in answer && [401, 403].includes(answer.status) ? { ...rejected, refusesCredentials: true } : rejected;
 
 const refusedResults = ['Refused', 'Error', 'Cancelled'];
 const authenticationResults = ['RedirectShopper', 'ChallengeShopper', 'IdentifyShopper', 'PresentToShopper'];
@@ -203,8 +203,7 @@ export function authorizationOutcomeOf(
   }
   const body = jsonOf(answer);
   if (answer.status !== 200) {
-    const rejected = rejectionOf(answer, reference, isRepeat);
-    return rejected ? withRefusal(rejected, answer) : withoutOutcome(answer.status);
+    return rejectionOf(answer, reference, isRepeat) ?? withoutOutcome(answer.status);
   }
   if (!paymentAnswer.Check(body) || body.merchantReference !== reference) return withoutOutcome(answer.status);
   const response = checksOf(body);
@@ -257,7 +256,6 @@ export function modificationOf(
 /** A refund or void is approved when Adyen accepts it. Whether it succeeded is in a notice. */
 export function followUpOutcomeOf(answer: Answer | Silence, sent: SentModification): Outcome {
   const found = modificationOf(answer, sent);
-  if (found.outcome === 'declined') return withRefusal(found, answer);
   if (found.outcome !== 'received') return found;
   const response = { ...noResponse, transaction_id: found.pspReference, response_text: 'received' };
   return { outcome: 'approved', response, settled: false };

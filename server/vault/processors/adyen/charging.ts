@@ -74,8 +74,14 @@ export async function capture(
   return captureOutcomeOf(await send(client, change), change.sent, authorization);
 }
 
-/** With these outcomes the authorization will never be captured. */
-const withoutCapture: readonly Outcome['outcome'][] = ['declined', 'expired', 'not_sent'];
+/**
+ * With these outcomes the authorization will never be captured. If only the credentials were refused, the charge may be
+ * sent again and captures it. If it is not, the notice of the authorization leads to `release`.
+ */
+function isWithoutCapture(outcome: Outcome): boolean {
+  if (outcome.outcome === 'declined') return outcome.refusesCredentials !== true;
+  return outcome.outcome === 'expired' || outcome.outcome === 'not_sent';
+}
 
 export async function charge(client: Client, request: ChargeRequest): Promise<Outcome> {
   const { reference, handle, validUntilMs } = request;
@@ -86,6 +92,6 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   if (!authorization || !amount || !isSameAmount(authorization.amount, amount)) return { outcome: 'conflict' };
   const isExpired = isLate(client, validUntilMs);
   const outcome = isExpired ? expired(client) : await capture(client, reference, authorization, false);
-  if (withoutCapture.includes(outcome.outcome)) void cancel(client, reference, authorization.pspReference);
+  if (isWithoutCapture(outcome)) void cancel(client, reference, authorization.pspReference);
   return outcome;
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, type Exchange, openExchange, type Silence } from '../exchange.ts';
-import { isAccepted, isInProgress, type SentModification } from './answers.ts';
+import { isAccepted, isInProgress, isRefusal, type SentModification } from './answers.ts';
 import type { AdyenAmount } from './money.ts';
 import {
   cancelOf,
@@ -54,7 +54,10 @@ export function openClient({ url, apiKey, merchantAccount, timeoutMs, clock }: C
       for (const delayMs of inProgressDelaysMs) {
         if (!isInProgress(reply)) break;
         await sleep(delayMs);
-        reply = await send();
+        const next = await send();
+        // Refused credentials say nothing about the request that is in progress, and that may be executed.
+        if (isRefusal(next)) break;
+        reply = next;
       }
       return reply;
     },

@@ -17,7 +17,9 @@ import { fromAdyen } from './money.ts';
  * sends signed notices, and produces faults on command. It never writes a card number anywhere.
  */
 
-const answerFaults = ['saved_error', 'transient_error', 'rate_limit', 'slow', 'html', 'empty', 'cut'];
+const answerFaults = ['saved_error', 'transient_error', 'in_progress', 'rate_limit', 'slow', 'html', 'empty', 'cut'];
+/** Revokes the key: this request and all later ones are refused. */
+const revokeFault = 'revoke';
 const authorizationFaults = ['authentication', 'partial', 'pending'];
 const captureFaults = ['capture_refused', 'capture_failed'];
 const refundFaults = ['reject_refund', 'refund_refused'];
@@ -28,7 +30,7 @@ function requestsOf(fault: string): readonly (RequestKind | 'notice')[] | undefi
   const [kind, own] = fault.split(/:(.*)/s);
   const only = requests.find((name) => name === kind);
   if (only) return own !== undefined && requestsOf(own) ? [only] : undefined;
-  if ([...operationFaults, ...answerFaults].includes(fault)) return requests;
+  if ([...operationFaults, ...answerFaults, revokeFault].includes(fault)) return requests;
   if (authorizationFaults.includes(fault) || /^decline:\d{1,2}$/.test(fault)) return ['authorization'];
   if (captureFaults.includes(fault)) return ['capture'];
   if (refundFaults.includes(fault)) return ['refund'];
@@ -40,6 +42,7 @@ const errorBody = (status: number, errorCode: string, errorType: string, message
   body: { status, errorCode, errorType, message },
 });
 const inProgress = errorBody(409, '704', 'validation', 'request already processed or in progress');
+const unauthorized = errorBody(401, '000', 'security', 'HTTP Status Response - Unauthorized');
 const internal = errorBody(500, '000', 'internal', 'Internal error');
 
 function reply(response: ServerResponse, { status, body }: StoredAnswer, key: string, isTransient = false): void {
@@ -89,10 +92,15 @@ async function operate(fake: Fake, request: Request, response: ServerResponse): 
   const fault = picked?.startsWith(`${request.kind}:`) ? picked.slice(request.kind.length + 1) : picked;
   const lost = (when: 'before' | 'after'): boolean =>
     loseAnswer(fault, when, response, () => reply(response, internal, request.key));
+  if (fault === revokeFault) {
+    fake.isRevoked = true;
+    return answer(response, unauthorized.status, unauthorized.body);
+  }
   if (lost('before')) return;
   if (fault === 'rate_limit')
     return reply(response, errorBody(429, '000', 'internal', 'Too many requests'), request.key);
   if (fault === 'transient_error') return reply(response, internal, request.key, true);
+  if (fault === 'in_progress') return reply(response, inProgress, request.key, true);
   if (fault === 'late') {
     response.req.socket.destroy();
     setTimeout(() => void take(fake, request, undefined), options.requestLifeMs * (0.1 + 0.7 * faults.random()));
@@ -129,7 +137,7 @@ async function checkout(fake: Fake, path: readonly string[], response: ServerRes
     answer(response, status, errorBody(status, code, type, message).body);
   const body = await readFields(req);
   if (fake.isRevoked || !isEqual(String(req.headers['x-api-key']), fake.options.apiKey.reveal())) {
-    return send(401, '000', 'security', 'HTTP Status Response - Unauthorized');
+    return answer(response, unauthorized.status, unauthorized.body);
   }
   if (!body) return send(400, '702', 'validation', 'Invalid or malformed request');
   const account = body.merchantAccount ?? body.merchantAccountCode;

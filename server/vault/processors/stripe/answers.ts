@@ -74,9 +74,13 @@ function declinedBy({ code, decline_code, message }: ErrorCodes, response: Parti
 /** Sent instead of Stripe's own message, which contains a part of the key. */
 const wrongKeyText = 'Stripe rejects the secret key, or the key lacks a permission.';
 
-export function refusedKey({ status }: Answer): Declined | undefined {
-  if (status !== 401 && status !== 403) return undefined;
-  return declined('invalid_merchant_configuration', { response_text: wrongKeyText }, true);
+const refusedStatuses = [401, 403];
+
+/** Stripe refuses a key before it executes anything. A proxy can answer with the same status, but not with an error of Stripe. */
+export function refusedKey(answer: Answer | Silence): Declined | undefined {
+  if ('reason' in answer || !refusedStatuses.includes(answer.status) || !readError(jsonOf(answer))) return undefined;
+  const refused = declined('invalid_merchant_configuration', { response_text: wrongKeyText }, true);
+  return { ...refused, refusesCredentials: true };
 }
 
 /** Stripe opens its API for card numbers only to accounts that have shown that they may handle them. */
@@ -239,7 +243,7 @@ export function confirmOutcome(answer: Answer | Silence, sent: SentCharge): Outc
   const { status, askedAtMs } = answer;
   const body = jsonOf(answer);
   const refused = refusedKey(answer);
-  if (refused) return readError(body) ? refused : unknown(unclear(answer));
+  if (refused) return refused;
   if (status === 200) {
     return executedOnly(intentStanding(answer, sent));
   }
@@ -266,7 +270,7 @@ export function created(
   const error = readError(body);
   if (!error) return notSent(unclear(answer));
   const refused = refusedKey(answer);
-  if (refused) return { ...refused, refusesCredentials: true };
+  if (refused) return refused;
   if (error.type === 'idempotency_error') return { outcome: 'conflict' };
   if (isRawCardRefusal(error)) {
     const response_text = 'Stripe does not accept card numbers from this account. Ask Stripe for raw card data access.';
@@ -336,7 +340,7 @@ export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outco
   const error = readError(body);
   if (!error) return unknown(unclear(answer));
   const refused = refusedKey(answer);
-  if (refused) return { ...refused, refusesCredentials: true };
+  if (refused) return refused;
   if (isSpent(answer, sent.reference)) return undefined;
   if (![400, 402, 404].includes(status)) return unknown(unclear(answer));
   if (error.type === 'idempotency_error' || !isAnswerTo(answer, sent.reference)) return undefined;

@@ -71,7 +71,11 @@ async function methodFor(
   const method = client.prepared.get(sent.handle);
   client.prepared.delete(sent.handle);
   if (method !== undefined) return { id: method };
-  const standing = await standingOf(client, sent.handle, sent);
+  const answer = await client.send(requests.getIntent(sent.handle));
+  // This call executes nothing. Whether an earlier one did, the caller knows.
+  const refused = answers.refusedKey(answer);
+  if (refused) return refused;
+  const standing = answers.intentStanding(answer, sent);
   if (standing.outcome === 'canceled') return cancelled();
   return standing.outcome === 'unconfirmed' ? createMethod(client, request) : standing;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, type ExchangeRequest, openExchange, type Silence } from '../exchange.ts';
+import { refusedKey } from './answers.ts';
 import { apiVersion } from './requests.ts';
 
 export interface StripeOptions {
@@ -29,7 +30,8 @@ export interface Client {
 
 const repeatDelaysMs = [50, 100, 200, 400, 800];
 /** The key is in use by another request, or there were too many requests: in both cases nothing was executed. */
-const busyStatuses = [409, 429];
+const keyInUse = 409;
+const busyStatuses = [keyInUse, 429];
 /** Stripe itself gives up a request after 80 s, which is less than this with the usual timeout of 10 s. */
 const timeoutsUntilGone = 12;
 
@@ -38,10 +40,14 @@ export function openClient({ url, filesUrl, secretKey, timeoutMs, clock = system
   const senderTo = (base: string): Send => {
     const exchange = openExchange({ url: base, timeoutMs, headers });
     return async (request, validUntilMs = Number.POSITIVE_INFINITY) => {
+      let other: Answer | undefined;
       for (let repeated = 0; ; repeated += 1) {
         const answer = await exchange(request);
+        // Refused credentials say nothing about the request that uses the key, and that may be executed.
+        if (other && refusedKey(answer)) return other;
         const delayMs = repeatDelaysMs[repeated];
         const isBusy = !('reason' in answer) && busyStatuses.includes(answer.status);
+        if (isBusy && answer.status === keyInUse) other = answer;
         if (!isBusy || delayMs === undefined || clock.nowMs() + delayMs >= validUntilMs) return answer;
         await sleep(delayMs);
       }

@@ -35,13 +35,15 @@ export interface FakeOptions {
   readonly lateMs: number;
 }
 
-type Request = 'prepare' | 'charge' | 'refund' | 'void' | 'cancel' | 'verify' | 'other' | 'lookup' | 'notice';
+const requests = ['prepare', 'charge', 'refund', 'void', 'cancel', 'verify', 'other', 'lookup', 'notice'] as const;
+type Request = (typeof requests)[number];
 
 /** Faults of requests that move no money. */
 const prepareFaults = ['prepare_timeout', 'prepare_error', 'prepare_reset'];
 /** The key is in use; too many requests; an error that Stripe keeps and repeats, without executing the request. */
 const busyFaults = ['key_in_use', 'rate_limit', 'saved_error'];
 
+/** `revoke:charge` revokes the key when the next charge arrives: that request and all later ones are refused. */
 function requestsOf(fault: string): readonly Request[] | undefined {
   const isAmong = (faults: readonly string[]): boolean => faults.includes(fault);
   if (isAmong(lookupFaults)) return ['lookup'];
@@ -52,6 +54,8 @@ function requestsOf(fault: string): readonly Request[] | undefined {
   if (fault === 'processing') return ['charge'];
   if (fault === 'requires_action') return ['verify'];
   if (/^decline:[a-z_]{1,40}$/.test(fault)) return ['charge', 'refund', 'void', 'verify'];
+  const revoking = requests.find((request) => fault === `revoke:${request}`);
+  if (revoking) return [revoking];
   return isAmong(operationFaults) || isAmong(busyFaults) ? ['charge', 'refund', 'void'] : undefined;
 }
 
@@ -86,6 +90,18 @@ function readForm(type: string, body: Buffer): URLSearchParams {
   return form;
 }
 
+function refuseKey({ headers }: IncomingMessage, response: ServerResponse): void {
+  const message = `Invalid API Key provided: ${(headers.authorization ?? '').slice(7, 15)}****`;
+  answer(response, 401, refusal(401, message).body);
+}
+
+/** Whether this fault revokes the key; then the request is refused. */
+function revokes(stripe: Stripe, fault: string | undefined): boolean {
+  const isRevoking = fault?.startsWith('revoke:') === true;
+  if (isRevoking) stripe.isRevoked = true;
+  return isRevoking;
+}
+
 const serverError: Reply = refusal(500, 'An unknown error occurred.', { type: 'api_error' });
 
 async function operate(stripe: Stripe, route: string, id: string, request: IncomingMessage, response: ServerResponse) {
@@ -117,6 +133,7 @@ async function operate(stripe: Stripe, route: string, id: string, request: Incom
   if (wrong) return reply(wrong);
 
   const fault = faults.pick(requestKind(route, form));
+  if (revokes(stripe, fault)) return refuseKey(request, response);
   const fail = (): void => reply(serverError);
   if (fault === 'cancel_error' || fault === 'prepare_error') return fail();
   if (fault === 'prepare_timeout') return undefined;
@@ -228,6 +245,7 @@ async function lookUp(
   response: ServerResponse,
 ) {
   const fault = stripe.faults.pick('lookup');
+  if (revokes(stripe, fault)) return refuseKey(request, response);
   if (fault === 'lookup_timeout') return;
   if (fault === 'lookup_error') return answer(response, serverError.status, serverError.body);
   const { status, body } = look(stripe, resource, id, queryOf(request.url));
@@ -265,10 +283,7 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
   if (`${request.method} ${root}` === 'GET healthz') {
     return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
   }
-  if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) {
-    const message = `Invalid API Key provided: ${(request.headers.authorization ?? '').slice(7, 15)}****`;
-    return answer(response, 401, refusal(401, message).body);
-  }
+  if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) return refuseKey(request, response);
   if (root === 'v1' && request.method === 'GET') return lookUp(stripe, resource, id, request, response);
   if (root === 'v1' && request.method === 'POST') {
     return operate(stripe, action === '' ? resource : `${resource}/${action}`, id, request, response);

@@ -96,7 +96,9 @@ before(async () => {
   hasty = connect(stripe.url, secretKey, hastyMs);
 });
 after(() => stripe.stop());
-beforeEach(() => stripe.control({ faults: {}, next: [], settle_after_ms: null, seed: 1, search_lag_ms: 0 }));
+beforeEach(() =>
+  stripe.control({ faults: {}, next: [], settle_after_ms: null, seed: 1, search_lag_ms: 0, revoked: false }),
+);
 afterEach(async () => {
   const traces = await stripe.traces();
   for (const secret of [cardNumber, `"${cvc}"`, secretKey]) assert.ok(!traces.includes(secret), 'in the journal');
@@ -388,6 +390,69 @@ describe('a lost answer of Stripe', () => {
     assertOutcome(await processor.lookup(request), 'approved');
     assert.deepEqual(dated(await processor.refund(refund)), dated(first));
     assert.equal((await taken(refund.reference)).length, 1);
+  });
+});
+
+describe('a key that Stripe refuses in the middle of a charge', () => {
+  function assertRefusal(found: Outcome): void {
+    assertOutcome(found, 'declined');
+    assert.deepEqual([found.refusesCredentials, found.failureCode], [true, 'invalid_merchant_configuration']);
+  }
+
+  for (const at of ['charge', 'lookup'] as const) {
+    it(`at the ${at}: nothing is executed, and the same payment is charged once with the new key`, async () => {
+      const request = await prepared();
+      const other = connect(stripe.url, secretKey);
+      await stripe.control({ next: [`revoke:${at}`] });
+      assertRefusal(await (at === 'lookup' ? other : processor).charge(request));
+      assertRefusal(await processor.charge(request));
+      assertOutcome(await processor.lookup(request), 'unknown');
+      assert.deepEqual(await taken(request.reference), []);
+      await stripe.control({ revoked: false });
+      const outcome = await connect(stripe.url, secretKey).charge(request);
+      assertOutcome(outcome, 'approved');
+      assert.equal(outcome.response.transaction_id, request.handle);
+      assertOutcome(await processor.charge(request), 'approved');
+      assert.equal((await taken(request.reference)).length, 1);
+    });
+  }
+
+  it('also after more than a day, when Stripe has forgotten the idempotency keys', async () => {
+    const request = await prepared();
+    await stripe.control({ next: ['revoke:charge'] });
+    assertRefusal(await processor.charge(request));
+    await stripe.control({ revoked: false, forget_keys: true });
+    assertOutcome(await processor.charge(request), 'approved');
+    assert.equal((await taken(request.reference)).length, 1);
+  });
+
+  it('says nothing about another request that has the idempotency key', async () => {
+    const request = await prepared();
+    await stripe.control({ next: ['key_in_use', 'revoke:charge'] });
+    assertOutcome(await processor.charge(request), 'unknown');
+    await stripe.control({ revoked: false });
+    const refund = refundOf(await charged());
+    for (const kind of ['refund', 'void'] as const) {
+      await stripe.control({ next: ['key_in_use', `revoke:${kind}`], revoked: false });
+      assertOutcome(await processor[kind](refund), 'unknown');
+    }
+  });
+
+  it('is not mistaken for a payment that this account does not have', async () => {
+    const request = { ...(await prepared()), handle: 'pi_ofAnotherAccount' };
+    assertOutcome(await processor.charge(request), 'unknown');
+    assertOutcome(await processor.lookup(request), 'unknown');
+  });
+
+  it('at a refund or void executes nothing, and the same request is executed once with the new key', async () => {
+    for (const kind of ['refund', 'void'] as const) {
+      const request = refundOf(await charged());
+      await stripe.control({ next: [`revoke:${kind}`] });
+      assertRefusal(await processor[kind](request));
+      await stripe.control({ revoked: false });
+      assertOutcome(await processor[kind](request), 'approved');
+      assert.equal((await taken(request.reference)).length, 1);
+    }
   });
 });
 
