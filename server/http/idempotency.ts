@@ -39,6 +39,9 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
   );
 }
 
+/** 96 bits in base64url. */
+const hashLength = 16;
+
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -57,8 +60,8 @@ export function hashFields(key: ServiceKey, companyId: string, body: unknown): R
   const records: Record<string, string>[] = [{}];
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   for (const [name, value] of fields) {
-    const hashes = key.hashes(`${companyId}\0${name}\0${canonical(value)}`);
-    for (const [index, hash] of hashes.entries()) (records[index] ??= {})[name] = hash.toString('base64url', 0, 12);
+    const hashes = key.hashTexts(`${companyId}\0${name}\0${canonical(value)}`);
+    for (const [index, hash] of hashes.entries()) (records[index] ??= {})[name] = hash.slice(0, hashLength);
   }
   return records;
 }

@@ -6,7 +6,7 @@ import { dayMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { checkMasterSecret, type MasterSecrets, rememberMasterSecret } from './master-secret.ts';
 import { openBytes, sealBytes } from './sealing.ts';
-import { deriveKey, type DerivedPurpose, keyedHash, type Secret } from './secret.ts';
+import { deriveKey, type DerivedPurpose, keyedHashText, type Secret } from './secret.ts';
 import { type KnownKey, keyPurposes, originalKeys, type ServiceKeys, serviceKey } from './service-keys.ts';
 
 /**
@@ -40,7 +40,7 @@ const validForDays: Readonly<Record<DerivedPurpose, number>> = {
 
 /** Identifies a master secret without revealing anything about it. */
 export const masterIdOf = (master: Secret<Buffer>): string =>
-  keyedHash(deriveKey(master, 'secret-check'), 'svc/master-id').toString('base64url').slice(0, 16);
+  keyedHashText(deriveKey(master, 'secret-check'), 'svc/master-id').slice(0, 16);
 
 const about = (purpose: string, id: number): string => `service key ${id} for ${purpose}`;
 

@@ -66,3 +66,8 @@ export function keyObject(key: Buffer): KeyObject {
 export function keyedHash(key: Buffer, text: string): Buffer {
   return createHmac('sha256', keyObject(key)).update(text).digest();
 }
+
+/** In base64url. Node needs half as long for it as for a buffer. */
+export function keyedHashText(key: Buffer, text: string): string {
+  return createHmac('sha256', keyObject(key)).update(text).digest('base64url');
+}

@@ -1,5 +1,5 @@
 import { openBytes, sealBytes } from './sealing.ts';
-import { deriveKey, type DerivedPurpose, keyedHash, type Secret } from './secret.ts';
+import { deriveKey, type DerivedPurpose, keyedHash, keyedHashText, type Secret } from './secret.ts';
 
 /** The keys of one purpose, for example of sessions. They change while the service runs; see key-ring.ts. */
 export interface ServiceKey {
@@ -7,6 +7,8 @@ export interface ServiceKey {
   hash(text: string): Buffer;
   /** Returns the hashes that a stored value may have: with the current key, then with earlier ones that are still valid. */
   hashes(text: string): Buffer[];
+  /** The same hashes in base64url. */
+  hashTexts(text: string): string[];
   /** Encrypts with the current key. What `about` says is authenticated: it must be the same to decrypt. */
   seal(plain: Buffer, about: string): Buffer;
   /** Decrypts what any known key has encrypted. */
@@ -42,6 +44,7 @@ export function serviceKey(keys: () => readonly [KnownKey, ...KnownKey[]]): Serv
   return {
     hash: (text) => keyedHash(keys()[0].bytes, text),
     hashes: (text) => keys().map(({ bytes }) => keyedHash(bytes, text)),
+    hashTexts: (text) => keys().map(({ bytes }) => keyedHashText(bytes, text)),
     seal(plain, about) {
       const [current] = keys();
       return Buffer.concat([prefixOf(current), sealBytes(current.bytes, plain, about)]);

@@ -1,6 +1,6 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
-import { keyedHash, keyObject, type Secret } from '../platform/secret.ts';
+import { keyedHashText, keyObject, type Secret } from '../platform/secret.ts';
 
 /** The versions of the key-encryption key and the fingerprint key of one mode. Sandbox and live never share keys. */
 export interface KeyRing {
@@ -57,5 +57,5 @@ export function rewrap(ring: KeyRing, companyId: string, cardId: string, card: S
 
 /** The same card of the same company has the same fingerprint; across companies, fingerprints differ. */
 export function fingerprint(ring: KeyRing, companyId: string, digits: string): string {
-  return keyedHash(ring.fingerprintKey.reveal(), `${companyId}|${digits}`).toString('base64url').slice(0, 22);
+  return keyedHashText(ring.fingerprintKey.reveal(), `${companyId}|${digits}`).slice(0, 22);
 }
