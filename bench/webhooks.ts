@@ -66,6 +66,8 @@ interface Rate {
   readonly deliveries: number;
   readonly ours: number;
   readonly bare: number;
+  /** The median of the ratios within a round. */
+  readonly ratio: number;
   /** CPU time of the service and of PostgreSQL for a delivery, including the insert. */
   readonly nodeUs: number;
   readonly postgresUs: number;
@@ -118,12 +120,12 @@ async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
 function reportOf(rates: readonly Rate[], latencies: readonly number[]): Report {
   const p50Ms = percentile(latencies, 0.5);
   const p99Ms = percentile(latencies, 0.99);
-  const rows = rates.map(({ endpoints, deliveries, ours, bare, nodeUs, postgresUs }): Cell[] => [
+  const rows = rates.map(({ endpoints, deliveries, ours, bare, ratio, nodeUs, postgresUs }): Cell[] => [
     endpoints,
     deliveries,
     Math.round(ours),
     Math.round(bare),
-    Number((ours / bare).toFixed(2)),
+    Number(ratio.toFixed(2)),
     `${nodeUs} / ${postgresUs}`,
   ]);
   return {
@@ -140,11 +142,11 @@ function reportOf(rates: readonly Rate[], latencies: readonly number[]): Report 
       },
     ],
     targets: [
-      ...rates.map(({ endpoints, ours, bare }) => ({
+      ...rates.map(({ endpoints, ratio }) => ({
         name: `${endpoints} endpoints, ratio to the bare client`,
         wanted: '≥ 0.6',
-        measured: (ours / bare).toFixed(2),
-        met: ours / bare >= 0.6,
+        measured: ratio.toFixed(2),
+        met: ratio >= 0.6,
       })),
       { name: 'commit to arrival, p50', wanted: '< 20 ms', measured: `${p50Ms} ms`, met: p50Ms < 20 },
       { name: 'commit to arrival, p99', wanted: '< 150 ms', measured: `${p99Ms} ms`, met: p99Ms < 150 },
@@ -198,6 +200,10 @@ async function run(bench: Bench): Promise<Report> {
         deliveries,
         ours: percentile(ours, 0.5),
         bare: percentile(bare, 0.5),
+        ratio: percentile(
+          ours.map((rate, index) => rate / (bare[index] ?? Number.NaN)),
+          0.5,
+        ),
         nodeUs: microseconds(cpu.map(({ node }) => node)),
         postgresUs: microseconds(cpu.map(({ postgres }) => postgres)),
       });
