@@ -142,6 +142,15 @@ it('a restored service sends a charge whose handle it has without looking it up,
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1']);
 });
 
+it('a lookup of a closed charge captures nothing at a processor that only sends notices', async () => {
+  const [request, there] = [newCharge(), scene({ findsBy: 'notice' })];
+  await chargeOnce(service.vaultDb, there.connected, request, false);
+  const found = await lookUpAs(request, there);
+  assert.ok(found.outcome === 'unknown' && found.isUnanswerable, 'the caller does not say when it was sent');
+  await lookUpAs(request, there, { ageMs: 5_000 });
+  assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'lookup pi_1']);
+});
+
 const refused = {
   outcome: 'declined',
   response: noResponse,

@@ -106,6 +106,9 @@ export async function lookUp(
   const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
   if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
   if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
+  // Such a lookup repeats the capture, and would execute one that was refused or never sent.
+  const isClosed = request.ageMs === undefined && !isRestored;
+  if (handle && isClosed && processor.findsBy === 'notice') return cannotAnswer;
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
   // A restored database may have lost the handle, and only a search finds the charge.
@@ -115,6 +118,12 @@ export async function lookUp(
   if (!isLate) return { outcome: 'unknown', reason: 'the request may still arrive' };
   return (processor.onceBy ?? 'reference') === 'reference' ? { ...found, isSafeToRepeat: true } : found;
 }
+
+const cannotAnswer = {
+  outcome: 'unknown',
+  reason: 'the processor does not say what it executed; a notice does',
+  isUnanswerable: true,
+} as const;
 
 const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
   kind === 'charge' || (kind === undefined && chargeReference === undefined);

@@ -29,8 +29,8 @@ export async function generationOf(
   const operation = await findRecorded(db, companyId, reference);
   if (!operation) return { kind: 'new', numbered };
   const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0, ...connectionOf(operation) });
-  if (found.outcome === 'unknown') throw gatewayError('charge');
-  const executed = found.outcome === 'not_found' ? undefined : found.executed;
+  if (found.outcome === 'unknown' && !found.isUnanswerable) throw gatewayError('charge');
+  const executed = 'executed' in found ? found.executed : undefined;
   const isYoung = executed !== undefined && executed.ageMs <= limits.idempotencyKeyHours * hourMs;
   return isYoung ? { kind: 'in_use', operation } : { kind: 'new', numbered };
 }

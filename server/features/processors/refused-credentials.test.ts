@@ -422,6 +422,21 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
       assert.equal(await payments(), before + 1);
     });
 
+    it('an order is charged once if its idempotency key is used again after it has expired', async () => {
+      const merchant = await openMerchant(kind);
+      const { shop, key, company } = merchant;
+      const before = await payments();
+      await revokeMidway();
+      const idempotencyKey = randomUUID();
+      const send = async (): Promise<string> => (await order(service, shop, {}, { key, idempotencyKey })).body.status;
+      assert.equal(await send(), 'failed');
+      await repair();
+      const ids = [company.id, idempotencyKey];
+      await service.db.query('UPDATE idempotency_keys SET expires_at = now() WHERE company_id = $1 AND key = $2', ids);
+      assert.equal(await send(), 'succeeded');
+      assert.equal(await payments(), before + 1);
+    });
+
     it('an order is charged at the next connection, within the same transaction', async () => {
       const merchant = await openMerchant(kind, 'nmi');
       const before = await payments();

@@ -273,6 +273,8 @@ export type Outcome =
       readonly reason: string;
       /** The vault broke the connection, so a part of this service may have stopped before it sent the operation. */
       readonly isInterrupted?: boolean;
+      /** The processor has no answer to this lookup, now or later. Set by the vault. */
+      readonly isUnanswerable?: boolean;
     };
 
 export type LookupOutcome =
