@@ -40,6 +40,7 @@ import { startTracing } from '../../server/platform/tracing.ts';
 import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
+import { openAccessChanges } from './access-changes.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
 import { exchange, parseReply } from './exchange.ts';
 import { guarded } from './statement-guard.ts';
@@ -99,6 +100,8 @@ export interface TestService {
   /** A secret key of the service's sandbox company, used if a call names no other. */
   readonly key: string;
   readonly company: Company;
+  /** Lets the next request see what a test has changed of a company in the database. */
+  forgetAccess(companyId: string): void;
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   createMerchant(): Promise<Merchant>;
   createKey(company: Company, options?: Partial<NewKey>): Promise<string>;
@@ -166,7 +169,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ShardDatabase,
     ShardDatabase,
   ];
-  const apiControl = controlPlaneOn(guarded('control', apiPools[0] as DatabasePool));
+  const access = openAccessChanges();
+  const apiControl = controlPlaneOn(access.through(guarded('control', apiPools[0] as DatabasePool)));
   const directory = homes.length === 1 ? oneShard : openDirectory(apiControl);
   await onAccessChange(apiControl, directory.forget);
   const control = controlPlaneOn(ownedFirst);
@@ -317,6 +321,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     mailKey: serviceKeys.mails,
     key: merchant.key,
     company: merchant.sandbox,
+    forgetAccess: access.forget,
     createKey,
     createMerchant,
     call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions, logLines),

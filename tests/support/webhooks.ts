@@ -84,6 +84,7 @@ export async function newSubscriber(service: TestService): Promise<Subscriber> {
         company.id,
         Math.ceil(ms),
       ]);
+      service.forgetAccess(company.id);
       await service.db.query(`SELECT pg_notify('webhooks_due', '')`);
     },
   };
