@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { limits } from '../../limits.ts';
@@ -19,7 +20,7 @@ import { retryDelaysMs } from './retry-schedule.ts';
 
 /** Deliveries over real TLS connections, to receivers good and bad. */
 
-const answerMs = 1_500;
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
 let service: TestService;
@@ -27,7 +28,7 @@ let dispatcher: Dispatcher;
 
 before(async () => {
   service = await startWebhookService();
-  dispatcher = dispatchFor(service, { answerMs });
+  dispatcher = dispatchFor(service);
 });
 after(async () => {
   await dispatcher.stop();
@@ -261,23 +262,6 @@ describe('a receiver', { concurrency: 4 }, () => {
     assert.equal(logs[0]?.request_headers['SVC-Event-Id'], id);
   });
 
-  it('that hangs is given up in time, and the connection with it', async (t) => {
-    const closed = Promise.withResolvers<void>();
-    const one = await scene(t, (_, response) => response.on('close', closed.resolve));
-    const id = await one.subscriber.happen();
-    await assertRetried(one, id);
-    await closed.promise;
-    assert.equal(await lastError(one), 'no response in time');
-    const [log] = await one.subscriber.logs(one.endpoint.id);
-    assert.ok(log && log.duration_ms >= answerMs - 50 && log.duration_ms < answerMs + 3_000, String(log?.duration_ms));
-  });
-
-  it('that begins an answer and never ends it is given up in time', async (t) => {
-    const one = await scene(t, (_, response) => response.writeHead(200).write('a'));
-    await assertRetried(one, await one.subscriber.happen());
-    assert.equal(await lastError(one), 'no response in time');
-  });
-
   it('that answers endlessly is read to 4 KiB and no further', async (t) => {
     let written = 0;
     const connection = { closed: false };
@@ -420,6 +404,36 @@ describe('a receiver', { concurrency: 4 }, () => {
   });
 });
 
+describe('a receiver that does not end its answer', { concurrency: 2 }, () => {
+  // Only here: a slow machine may take longer to deliver to a receiver that answers.
+  const answerMs = 1_500;
+  before(async () => {
+    await dispatcher.stop();
+    dispatcher = dispatchFor(service, { answerMs });
+  });
+  after(async () => {
+    await dispatcher.stop();
+    dispatcher = dispatchFor(service);
+  });
+
+  it('is given up in time, and the connection with it', async (t) => {
+    const closed = Promise.withResolvers<void>();
+    const one = await scene(t, (_, response) => response.on('close', closed.resolve));
+    const id = await one.subscriber.happen();
+    await assertRetried(one, id);
+    await closed.promise;
+    assert.equal(await lastError(one), 'no response in time');
+    const [log] = await one.subscriber.logs(one.endpoint.id);
+    assert.ok(log && log.duration_ms >= answerMs - 50 && log.duration_ms < answerMs + 3_000, String(log?.duration_ms));
+  });
+
+  it('is given up in time also after its first byte', async (t) => {
+    const one = await scene(t, (_, response) => response.writeHead(200).write('a'));
+    await assertRetried(one, await one.subscriber.happen());
+    assert.equal(await lastError(one), 'no response in time');
+  });
+});
+
 describe('the next attempt', { concurrency: 4 }, () => {
   const timesOf = (delivery: Record<string, any>) => ({
     created: Date.parse(delivery.created_at),
@@ -427,28 +441,38 @@ describe('the next attempt', { concurrency: 4 }, () => {
     next: Date.parse(delivery.next_attempt_at),
   });
 
+  /** A receiver that answers, with 500, when the test lets it. */
+  async function slowScene(t: TestContext): Promise<Scene & { answer(): void }> {
+    const waiting: ServerResponse[] = [];
+    const one = await scene(t, (_, response) => waiting.push(response));
+    const answer = (): void => waiting.forEach((response) => response.writeHead(500).end());
+    return { ...one, answer };
+  }
+
   it('is shown by the clock of the company also while an attempt is in progress', async (t) => {
-    const one = await scene(t, () => undefined);
+    const one = await slowScene(t);
     await one.subscriber.later(7 * dayMs);
     const id = await one.subscriber.happen();
     await one.receiver.count(1);
     const delivery = await one.subscriber.delivery(one.endpoint.id, id);
     assert.deepEqual([delivery.delivery_status, delivery.attempts, delivery.last_attempt_at], ['pending', 1, null]);
     const { created, next } = timesOf(delivery);
-    assert.ok(Math.abs(next - created) < 1_000, 'the attempt under way was due when the event happened');
+    assert.ok(Math.abs(next - created) < minuteMs, 'the attempt under way was due when the event happened');
+    one.answer();
     const retried = timesOf(await afterAttempt(one, id));
-    assert.ok(retried.last > created && retried.last < created + 10_000, 'the company’s clock');
+    assert.ok(retried.last > created && retried.last < created + minuteMs, 'the company’s clock');
     assert.equal(retried.next - retried.last, retryDelaysMs[0]);
   });
 
   it('is after the present time of a clock that was moved while the attempt was in progress', async (t) => {
-    const one = await scene(t, () => undefined);
+    const one = await slowScene(t);
     const id = await one.subscriber.happen();
     await one.receiver.count(1);
     await one.subscriber.later(7 * dayMs);
+    one.answer();
     const { created, last, next } = timesOf(await afterAttempt(one, id));
     assert.equal(last + retryDelaysMs[0] + 7 * dayMs, next);
-    assert.ok(last - created < 10_000, 'it was made before the clock was moved');
+    assert.ok(last - created < minuteMs, 'it was made before the clock was moved');
     await one.subscriber.later(retryDelaysMs[0]);
     await one.receiver.count(2);
   });
@@ -463,7 +487,7 @@ describe('the next attempt', { concurrency: 4 }, () => {
     const path = `/v1/webhook_endpoints/${one.endpoint.id}/events/${id}/replay`;
     const replay = await one.subscriber.call('POST', path, { body: { force: true } });
     assert.equal(replay.body.delivery_status, 'pending', replay.text);
-    assert.ok(Math.abs(timesOf(replay.body).next - now) < 5_000, replay.text);
+    assert.ok(Math.abs(timesOf(replay.body).next - now) < minuteMs, replay.text);
     await one.receiver.count(2);
   });
 });
