@@ -468,9 +468,9 @@ describe('a void', { concurrency: false }, () => {
       const won = requests[replies.findIndex(({ status }) => status === 200 || status === 502)];
       assert.ok(won);
       assert.equal((await call(won)).body.status, 'voided');
-      for (const code of codes) {
-        assert.ok([200, 'gateway_error', 'resource_in_use', 'invalid_state_transition'].includes(code), String(code));
-      }
+      // On a slow machine, some wait too long for a connection to the database. Nothing was done for them.
+      const others = ['resource_in_use', 'invalid_state_transition', 'service_unavailable'];
+      for (const code of codes) assert.ok([200, 'gateway_error', ...others].includes(code), String(code));
       assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
     }
     await booksAgree();
@@ -526,10 +526,20 @@ describe('a void', { concurrency: false }, () => {
   });
 });
 
+/** Holds a request back until the test lets it go on. */
+function newGate(): { readonly arrived: Promise<void>; pass(): Promise<void>; open(): void } {
+  const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const pass = (): Promise<void> => {
+    arrived.resolve();
+    return opened.promise;
+  };
+  return { arrived: arrived.promise, pass, open: opened.resolve };
+}
+
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 2_000;
+  const deadlineMs = performance.now() + 10_000;
   while (!(await condition())) {
-    assert.ok(performance.now() < deadlineMs, 'not within 2 s');
+    assert.ok(performance.now() < deadlineMs, 'not within 10 s');
     await sleep(20);
   }
 }
@@ -659,18 +669,16 @@ describe('what is in doubt', { concurrency: false }, () => {
   });
 
   it('is not recorded as failed while our own process delays the request', async () => {
-    interference = {
-      charge: async (request) => {
-        await sleep(requestLifeMs + 500);
-        return vault.charge(request);
-      },
-    };
+    const gate = newGate();
+    interference = { charge: (request) => gate.pass().then(() => vault.charge(request)) };
     const request = orderRequest();
     const sent = call(request);
-    await sleep(requestLifeMs + 200);
+    await gate.arrived;
     interference = {};
+    await sleep(requestLifeMs + 200);
     const orderId = await orderOf(request);
     await recover(orderId);
+    gate.open();
     await sent;
     await recover(orderId);
     const reply = await call(request);
@@ -681,19 +689,17 @@ describe('what is in doubt', { concurrency: false }, () => {
 
   it('and a refund that our own process held back is done once, by the repeated request', async () => {
     const orderId = await placeOrder();
-    interference = {
-      refund: async (request) => {
-        await sleep(requestLifeMs + 300);
-        return vault.refund(request);
-      },
-    };
+    const gate = newGate();
+    interference = { refund: (request) => gate.pass().then(() => vault.refund(request)) };
     const request = actionRequest(orderId, 'refund', { amount: 500 });
     const sent = call(request);
-    await sleep(requestLifeMs + 100);
+    await gate.arrived;
     interference = {};
+    await sleep(requestLifeMs + 100);
     await setValidity(orderId, -1_000);
     await recover(orderId);
     assert.deepEqual(await openOf(orderId), [], 'it was given up');
+    gate.open();
     isGatewayError(await sent);
     const reply = await call(request);
     assert.equal(reply.status, 200, reply.text);
