@@ -15,6 +15,11 @@ export interface FreezingProxy {
   /** Requests on current connections arrive, but no answer returns: statements run, and their results are lost. */
   loseAnswers(): void;
   /**
+   * The same from the next request that contains this text. Idle connections are replaced when they do not answer, so
+   * on a slow machine the request could use a new one.
+   */
+  loseAnswersFrom(text: string): void;
+  /**
    * Loses the next answer that contains this text, after its commit, and closes its connection. Resolves when it has
    * happened.
    */
@@ -39,13 +44,24 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
   const { hostname, port: targetPort } = new URL(target);
   const flows = new Set<Flow>();
   let accepting = true;
+  let losingFrom: string | undefined;
   let awaited: { readonly text: string; readonly done: () => void } | undefined;
+
+  function loseAnswers(): void {
+    for (const flow of flows) flow.answering = false;
+  }
 
   const server = createServer((inner) => {
     const outer = connect(Number(targetPort), hostname);
     const flow: Flow = { sockets: [inner, outer], asking: accepting, answering: accepting };
     flows.add(flow);
-    inner.on('data', (chunk) => flow.asking && outer.write(chunk));
+    inner.on('data', (chunk) => {
+      if (losingFrom !== undefined && chunk.includes(losingFrom)) {
+        losingFrom = undefined;
+        loseAnswers();
+      }
+      if (flow.asking) outer.write(chunk);
+    });
     let cut: (() => void) | undefined;
     outer.on('data', (chunk) => {
       if (awaited && chunk.includes(awaited.text)) {
@@ -85,8 +101,9 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
     freeze() {
       for (const flow of flows) Object.assign(flow, { asking: false, answering: false });
     },
-    loseAnswers() {
-      for (const flow of flows) flow.answering = false;
+    loseAnswers,
+    loseAnswersFrom(text) {
+      losingFrom = text;
     },
     cutAnswer(text) {
       const { promise, resolve } = Promise.withResolvers<void>();
