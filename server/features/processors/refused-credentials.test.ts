@@ -31,10 +31,19 @@ const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
 
 let service: TestService;
 let fakes: LiveProcessors;
+/** Whether the database was restored lately. */
+let isRestored = false;
+const restores = {
+  isRestored: () => false,
+  looksFirst: () => isRestored,
+  recorded: () => undefined,
+  earlierResult: async () => undefined,
+  stop: async () => undefined,
+};
 
 before(async () => {
   fakes = await startLiveProcessors();
-  service = await startTestService({ settings: settingsFor(fakes) });
+  service = await startTestService({ settings: settingsFor(fakes), restores });
 });
 after(async () => {
   await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
@@ -454,6 +463,50 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     });
   });
 }
+
+describe('after a restore, refused credentials', () => {
+  const repair = async (): Promise<void> => {
+    isRestored = false;
+    await fakes.stripe.control({ next: [], revoked: false });
+  };
+  beforeEach(async () => {
+    await repair();
+    isRestored = true;
+  });
+  after(repair);
+
+  const paidAt = async (kind: 'stripe' | 'nmi'): Promise<number> =>
+    (await fakes[kind].call('GET', '/journal')).operations.length;
+
+  async function refusedOrder() {
+    const merchant = await openMerchant('stripe', 'nmi');
+    const before = [await paidAt('stripe'), await paidAt('nmi')] as const;
+    const idempotencyKey = randomUUID();
+    const send = (): Promise<Reply> => order(service, merchant.shop, {}, { key: merchant.key, idempotencyKey });
+    await fakes.stripe.control({ next: ['revoke:charge'] });
+    assertRefused(await send(), 503, 'service_unavailable');
+    return { send, before };
+  }
+
+  it('send a charge to no other connection, and it is charged once with the new key', async () => {
+    const { send, before } = await refusedOrder();
+    await fakes.stripe.control({ revoked: false });
+    const { body } = await send();
+    assert.equal(body.status, 'succeeded', inspect(body));
+    assert.deepEqual([await paidAt('stripe'), await paidAt('nmi')], [before[0] + 1, before[1]]);
+  });
+
+  it('leave a charge in doubt that may have been executed before', async () => {
+    const { send, before } = await refusedOrder();
+    assertRefused(await send(), 502, 'gateway_error');
+    await runWorker();
+    assertRefused(await send(), 502, 'gateway_error');
+    await fakes.stripe.control({ revoked: false });
+    const { body } = await send();
+    assert.deepEqual([body.status, body.failure_code], ['failed', 'issuer_unavailable'], inspect(body));
+    assert.deepEqual([await paidAt('stripe'), await paidAt('nmi')], before);
+  });
+});
 
 for (const kind of liveKinds) {
   it(`a void at ${kind} with a revoked key is not executed, and can be repeated`, async () => {
