@@ -83,7 +83,7 @@ before(async () => {
   acquirer = await starting;
   ({ live } = await service.createMerchant());
   const { url, secret } = acquirer;
-  await connectAcquirer(base, live.id, { url, secret, timeoutMs: 500, requestLifeMs });
+  await connectAcquirer(base, live.id, { url, secret, timeoutMs: 10_000, requestLifeMs });
   liveKey = await service.createKey({ ...live, processor: 'connected' });
   shop = await openShop(service, undefined, { key: liveKey });
 });
@@ -285,16 +285,17 @@ describe('while the vault', { concurrency: false }, () => {
       new RegExp(`^${name} (\\S+)$`, 'm').exec(await read('/metrics'))?.[1];
     const vaultUp = 'svc_component_up\\{component="vault"\\}';
     assert.equal(await metric(vaultUp), '1');
+    service.logLines.length = 0;
     await during(startVaultWithoutDatabase, async () => {
       await service.db.query(`UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1`, [service.company.id]);
-      service.logLines.length = 0;
       await service.subscriptions.billDue(64);
       assert.match(service.logLines.join(''), /the charge was not sent; it waits for the vault/);
       assert.equal(await metric(vaultUp), '0');
       assert.match(service.logLines.join(''), /"level":"error".*"component":"vault".*"msg":"unavailable: vault"/);
       assert.equal(await metric('svc_transactions_waiting'), '1');
       const components = { database: 'up', processor: 'up', vault: 'down' };
-      const { shards: _, ...readiness } = JSON.parse(await read('/readyz')) as Record<string, unknown>;
+      // On a slow machine, the processor may have rejected requests of the tests before as expired.
+      const { shards: _, clocks: __, ...readiness } = JSON.parse(await read('/readyz')) as Record<string, unknown>;
       assert.deepEqual(readiness, { status: 'degraded', components });
       await service.db.query(`UPDATE open_transactions SET opened_at = now() - interval '11 minutes' WHERE waiting`);
       const findings = await examine(service.db);
