@@ -80,7 +80,7 @@ async function start(folder: string, settings: Settings = {}): Promise<Running> 
   await until(() => {
     assert.equal(one.child.exitCode, null, `it ended:\n${one.output.stderr}`);
     return readyUrl(one.output.stdout) !== undefined;
-  }, 30_000);
+  }, 90_000);
   const baseUrl = readyUrl(one.output.stdout) ?? '';
   assert.equal((await fetch(`${baseUrl}/healthz`)).status, 200);
   return { ...one, baseUrl, readyMs: performance.now() - startedAtMs };
