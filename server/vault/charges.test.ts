@@ -184,3 +184,10 @@ it('a restored service cannot tell from refused credentials whether a charge wit
   assert.equal((await chargeOnce(service.vaultDb, revoked, request, true)).outcome, 'unknown');
   assert.deepEqual(await chargeOnce(service.vaultDb, revoked, request, false), refused);
 });
+
+it('a restored service leaves a charge in doubt whose credentials are refused after something was prepared', async () => {
+  const revoked = scene({ charge: async () => refused });
+  assert.equal((await chargeOnce(service.vaultDb, revoked.connected, newCharge(), true)).outcome, 'unknown');
+  const atOnce = scene({ prepare: async () => refused });
+  assert.equal((await chargeOnce(service.vaultDb, atOnce.connected, newCharge(), true)).outcome, 'unavailable');
+});

@@ -29,26 +29,32 @@ export async function chargeOnce(
   const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
   if ((processor.onceBy ?? 'reference') !== 'reference') {
     // A stored handle leads to the same object, however often the charge is sent.
-    if ((await storedHandle(db, connected, request)) !== undefined) {
-      const outcome = await prepareAndCharge(db, connected, request);
-      return isRefused(outcome) ? { outcome: 'unknown', reason: refusedReason } : outcome;
-    }
+    if ((await storedHandle(db, connected, request)) !== undefined) return chargeHereOnly(db, connected, request);
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAsked;
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
   if (later?.found.outcome === 'unknown') return notAsked;
-  if (later) return { ...later.found, reference: later.reference };
-  const outcome = await prepareAndCharge(db, connected, request);
-  return isRefused(outcome) ? notAsked : outcome;
+  return later ? { ...later.found, reference: later.reference } : chargeHereOnly(db, connected, request);
 }
 
 /**
  * A call whose credentials were refused executed nothing. A restored service may have sent the charge before, so that it
- * must not send it elsewhere.
+ * must not send it elsewhere. If something is prepared, the outcome stays open: another charge with this reference,
+ * perhaps of another card, would complete what is prepared.
  */
-const isRefused = (outcome: Outcome): boolean => outcome.outcome === 'declined' && outcome.refusesCredentials === true;
+async function chargeHereOnly(
+  db: Queryable,
+  connected: Connected,
+  request: ChargeRequest,
+): Promise<Outcome | typeof notAsked> {
+  const outcome = await prepareAndCharge(db, connected, request);
+  if (outcome.outcome !== 'declined' || outcome.refusesCredentials !== true) return outcome;
+  const isPrepared = (await storedHandle(db, connected, request)) !== undefined;
+  return isPrepared ? { outcome: 'unknown', reason: refusedReason } : notAsked;
+}
+
 const refusedReason = 'the processor refuses the credentials, and may have executed the charge before';
 
 const notAsked = {

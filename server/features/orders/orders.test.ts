@@ -593,7 +593,9 @@ describe('the idempotency key of an order', () => {
     const first = await post(key);
     await reapIdempotencyKeys(service.db, 1000);
     assertReplayed(await post(key), first);
-    await service.db.query(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [key]);
+    await service.db.query(`UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = $1`, [
+      key,
+    ]);
     await reapIdempotencyKeys(service.db, 1000);
     assert.equal(await countOf(service, 'idempotency_keys', 'key = $1', [key]), 0);
   });

@@ -156,7 +156,7 @@ const captures: readonly Row[] = [
   ['no amount', answered(201, received({ amount: undefined })), 'unknown'],
   ['another status', answered(201, received({ status: 'refused' })), 'unknown'],
   ['an answer to an authorization', answered(201, payment()), 'unknown'],
-  ['401', answered(401, ''), 'declined', 'invalid_merchant_configuration'],
+  ['401', error(401, '000', 'security'), 'declined', 'invalid_merchant_configuration'],
   ['422', error(422, '167'), 'declined', 'validation_error'],
   ['409 in progress', error(409, '704'), 'unknown'],
   ['429', error(429, '000', 'internal'), 'unknown'],
@@ -252,6 +252,15 @@ describe('an answer of Adyen', () => {
       assert.equal(repeated(reply), 'unknown', inspect(reply));
     }
     assert.equal(repeated(error(422, '137')), 'declined');
+  });
+
+  it('to a capture says that the key was refused only with 401 and an error of Adyen', () => {
+    const refused = captured(error(401, '000', 'security'));
+    assert.equal(refused.outcome === 'declined' && refused.refusesCredentials, true, inspect(refused));
+    const ofAnother = { ...error(401, '000', 'security'), headers: { 'idempotency-key': 'another' } };
+    for (const reply of [answered(401, ''), answered(403, '<html>'), error(403, '901', 'security'), ofAnother]) {
+      assert.equal(captured(reply).outcome, 'unknown', inspect(reply));
+    }
   });
 
   it('asks to wait only with the header that says so', () => {

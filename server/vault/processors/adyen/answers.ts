@@ -267,6 +267,10 @@ export function captureOutcomeOf(
   sent: SentModification,
   { pspReference, networkTransactionId, authorization_code, avs_result, cvv_result }: Authorization,
 ): Outcome {
+  // Only Adyen itself can say that a capture was not executed, and only a key that it does not know proves it.
+  if (!('reason' in answer) && isRefusal(answer) && (answer.status !== 401 || !errorOf(answer, sent.key))) {
+    return withoutOutcome(answer.status);
+  }
   const found = modificationOf(answer, sent);
   if (found.outcome !== 'received') return found;
   const checks = { authorization_code, avs_result, cvv_result };

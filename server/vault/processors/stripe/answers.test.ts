@@ -180,11 +180,7 @@ describe('an answer to a confirmation', () => {
     ],
     ['an intent that does not exist', errorAnswer(404, { code: 'resource_missing' }), 'declined validation_error'],
     ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
-    [
-      'a key without permission',
-      errorAnswer(403, { code: 'more_permissions_required' }),
-      'fault invalid_merchant_configuration',
-    ],
+    ['a key without permission', errorAnswer(403, { code: 'more_permissions_required' }), 'look'],
     ['401 of a proxy', answer(401, '<html>'), 'unknown'],
     ['the key is in use', errorAnswer(409, { code: 'idempotency_key_in_use' }), 'unknown'],
     ['too many requests', errorAnswer(429, { code: 'rate_limit' }), 'unknown'],

@@ -243,7 +243,8 @@ export function confirmOutcome(answer: Answer | Silence, sent: SentCharge): Outc
   const { status, askedAtMs } = answer;
   const body = jsonOf(answer);
   const refused = refusedKey(answer);
-  if (refused) return refused;
+  // A key without a permission may confirm the payment and be refused a part of the answer.
+  if (refused) return status === 401 ? refused : undefined;
   if (status === 200) {
     return executedOnly(intentStanding(answer, sent));
   }
