@@ -134,6 +134,8 @@ function missingLine({ operation, order_id, subscription_id, subscription_cycle,
 const differs: Readonly<Record<Difference['state'], string>> = {
   held: 'in doubt, because another card has already paid for this cycle; run again with --adopt to record it',
   adopted: 'adopted; it is recorded with the card that paid',
+  elsewhere:
+    'our records have this charge at another connection, so the customer may have paid twice; refund one of them there',
   differs: 'our records and the processor differ',
 };
 

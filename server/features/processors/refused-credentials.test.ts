@@ -32,6 +32,7 @@ import { readSubscription, somePlan, subscribe } from '../../../tests/support/su
 import type { Company } from '../../company.ts';
 import { Secret } from '../../platform/secret.ts';
 import { claimWaiting, findOpenOf } from '../orders/open-queries.ts';
+import { reconcile } from '../reconciliation/service.ts';
 import type { Configuration } from '../../vault/processors/kind.ts';
 
 /** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */
@@ -542,3 +543,19 @@ for (const kind of liveKinds) {
     assert.deepEqual([reply.status, reply.body.status], [200, 'voided'], reply.text);
   });
 }
+
+it('reconciliation reports a charge that two connections executed', async () => {
+  const merchant = await openMerchant('stripe', 'nmi');
+  const { body } = await place(merchant);
+  const [, other] = merchant.connections;
+  // As if the charge had then been sent to the other connection, too.
+  await service.db.query('UPDATE transactions SET connection_id = $2 WHERE order_id = $1', [body.id, other]);
+  const { db, vault, clock } = service;
+  const { comparisons } = await reconcile({ name: service.company.shard, db, vault, clock }, { adopt: false });
+  const found = comparisons.find(({ company }) => company.id === merchant.company.id);
+  assert.deepEqual(
+    found?.differences.map(({ booked, state }) => [booked.order_id, state]),
+    [[body.id, 'elsewhere']],
+    inspect(found),
+  );
+});

@@ -12,23 +12,25 @@ export interface BookedRow {
   readonly amount: number;
   readonly currency: string;
   readonly card_last4: string;
+  /** Null of a void, and of operations from before connections. */
+  readonly connection_id: string | null;
 }
 
 const transactionColumns = 'company_id, coalesce(reference, id) AS reference, order_id, type';
 
 // Rows from before references were derived use their ids.
 const bookedStatement = `
-  SELECT ${transactionColumns}, status, amount, currency, card_last4 FROM transactions
+  SELECT ${transactionColumns}, status, amount, currency, card_last4, connection_id FROM transactions
   WHERE company_id = ANY($1::uuid[]) AND reference = ANY($2::uuid[])
   UNION ALL
-  SELECT ${transactionColumns}, status, amount, currency, card_last4 FROM transactions
+  SELECT ${transactionColumns}, status, amount, currency, card_last4, connection_id FROM transactions
   WHERE company_id = ANY($1::uuid[]) AND id = ANY($2::uuid[]) AND reference IS NULL
   UNION ALL
-  SELECT ${transactionColumns}, 'open', amount, currency, card_last4 FROM open_transactions
+  SELECT ${transactionColumns}, 'open', amount, currency, card_last4, connection_id FROM open_transactions
   WHERE company_id = ANY($1::uuid[]) AND coalesce(reference, id) = ANY($2::uuid[])
   UNION ALL
   SELECT v.company_id, coalesce(v.reference, v.id), v.order_id, 'void', CASE WHEN v.approved THEN 'succeeded' ELSE 'failed' END,
-    o.total, o.currency, o.card_last4
+    o.total, o.currency, o.card_last4, NULL
   FROM voids v JOIN orders o ON o.company_id = v.company_id AND o.id = v.order_id
   WHERE v.company_id = ANY($1::uuid[]) AND coalesce(v.reference, v.id) = ANY($2::uuid[])`;
 

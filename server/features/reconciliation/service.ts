@@ -83,8 +83,11 @@ export interface Difference {
   readonly company_id: string;
   readonly operation: ListedOperation;
   readonly booked: BookedRow;
-  /** `held`: a charge stays in doubt, because another card has paid for the same subject. */
-  readonly state: 'held' | 'adopted' | 'differs';
+  /**
+   * `held`: a charge stays in doubt, because another card has paid for the same subject. `elsewhere`: another connection
+   * has been paid for it, too.
+   */
+  readonly state: 'held' | 'adopted' | 'elsewhere' | 'differs';
 }
 
 export interface Comparison {
@@ -168,7 +171,8 @@ async function compare(
   let nowMs: number | undefined;
   let failure: string | undefined;
   try {
-    for await (const listing of listings(vault, company.id, await connectionsEver(db, company.id), fromMs)) {
+    const connections = await companyConnections(db, company.id);
+    for await (const listing of listings(vault, company.id, notRemoved(connections), fromMs)) {
       nowMs = Math.min(nowMs ?? listing.nowMs, listing.nowMs);
       // Two companies may share an account at the processor, and other systems may use it too; their references are
       // not UUIDs.
@@ -176,7 +180,7 @@ async function compare(
       const booked = await booksOf(db, company.id, all, ours);
       for (const operation of ours) {
         const row = booked.get(operation.reference);
-        if (row) differing.push(...differenceOf(company.id, operation, row));
+        if (row) differing.push(...differenceOf(company.id, connections, operation, row));
         else if (!operation.approved) missingDeclines += 1;
         else if (!dismissed.has(operation.reference)) unbooked.push(operation);
       }
@@ -212,10 +216,10 @@ async function* listings(
   }
 }
 
-async function connectionsEver(db: Queryable, companyId: string): Promise<string[]> {
-  const connections = await companyConnections(db, companyId);
-  return connections.filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
-}
+type Connection = Awaited<ReturnType<typeof companyConnections>>[number];
+
+const notRemoved = (connections: readonly Connection[]): string[] =>
+  connections.filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
 
 async function booksOf(
   db: DatabasePool,
@@ -232,7 +236,27 @@ async function booksOf(
   return booked;
 }
 
-function differenceOf(companyId: string, operation: ListedOperation, booked: BookedRow): Difference[] {
+/** Whether our records have the charge at another account, so that both may have executed it. */
+function isElsewhere(
+  connections: readonly Connection[],
+  { kind, approved, voided, connectionId }: ListedOperation,
+  { connection_id }: BookedRow,
+): boolean {
+  if (kind !== 'charge' || !approved || voided) return false;
+  const [listed, booked] = [connectionId, connection_id].map((id) => connections.find((one) => one.id === id));
+  if (!listed || !booked) return false;
+  if (listed.kind !== booked.kind) return true;
+  // The same account may have been connected twice, one time after the other. Not every processor names its account.
+  const accounts = [listed.account_id, booked.account_id];
+  return accounts.every((id) => typeof id === 'string') && accounts[0] !== accounts[1];
+}
+
+function differenceOf(
+  companyId: string,
+  connections: readonly Connection[],
+  operation: ListedOperation,
+  booked: BookedRow,
+): Difference[] {
   const sameMoney = booked.amount === operation.amount && booked.currency === operation.currency;
   const sameCard = operation.kind !== 'charge' || booked.card_last4 === operation.last4;
   if (booked.status === 'open') {
@@ -240,6 +264,8 @@ function differenceOf(companyId: string, operation: ListedOperation, booked: Boo
     const isHeld = holdsMoney && !(sameMoney && sameCard);
     return isHeld ? [{ company_id: companyId, operation, booked, state: 'held' }] : [];
   }
+  if (isElsewhere(connections, operation, booked))
+    return [{ company_id: companyId, operation, booked, state: 'elsewhere' }];
   // A void is compared on its own, so the voided state of a charge is not compared.
   if (operation.approved === (booked.status !== 'failed') && sameMoney) return [];
   return [{ company_id: companyId, operation, booked, state: 'differs' }];
