@@ -1,4 +1,5 @@
 import type { Database, DatabasePool } from '../../server/platform/database.ts';
+import { createHosts } from '../../server/platform/outbound/hosts.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import type { Loss, Machine, Scheduler } from './scheduler.ts';
@@ -150,6 +151,7 @@ const typeOf = (body: string): string => (JSON.parse(body) as { type: string }).
 
 /** A receiver that accepts every event, if the request arrives. */
 export function steppedOutbound(machine: Machine, scheduler: Scheduler, received: (body: string) => void): Outbound {
+  const hosts = createHosts();
   return {
     post: (request) =>
       scheduler.step(machine, `deliver ${typeOf(request.body)}`, async (fault) => {
@@ -158,6 +160,7 @@ export function steppedOutbound(machine: Machine, scheduler: Scheduler, received
         return { answered: true, status: 200, body: '', retryAfter: undefined };
       }),
     resolve: async () => [],
+    hostOf: hosts,
     close: async () => undefined,
   };
 }

@@ -1,38 +1,27 @@
+import type { HostLimit } from '../../platform/outbound/host-limit.ts';
 import { type Attempted, createAttempts } from './attempts.ts';
 import type { Delivery } from './delivery-queries.ts';
 import { createDeliveryRecords } from './delivery-records.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
+import {
+  acquirePermit,
+  createQueues,
+  type EndpointQueue,
+  isStalled,
+  noteResult,
+  noteSent,
+  requestsPerEndpointMax,
+  sizeOf,
+  takeStalled,
+  takeSurplus,
+} from './endpoint-queue.ts';
 
 /**
- * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, so that
- * one that does not answer uses only its own share.
+ * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, and so has
+ * each host, so that an endpoint that does not answer uses only its own share.
  */
 
-const requestsPerEndpointMax = 20;
 const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
-/** An endpoint whose requests are all in flight is stalled if it has not answered for this long. */
-const stalledMs = 2_000;
-
-/** The claimed deliveries of one endpoint. */
-interface EndpointQueue {
-  readonly waiting: Delivery[];
-  /** The number of requests without an answer. */
-  requests: number;
-  /** When it answered last, or when its first delivery was claimed. */
-  answeredMs: number;
-  /** Sent, but the attempt is not recorded: a crash would send these again. */
-  readonly inFlight: Set<Delivery>;
-}
-
-const emptyQueue = (): EndpointQueue => ({
-  waiting: [],
-  requests: 0,
-  answeredMs: performance.now(),
-  inFlight: new Set(),
-});
-const sizeOf = ({ waiting, inFlight }: EndpointQueue): number => waiting.length + inFlight.size;
-const isStalled = ({ requests, answeredMs }: EndpointQueue): boolean =>
-  requests >= requestsPerEndpointMax && performance.now() - answeredMs > stalledMs;
 
 /** What a worker has claimed for one endpoint. */
 export interface EndpointLoad {
@@ -72,23 +61,25 @@ export function createSender(
   { workerId, answerMs }: { readonly workerId: string; readonly answerMs: number },
   { onDone, onReturned }: SenderEvents,
 ): Sender {
-  const { log } = dependencies;
-  const queues = new Map<string, EndpointQueue>();
+  const { log, outbound } = dependencies;
+  const queues = createQueues((endpointId) => sendNext(endpointId));
   const state = { stopping: false };
   const attempt = createAttempts(dependencies, answerMs);
   const records = createDeliveryRecords(dependencies, workerId, onReturned);
 
-  async function deliver(queue: EndpointQueue, delivery: Delivery): Promise<void> {
+  async function deliver(queue: EndpointQueue, delivery: Delivery, limit: HostLimit): Promise<void> {
     try {
       let made: Attempted;
-      queue.requests += 1;
+      const sentMs = noteSent(queue);
       try {
         made = await attempt(delivery);
       } finally {
         queue.requests -= 1;
+        limit.release(delivery);
       }
-      if (made.record.http_status !== null) queue.answeredMs = performance.now();
+      noteResult(queue, sentMs, made.record.http_status !== null);
       sendNext(delivery.endpoint_id);
+      records.giveBack(takeSurplus(queue));
       await records.record(made.record);
       if (made.gone) await records.disable(delivery);
     } catch (error) {
@@ -98,47 +89,45 @@ export function createSender(
   }
 
   function sendNext(endpointId: string): void {
-    const queue = queues.get(endpointId);
+    const queue = queues.all.get(endpointId);
     if (!queue) return;
     while (!state.stopping && queue.requests < requestsPerEndpointMax && queue.inFlight.size < inFlightPerEndpointMax) {
-      const delivery = queue.waiting.shift();
-      if (!delivery) break;
+      const [delivery] = queue.waiting;
+      const limit = delivery && acquirePermit(queue, delivery, outbound.hostOf(delivery.receiver.url));
+      if (!limit) break;
+      queue.waiting.shift();
       queue.inFlight.add(delivery);
-      void deliver(queue, delivery).then(() => {
+      void deliver(queue, delivery, limit).then(() => {
         queue.inFlight.delete(delivery);
         sendNext(endpointId);
-        dropIfEmpty(endpointId, queue);
+        queues.dropIfEmpty(endpointId);
         onDone(endpointId, sizeOf(queue));
       });
     }
   }
 
-  function dropIfEmpty(endpointId: string, queue: EndpointQueue): void {
-    if (sizeOf(queue) === 0) queues.delete(endpointId);
-  }
-
   return {
     hold(endpointId, deliveries) {
-      const queue = queues.get(endpointId) ?? emptyQueue();
-      queues.set(endpointId, queue);
+      const queue = queues.open(endpointId);
       queue.waiting.push(...deliveries);
       sendNext(endpointId);
+      records.giveBack(takeSurplus(queue));
     },
     release: records.giveBack,
     releaseEndpoint(endpointId) {
-      const queue = queues.get(endpointId);
+      const queue = queues.all.get(endpointId);
       if (!queue) return;
       records.giveBack(queue.waiting.splice(0));
-      dropIfEmpty(endpointId, queue);
+      queues.dropIfEmpty(endpointId);
     },
     releaseStalled() {
-      for (const queue of queues.values()) if (isStalled(queue)) records.giveBack(queue.waiting.splice(0));
+      for (const queue of queues.all.values()) records.giveBack(takeStalled(queue));
     },
-    size: () => [...queues.values()].reduce((sum, queue) => sum + sizeOf(queue), 0),
-    inFlight: () => [...queues.values()].reduce((sum, { inFlight }) => sum + inFlight.size, 0),
-    endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue), isStalled: isStalled(queue) })),
+    size: () => [...queues.all.values()].reduce((sum, queue) => sum + sizeOf(queue), 0),
+    inFlight: () => [...queues.all.values()].reduce((sum, { inFlight }) => sum + inFlight.size, 0),
+    endpoints: () => [...queues.all].map(([id, queue]) => ({ id, size: sizeOf(queue), isStalled: isStalled(queue) })),
     claimed: () => [
-      ...[...queues.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
+      ...[...queues.all.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
       ...records.returning(),
     ],
     stop() {

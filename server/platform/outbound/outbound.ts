@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Agent, buildConnector as connector, Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
+import { createHosts, type Host } from './hosts.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
 /**
@@ -27,6 +28,8 @@ export interface Outbound {
   post(request: OutboundRequest): Promise<OutboundResult>;
   /** Returns the current addresses of a name. */
   readonly resolve: Resolve;
+  /** Returns the limits of the host of a URL. A sender of many requests acquires a permit for each. */
+  hostOf(url: string): Host;
   close(): Promise<void>;
 }
 
@@ -44,10 +47,10 @@ class AddressRefused extends Error {
 }
 
 const idleConnectionMs = 10_000;
-const connectionsPerOrigin = 100;
 
 export function createOutbound(options: OutboundOptions): Outbound {
   const resolve = options.resolve ?? createResolve();
+  const hosts = createHosts();
   let opening: Promise<Agent> | undefined;
   let agent: Agent | undefined;
   let isClosed = false;
@@ -62,6 +65,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       });
     },
     resolve,
+    hostOf: (url) => hosts(originOf(url)),
     async close() {
       isClosed = true;
       await (await opening)?.destroy();
@@ -101,7 +105,7 @@ async function openAgent(
   } as connector.BuildOptions);
 
   return new Agent({
-    connections: connectionsPerOrigin,
+    // The number of connections has no limit here: a request would use up its time while it waits for one.
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
     connect(options, callback) {
@@ -137,13 +141,18 @@ function targetOf(url: string): Target {
   return target;
 }
 
+/** Empty if there is none: the endpoint of a delivery may be deleted. */
+function originOf(url: string): string {
+  return targets.get(url)?.origin ?? (URL.canParse(url) ? targetOf(url).origin : '');
+}
+
 /** The error of a request that was not answered in time. */
 export const noAnswer = 'no response in time';
 const tooLate = new Error(noAnswer);
 const longEnough = new Error('the rest of the response is not read');
 
 /**
- * One timer covers the whole exchange, from waiting for a connection to the last byte. An answer that exceeds the
+ * One timer covers the whole exchange, from making a connection to the last byte. An answer that exceeds the
  * limit is cut off and its connection closed, so that a server cannot keep us reading.
  */
 function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResult> {
@@ -191,7 +200,11 @@ function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResul
         endWithAnswer();
         controller.abort(longEnough);
       },
-      onResponseEnd: endWithAnswer,
+      onResponseEnd() {
+        clearTimeout(timer);
+        // undici reuses the connection after the current events. A next request before that would open another one.
+        queueMicrotask(() => setImmediate(endWithAnswer));
+      },
       onResponseError: (_, error) => end({ answered: false, error: describe(error) }),
     },
   );
