@@ -29,6 +29,7 @@ const waitingFiles = new Set([
   'server/features/orders/lost-answers.test.ts',
   'server/features/webhooks/changes.test.ts',
   'server/features/webhooks/concurrency.test.ts',
+  'server/features/webhooks/shared-hosts.test.ts',
   'server/features/webhooks/deliveries.test.ts',
   'server/http/discard.test.ts',
   'server/platform/database.test.ts',

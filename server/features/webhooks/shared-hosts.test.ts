@@ -91,7 +91,9 @@ describe('an endpoint on a host with others that do not answer', () => {
     const host = await startHost(t, 1_000);
     await subscribeSilent(host, 5, 20);
     const quick = await subscribeAnswering(host);
-    dispatch(t, { answerMs: 1_500 });
+    // Less than the two seconds for a permit and the answer after one second together.
+    const answerMs = 2_500;
+    dispatch(t, { answerMs });
     await host.receiver.count(100);
     await insertSomeEvents(service, quick.company.id, 1);
     const [first] = await eventually('an attempt is recorded', async () => {
@@ -99,7 +101,7 @@ describe('an endpoint on a host with others that do not answer', () => {
       return logs.length > 0 && logs;
     });
     assert.deepEqual([first?.status, first?.attempt, first?.error], ['success', 1, null]);
-    assert.ok(first?.duration_ms < 1_500, 'the wait is no part of the duration');
+    assert.ok(first?.duration_ms < answerMs, 'the wait is no part of the duration');
   });
 
   it('gets a queue of events while a hundred others have queues too', async (t) => {
@@ -184,13 +186,13 @@ describe('an endpoint that answers', () => {
     }
   });
 
-  it('shares a hundred connections with the others on its host', async (t) => {
+  it('needs no more connections than it has requests at the same time', async (t) => {
     const host = await startHost(t);
     const subscriber = await newSubscriber(service);
-    for (let count = 0; count < 10; count += 1) await subscriber.subscribe(host.at(`/answering/${count}`));
-    await insertSomeEvents(service, subscriber.company.id, 100);
+    for (let count = 0; count < 5; count += 1) await subscriber.subscribe(host.at(`/answering/${count}`));
+    await insertSomeEvents(service, subscriber.company.id, 200);
     dispatch(t);
-    await host.receiver.count(1_000, 20_000);
+    await host.receiver.count(1_000, 60_000);
     assert.ok(host.receiver.connections() <= 100, `${host.receiver.connections()} connections`);
   });
 });
