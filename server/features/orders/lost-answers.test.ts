@@ -45,7 +45,8 @@ before(async () => {
   const between = vaultBehind(inner, () => own);
   service = await startTestService({
     database: { ...database, apiUrl: proxy.through(database.apiUrl) },
-    settings: { SVC_DATABASE_TIMEOUT_MS: '1000' },
+    // On a slow machine a statement can take a second.
+    settings: { SVC_DATABASE_TIMEOUT_MS: '2500' },
     vault: between,
   });
   shop = await openShop(service);
