@@ -135,7 +135,7 @@ const differs: Readonly<Record<Difference['state'], string>> = {
   held: 'in doubt, because another card has already paid for this cycle; run again with --adopt to record it',
   adopted: 'adopted; it is recorded with the card that paid',
   elsewhere:
-    'our records have this charge at another connection, so the customer may have paid twice; refund one of them there',
+    'our records have this charge at another connection, so the customer may have paid twice; if both charges stand, refund this one at its processor',
   differs: 'our records and the processor differ',
 };
 

@@ -468,7 +468,7 @@ describe('a void', { concurrency: false }, () => {
       const won = requests[replies.findIndex(({ status }) => status === 200 || status === 502)];
       assert.ok(won);
       assert.equal((await call(won)).body.status, 'voided');
-      // On a slow machine, some wait too long for a connection to the database. Nothing was done for them.
+      // On a slow machine, some get 503. The check below shows that the order was voided once.
       const others = ['resource_in_use', 'invalid_state_transition', 'service_unavailable'];
       for (const code of codes) assert.ok([200, 'gateway_error', ...others].includes(code), String(code));
       assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
