@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Environment, ServerProcess, ServiceOptions } from './environment.ts';
 import { median } from './compare.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import { undisturbed, warmUpSeconds } from './undisturbed.ts';
 import type { Bench, Cell, OtherTree, Report } from './workload.ts';
 
 /**
@@ -38,10 +39,6 @@ interface Round {
 
 const thisRoot = resolve(import.meta.dirname, '..');
 const ratioMax = 1.05;
-/** Node compiles for the first 20,000 to 30,000 orders. */
-const warmUpSeconds = 30;
-const othersShareMax = 0.1;
-const attemptsMax = 3;
 
 export async function compareCpu(bench: Bench, against: OtherTree, work: Work): Promise<Report> {
   const before = await openSide(await against.startEnvironment(), against.root, 'before', work);
@@ -83,14 +80,7 @@ async function openSide(environment: Environment, root: string, name: string, wo
     return { cpu: { node, postgres, total: node + postgres }, othersShare: others() ?? 0 };
   }
 
-  return {
-    async measure(): Promise<Cpu> {
-      for (let attempt = 1; ; attempt += 1) {
-        const { cpu, othersShare } = await measureOnce();
-        if (othersShare < othersShareMax || attempt === attemptsMax) return cpu;
-      }
-    },
-  };
+  return { measure: async (): Promise<Cpu> => (await undisturbed(measureOnce)).cpu };
 }
 
 function quartiles(values: readonly number[]): [number, number] {

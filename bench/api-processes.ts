@@ -6,6 +6,7 @@ import { median } from './compare.ts';
 import type { ServerProcess } from './environment.ts';
 import { openShop, workload as orders } from './orders.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import { undisturbed } from './undisturbed.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
 
 /** `npm run bench processes`: the same number of clients, over more and more API processes of one PostgreSQL. */
@@ -13,6 +14,8 @@ import type { Bench, Cell, Report, Workload } from './workload.ts';
 const processCounts = [1, 2, 4, 8];
 const commitsMax = 0.45;
 const growthMax = 1.3;
+/** They share the processor, so each compiles its code more slowly than one alone. */
+const warmUpSecondsOfAll = 120;
 
 interface Measured {
   readonly perSecond: number;
@@ -94,10 +97,11 @@ async function run(bench: Bench): Promise<Report> {
     if (!first) throw new Error('no process was started');
     const { customers, products } = await openShop(first, environment.key);
     const data = { customers, products };
-    await measure(bench, servers, clients, data, 8);
+    await measure(bench, servers, clients, data, warmUpSecondsOfAll);
     for (let round = 1; round <= options.rounds; round += 1) {
       for (const { processes, rounds } of measured) {
-        const one = await measure(bench, servers.slice(0, processes), clients, data, options.seconds ?? 8);
+        const some = servers.slice(0, processes);
+        const one = await undisturbed(() => measure(bench, some, clients, data, options.seconds ?? 8));
         rounds.push(one);
         note(
           `round ${round}, ${processes} processes: ${Math.round(one.perSecond)}/s, ${one.commits.toFixed(2)} commits, ${Math.round(one.nodeCpuUs)} + ${Math.round(one.postgresCpuUs)} µs`,

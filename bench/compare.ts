@@ -1,6 +1,7 @@
 import type { JobResult } from './client.ts';
 import type { ServerProcess } from './environment.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import { undisturbed } from './undisturbed.ts';
 import type { Bench, Cell, Table } from './workload.ts';
 
 /**
@@ -48,10 +49,6 @@ export interface Compared {
 
 interface Round extends JobResult, Pick<Measured, 'serverCpuUs' | 'postgresCpuUs' | 'othersShare'> {}
 
-// A measurement with other load on the machine is repeated a few times.
-const othersShareMax = 0.1;
-const attemptsMax = 6;
-
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted.length >> 1;
@@ -66,7 +63,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Com
   for (const candidate of candidates) await measure(bench, comparison, candidate, warmUpSeconds);
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     for (const [index, candidate] of candidates.entries()) {
-      const result = await measureUndisturbed(bench, comparison, candidate, seconds);
+      const result = await undisturbed(() => measure(bench, comparison, candidate, seconds));
       rounds[index]?.push(result);
       countErrors(bench, candidate, result, errors);
     }
@@ -75,18 +72,6 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Com
   const measured = candidates.map(({ name }, index) => summarise(name, rounds[index] ?? [], first));
   for (const one of measured) bench.note(`${comparison.title}: ${describe(one)}`);
   return { title: comparison.title, measured, errors };
-}
-
-async function measureUndisturbed(
-  bench: Bench,
-  comparison: Comparison,
-  candidate: Candidate,
-  seconds: number,
-): Promise<Round> {
-  for (let attempt = 1; ; attempt += 1) {
-    const round = await measure(bench, comparison, candidate, seconds);
-    if ((round.othersShare ?? 0) < othersShareMax || attempt === attemptsMax) return round;
-  }
 }
 
 async function measure(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { JobResult } from './client.ts';
 import { median } from './compare.ts';
-import { connections, openShop, post, undisturbed } from './orders.ts';
+import { connections, openShop, post } from './orders.ts';
+import { undisturbed } from './undisturbed.ts';
 import { watchOthers } from './processes.ts';
 import type { Bench, Cell, Report, RequestMaker, Workload } from './workload.ts';
 

@@ -3,7 +3,8 @@ import { type JobResult, startClient } from './client.ts';
 import { median } from './compare.ts';
 import { seedCustomers } from './customer-data.ts';
 import { defaultRateLimits } from './environment.ts';
-import { openShop, undisturbed } from './orders.ts';
+import { openShop } from './orders.ts';
+import { undisturbed } from './undisturbed.ts';
 import { watchOthers } from './processes.ts';
 import type { Bench, BenchRequest, Cell, Report, RequestMaker, Target, Workload } from './workload.ts';
 

@@ -7,6 +7,7 @@ import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import { seedOrdersTo } from './order-data.ts';
 import { hasPgbench, prepareRawOrders, writeRawOrders } from './raw-orders.ts';
 import type { ServerProcess } from './environment.ts';
+import { undisturbed, warmUpSeconds } from './undisturbed.ts';
 import type { Bench, Cell, OtherTree, Report, RequestMaker, Table, Target, Workload } from './workload.ts';
 
 /** `npm run bench orders`: orders over HTTP, compared with a raw writer of the same rows with the same two commits. */
@@ -134,20 +135,6 @@ async function observed(
     othersShare,
     statuses: result.statuses ?? {},
   };
-}
-
-/** Node compiles for the first 20,000 to 30,000 orders. */
-const warmUpSeconds = 30;
-const othersShareMax = 0.1;
-const attemptsMax = 4;
-
-export async function undisturbed<Result extends { readonly othersShare: number }>(
-  work: () => Promise<Result>,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    const result = await work();
-    if (result.othersShare < othersShareMax || attempt === attemptsMax) return result;
-  }
 }
 
 async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {

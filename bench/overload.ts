@@ -1,6 +1,7 @@
 import { type Client, type JobResult, startClient } from './client.ts';
 import { median } from './compare.ts';
-import { openShop, undisturbed, workload as orders } from './orders.ts';
+import { openShop, workload as orders } from './orders.ts';
+import { undisturbed } from './undisturbed.ts';
 import { cpuSeconds, watchOthers } from './processes.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
 

@@ -9,7 +9,10 @@ import { eventIdOf, newId } from '../server/platform/ids.ts';
 import { originalKeys } from '../server/platform/service-keys.ts';
 import { compareCpu } from './against.ts';
 import { post } from './orders.ts';
-import { cpuSeconds, familyCpuSeconds } from './processes.ts';
+import { median } from './compare.ts';
+import type { ServerProcess } from './environment.ts';
+import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import { undisturbed } from './undisturbed.ts';
 import type { ClientJob } from './webhook-client.ts';
 import type { ReceiverAnswer, ReceiverQuestion } from './webhook-receiver.ts';
 import type { Bench, Cell, OtherTree, Report, Workload } from './workload.ts';
@@ -58,8 +61,8 @@ async function makeEndpoints({ environment }: Bench, receiver: string, count: nu
   }
 }
 
-/** Warm-up: the JIT needs more than 4,000 deliveries on both sides. */
-const warmUpRounds = 3;
+/** Node compiles code for the first 30,000 deliveries, on both sides. */
+const warmUpRounds = 8;
 
 interface Rate {
   readonly endpoints: number;
@@ -76,6 +79,66 @@ interface Rate {
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+interface Round {
+  readonly ours: number;
+  readonly bare: number;
+  readonly nodeSeconds: number;
+  readonly postgresSeconds: number;
+  readonly othersShare: number;
+}
+
+interface Load {
+  readonly endpoints: number;
+  readonly events: number;
+  readonly url: string;
+}
+
+/** Measures the service, then the bare client with as many requests. */
+async function deliver(
+  bench: Bench,
+  { service, receiver, bareClient }: { service: ServerProcess; receiver: ChildProcess; bareClient: ChildProcess },
+  { endpoints, events, url }: Load,
+): Promise<Round> {
+  const { postgresPid } = bench.environment;
+  const deliveries = events * endpoints;
+  const cpu = (): [number, number] => [
+    cpuSeconds(service.pid) ?? Number.NaN,
+    familyCpuSeconds(postgresPid) ?? Number.NaN,
+  ];
+  await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
+  const others = watchOthers(postgresPid);
+  const [nodeBefore, postgresBefore] = cpu();
+  await insertEvents(bench, events);
+  const committedAtMs = Date.now();
+  const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: deliveries });
+  const body = JSON.stringify({ id: 'evt', type: 'order.succeeded', data: { object: sampleObject } });
+  const urls = Array.from({ length: endpoints }, (_, index) => `${url}/${index}`);
+  const job: ClientJob = { urls, body, count: deliveries, concurrency: 20 };
+  const { perSecond } = await ask<{ perSecond: number }>(bareClient, job);
+  const [nodeAfter, postgresAfter] = cpu();
+  return {
+    ours: deliveries / ((lastAtMs - committedAtMs) / 1_000),
+    bare: perSecond,
+    nodeSeconds: nodeAfter - nodeBefore,
+    postgresSeconds: postgresAfter - postgresBefore,
+    othersShare: others() ?? 0,
+  };
+}
+
+function rateOf({ endpoints, events }: Load, rounds: readonly Round[]): Rate {
+  const deliveries = events * endpoints;
+  const of = (pick: (round: Round) => number): number => median(rounds.map(pick));
+  return {
+    endpoints,
+    deliveries,
+    ours: of(({ ours }) => ours),
+    bare: of(({ bare }) => bare),
+    ratio: of(({ ours, bare }) => ours / bare),
+    nodeUs: Math.round((of(({ nodeSeconds }) => nodeSeconds) / deliveries) * 1e6),
+    postgresUs: Math.round((of(({ postgresSeconds }) => postgresSeconds) / deliveries) * 1e6),
+  };
 }
 
 const serviceSettings = {
@@ -169,44 +232,16 @@ async function run(bench: Bench): Promise<Report> {
     const rates: Rate[] = [];
     for (const endpoints of [1, 10, 100]) {
       await makeEndpoints(bench, url, endpoints);
-      const events = Math.max(40, Math.round((options.seconds ?? 4) * (1_000 / endpoints)));
-      const deliveries = events * endpoints;
-      const ours: number[] = [];
-      const bare: number[] = [];
-      const cpu: { node: number; postgres: number }[] = [];
+      const load = { endpoints, events: Math.max(40, Math.round((options.seconds ?? 4) * (1_000 / endpoints))), url };
+      const rounds: Round[] = [];
       for (let round = 1 - warmUpRounds; round <= options.rounds; round += 1) {
-        await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
-        const [nodeBefore, postgresBefore] = [cpuSeconds(service.pid), familyCpuSeconds(environment.postgresPid)];
-        await insertEvents(bench, events);
-        const committedAtMs = Date.now();
-        const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: deliveries });
-        const body = JSON.stringify({ id: 'evt', type: 'order.succeeded', data: { object: sampleObject } });
-        const urls = Array.from({ length: endpoints }, (_, index) => `${url}/${index}`);
-        const job: ClientJob = { urls, body, count: deliveries, concurrency: 20 };
-        const { perSecond } = await ask<{ perSecond: number }>(bareClient, job);
+        const measure = (): Promise<Round> => deliver(bench, { service, receiver, bareClient }, load);
+        const measured = await (round < 1 ? measure() : undisturbed(measure));
         if (round < 1) continue;
-        ours.push(deliveries / ((lastAtMs - committedAtMs) / 1_000));
-        bare.push(perSecond);
-        cpu.push({
-          node: (cpuSeconds(service.pid) ?? Number.NaN) - (nodeBefore ?? 0),
-          postgres: (familyCpuSeconds(environment.postgresPid) ?? Number.NaN) - (postgresBefore ?? 0),
-        });
-        note(`${endpoints} endpoints: ours ${Math.round(ours.at(-1) ?? 0)}/s, bare ${Math.round(perSecond)}/s`);
+        rounds.push(measured);
+        note(`${endpoints} endpoints: ours ${Math.round(measured.ours)}/s, bare ${Math.round(measured.bare)}/s`);
       }
-      const microseconds = (seconds: readonly number[]): number =>
-        Math.round((percentile(seconds, 0.5) / deliveries) * 1_000_000);
-      rates.push({
-        endpoints,
-        deliveries,
-        ours: percentile(ours, 0.5),
-        bare: percentile(bare, 0.5),
-        ratio: percentile(
-          ours.map((rate, index) => rate / (bare[index] ?? Number.NaN)),
-          0.5,
-        ),
-        nodeUs: microseconds(cpu.map(({ node }) => node)),
-        postgresUs: microseconds(cpu.map(({ postgres }) => postgres)),
-      });
+      rates.push(rateOf(load, rounds));
     }
     await makeEndpoints(bench, url, 1);
     const latencies = await measureLatency(bench, receiver, 200, options.seconds ?? 10);
