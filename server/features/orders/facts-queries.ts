@@ -84,7 +84,7 @@ const requestRows = rowsOf({
 const productRows = rowsOf({ company_id: 'uuid', id: 'uuid' });
 
 // The first row has the products of all requests, which are often the same.
-const readFactsStatement = `
+const factsStatement = (coupon: string): string => `
   SELECT q.place, ${keyColumns('q.now')}, o.answer_event_id IS NOT NULL AS answered,
     ${anyRow('transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference')} AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
@@ -95,8 +95,7 @@ const readFactsStatement = `
         'amount', p.amount, 'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
       FROM ${productRows.from(1 + requestRows.count)} AS w CROSS JOIN LATERAL (
         SELECT * FROM products p WHERE p.company_id = w.company_id AND p.id = w.id OFFSET 0) AS p) END AS products,
-    CASE WHEN q.coupon_code IS NOT NULL
-      THEN ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} END AS coupon
+    ${coupon} AS coupon
   FROM ${requestRows.from(1)} AS q
   LEFT JOIN idempotency_keys k ON k.company_id = q.company_id AND k.key = q.key
   LEFT JOIN orders o ON o.company_id = k.company_id AND o.id = k.operation_id
@@ -104,13 +103,19 @@ const readFactsStatement = `
   LEFT JOIN payment_methods m ON m.company_id = c.company_id AND m.customer_id = c.id AND m.deleted_at IS NULL
     AND m.id = coalesce(q.payment_method_id, c.default_payment_method_id)`;
 
+// PostgreSQL prepares each part of a statement for each batch, whether or not the batch needs it.
+const readPlain = factsStatement('NULL::json');
+const readWithCoupons = factsStatement(`CASE WHEN q.coupon_code IS NOT NULL
+  THEN ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} END`);
+
 export async function readFacts(db: Queryable, requests: readonly FactsRequest[]): Promise<Facts[]> {
   const wanted = new Map(
     requests.flatMap(({ company_id, product_ids }) =>
       product_ids.map((id) => [`${company_id} ${id}`, { company_id, id }] as const),
     ),
   );
-  const rows = await db.query<FactsRow>(readFactsStatement, [
+  const hasCoupons = requests.some(({ coupon_code }) => coupon_code !== null);
+  const rows = await db.query<FactsRow>(hasCoupons ? readWithCoupons : readPlain, [
     ...requestRows.values(requests.map((request, place) => ({ place, ...request }))),
     ...productRows.values([...wanted.values()]),
   ]);

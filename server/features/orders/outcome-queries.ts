@@ -63,7 +63,7 @@ const isMoved = (id: string): string => `${id} = ANY (ARRAY(SELECT order_id FROM
 
 // The operation is looked up for each change. As an ordinary join, PostgreSQL would read all open operations, of which
 // it expects hardly any. It is locked, because another process may be about to close it or to send it again.
-const outcomeStatement = (more: string): string => `
+const outcomeStatement = (more: readonly string[]): string => `
   WITH moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
       next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
@@ -94,16 +94,21 @@ const outcomeStatement = (more: string): string => `
     SELECT * FROM closed
   ), emitted AS (
     ${insertingEvents(firstEvent, isMoved('object_id'))}
-  ), disputed AS (
-    INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
-    SELECT company_id, order_id, chargeback_at FROM moved WHERE chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
-  )${more}
+  )${more.map((part) => `, ${part}`).join('')}
   SELECT order_id AS id FROM moved`;
 
-const recordPlain = outcomeStatement('');
-const recordRedeeming = outcomeStatement(
-  `, ${redemptionOutcomeParts(`$${redemptionParameter}`, isMoved('e.order_id'))}`,
-);
+const disputing = `disputed AS (
+    INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
+    SELECT company_id, order_id, chargeback_at FROM moved WHERE chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
+  )`;
+const redeeming = redemptionOutcomeParts(`$${redemptionParameter}`, isMoved('e.order_id'));
+
+// PostgreSQL prepares each part of a statement for each batch, whether or not the batch needs it.
+const plain = { usual: outcomeStatement([]), withDisputes: outcomeStatement([disputing]) };
+const withRedemptions = {
+  usual: outcomeStatement([redeeming]),
+  withDisputes: outcomeStatement([disputing, redeeming]),
+};
 
 /** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
@@ -142,11 +147,13 @@ export async function writeOutcomes(
     processor_response: rest.response,
     chargeback_at: rest.chargebackAt,
   }));
-  const redeeming = redemptions.length > 0;
-  const rows = await db.query<{ id: string }>(redeeming ? recordRedeeming : recordPlain, [
+  const isRedeeming = redemptions.length > 0;
+  const statements = isRedeeming ? withRedemptions : plain;
+  const isDisputing = changes.some(({ chargeback_at }) => chargeback_at !== null);
+  const rows = await db.query<{ id: string }>(isDisputing ? statements.withDisputes : statements.usual, [
     ...changeRows.values(changes),
     ...eventValues(taken.map(({ event }) => event)),
-    ...(redeeming ? [JSON.stringify(redemptions)] : []),
+    ...(isRedeeming ? [JSON.stringify(redemptions)] : []),
   ]);
   const moved = new Set(rows.map(({ id }) => id));
   return records.map((one) => firsts.get(one.order.id) === one && moved.has(one.order.id));
