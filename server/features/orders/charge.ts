@@ -11,7 +11,7 @@ import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed, referencesAfter } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
-import { refusesCredentials, send, type Sent } from './sending.ts';
+import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import { findPaid } from '../../vault/later-references.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
@@ -30,7 +30,7 @@ export async function charge(
 ): Promise<Order> {
   const { order } = state;
   failpoint(`${path}.after_intent`);
-  const sent = await sendCharge(charging, state, sale, path, failed);
+  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, path, failed));
   failpoint(`${path}.after_processor`);
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
@@ -177,7 +177,7 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
     if (found.outcome === 'unknown') {
       return { intent, outcome: { outcome: 'unavailable', reason: 'an earlier processor could not be asked' } };
     }
-    const renewal = { connectionId, reference };
+    const renewal = { connectionId, reference, isResolved: true };
     const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
     return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
   }

@@ -13,7 +13,7 @@ import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { allCompanies } from '../companies/service.ts';
 import type { Company } from '../../company.ts';
-import { claimDue } from './open-queries.ts';
+import { claimDue } from './due-queries.ts';
 import { connectAcquirer, vaultBehind } from '../../../tests/support/connect.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 

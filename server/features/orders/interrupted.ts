@@ -25,7 +25,7 @@ export async function sendAnew(
 ): Promise<boolean> {
   const isScheduled = open.request_id === null;
   const attempt = attemptOf(state, open);
-  if (!isScheduled || !isInterrupted(open) || open.interruptions >= interruptionsMax || !attempt) return false;
+  if (!isScheduled || !open.interrupted || open.interruptions >= interruptionsMax || !attempt) return false;
   if (!isFinal && !isSafeToRepeat) return false;
   const isWaiting = isFinal ? await replace(charging, state, open, attempt) : await waitAnew(charging.db, open);
   if (isWaiting) {
@@ -33,11 +33,6 @@ export async function sendAnew(
     charging.log.warn({ company_id, order_id, transaction_id: id }, 'the charge was interrupted; it is sent anew');
   }
   return true;
-}
-
-/** A reader may look it up before the worker has noted the interruption. */
-function isInterrupted({ interrupted, in_doubt, locked, waiting }: OpenTransaction): boolean {
-  return interrupted || (!in_doubt && !locked && !waiting);
 }
 
 const failure = {

@@ -2,7 +2,6 @@ import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import { transactionChanges } from './transitions.ts';
-import { isSettled } from '../../shards/queries.ts';
 
 /** Queries for operations at the processor whose outcome is not recorded yet. */
 
@@ -68,8 +67,8 @@ const toOpened = ({ valid_until_ms: validUntilMs, sending, connection_id }: Open
 export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
 export type Intended = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'reference'>;
 
-const isThisSending = `company_id = $1 AND order_id = $2 AND id = $3 AND sending = $4`;
-const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown[] => [
+export const isThisSending = `company_id = $1 AND order_id = $2 AND id = $3 AND sending = $4`;
+export const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown[] => [
   company_id,
   order_id,
   id,
@@ -140,7 +139,7 @@ export interface OpenTransaction {
   readonly card_last4: string;
 }
 
-const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
+export const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
   payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, interrupted, interruptions, waiting, locked_until > now() AS locked,
   ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
@@ -250,17 +249,19 @@ export interface Renewal {
   readonly reference?: string;
   readonly fromMs?: number | undefined;
   readonly connectionId?: string;
+  /** The caller knows the outcome, or has looked it up itself, so that the operation may be in doubt. */
+  readonly isResolved?: boolean;
 }
 
 /**
  * Starts a new sending of an operation that was not executed: with another reference, at another
  * connection, or with a validity based on this time of the processor's clock. Returns undefined if the operation is closed, or another process has started a
- * sending.
+ * sending. The same if it is in doubt: a lookup may be under way, and may complete what the earlier sending prepared.
  */
 export async function renewSending(
   db: Queryable,
   open: OpenKey,
-  { reference, fromMs, connectionId }: Renewal,
+  { reference, fromMs, connectionId, isResolved = false }: Renewal,
   lockMs: number,
 ): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
@@ -268,8 +269,9 @@ export async function renewSending(
        reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING ${openedColumns}`,
-    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null, connectionId ?? null],
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting AND (NOT in_doubt OR $9)
+     RETURNING ${openedColumns}`,
+    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null, connectionId ?? null, isResolved],
   );
   return rows[0] && toOpened(rows[0]);
 }
@@ -342,42 +344,6 @@ export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean
     keyOf(open),
   );
   return rows.length === 1;
-}
-
-/**
- * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
- * next check finds the operation again. Returns the oldest first.
- */
-export async function claimDue(
-  db: Queryable,
-  batch: number,
-  checkDelaysMs: readonly number[],
-  resendDelayMs: number,
-): Promise<OpenTransaction[]> {
-  return db.query<OpenTransaction>(
-    `WITH claimed AS (
-       UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
-         interrupted = interrupted OR (slot <> id AND NOT waiting AND NOT in_doubt),
-         next_check_at = now() + CASE WHEN waiting THEN $3
-           ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
-       WHERE (company_id, order_id, slot) IN (
-         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${isSettled('company_id')}
-         ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
-       ) RETURNING ${openColumns}
-     ) SELECT * FROM claimed ORDER BY id`,
-    [batch, checkDelaysMs, resendDelayMs],
-  );
-}
-
-export async function openStatistics(
-  db: Queryable,
-): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {
-  const [row] = await db.query<{ in_doubt: number; oldest: number | null; waiting: number }>(
-    `SELECT count(*) FILTER (WHERE in_doubt)::integer AS in_doubt, count(*) FILTER (WHERE waiting)::integer AS waiting,
-       extract(epoch FROM now() - min(opened_at) FILTER (WHERE in_doubt))::float8 AS oldest
-     FROM open_transactions WHERE in_doubt OR waiting`,
-  );
-  return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
 }
 
 /** Returns false if the sale is not in the status that the change starts from. */

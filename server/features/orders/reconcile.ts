@@ -4,7 +4,8 @@ import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
+import { claimDue, claimStopped } from './due-queries.ts';
+import { findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
@@ -23,10 +24,15 @@ import { recordVoid } from './voids.ts';
  * nothing changes.
  */
 export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
-  await lookUp(charging, open);
+  const isClaimed = open.in_doubt || open.accepted;
+  const claimed = isClaimed ? open : await claimStopped(charging.db, open);
+  if (claimed) await lookUp(charging, claimed);
 }
 
-/** Returns false if the processor gave no definite answer. */
+/**
+ * Returns false if the processor gave no definite answer. The operation is marked as in doubt: a lookup may complete
+ * what the process that sent it has prepared, so that process must not send it again.
+ */
 async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolean> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return true;
@@ -139,7 +145,7 @@ async function chargeNext(
 ): Promise<void> {
   const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
   const reference = deriveReference(open.company_id, numbered);
-  const opened = await renewSending(charging.db, open, { reference }, lockMs[state.mode]);
+  const opened = await renewSending(charging.db, open, { reference, isResolved: true }, lockMs[state.mode]);
   if (!opened) return;
   await charge(
     charging,

@@ -11,7 +11,7 @@ import { generationOf } from './generations.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { refusesCredentials, send, type Sent } from './sending.ts';
+import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
@@ -145,7 +145,7 @@ export function isRefundOf({ order, transactions }: OrderState, { reference }: R
 /** Sends a refund whose intent is recorded to the processor, and records the outcome. */
 export async function refund(charging: Charging, state: OrderState, opened: OpenedRefund): Promise<Order> {
   failpoint('refund.after_intent');
-  const sent = await sendRefund(charging, state, opened);
+  const sent = await unlessInDoubt(charging, state, await sendRefund(charging, state, opened));
   failpoint('refund.after_processor');
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
@@ -203,6 +203,8 @@ async function currentOrder(charging: Charging, refunded: Refund): Promise<Order
   const state = await findOrder(db, company_id, order_id);
   if (!state) throw new Error('the order is missing');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
+  const open = await findOpenOf(db, company_id, order_id);
+  if (open.some((one) => one.id === id && !one.accepted)) throw gatewayError('refund');
   return toWire(state);
 }
 

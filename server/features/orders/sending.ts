@@ -107,7 +107,7 @@ export async function send<Intent extends Intended & Opened>(
     if (!isExecuted(outcome)) return { intent, outcome };
     const found = outcome.reference;
     if (found !== undefined) {
-      const renewed = await renew({ reference: found });
+      const renewed = await renew({ reference: found, isResolved: true });
       if (!renewed) return undefined;
       intent = { ...intent, ...renewed, reference: found };
     }
@@ -121,6 +121,28 @@ export async function send<Intent extends Intended & Opened>(
     if (!renewed) return undefined;
     intent = { ...intent, ...renewed, reference };
   }
+}
+
+/** Whether the call executed nothing, although a later one may. */
+function isUnexecuted(outcome: VaultOutcome): boolean {
+  if (outcome.outcome === 'declined') return outcome.isProcessorFault === true || outcome.refusesCredentials === true;
+  return outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable';
+}
+
+/**
+ * A process that is late may learn that its call executed nothing, while another process looks the operation up. The
+ * lookup may execute what was prepared, so only one of them may record its result. Returns undefined if the operation is
+ * in doubt.
+ */
+export async function unlessInDoubt<Intent extends Intended & Opened>(
+  charging: Charging,
+  { mode }: { readonly mode: Mode },
+  sent: Sent<Intent> | undefined,
+): Promise<Sent<Intent> | undefined> {
+  if (!sent || !isUnexecuted(sent.outcome)) return sent;
+  const { intent, outcome } = sent;
+  const renewed = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, {}, lockMs[mode]));
+  return renewed && { intent: { ...intent, ...renewed }, outcome };
 }
 
 /** Whether the answer concerns another operation, so that this one continues with the next number. */

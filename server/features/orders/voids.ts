@@ -10,7 +10,7 @@ import { newEvent } from '../events/service.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { refusesCredentials, send } from './sending.ts';
+import { refusesCredentials, send, unlessInDoubt } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
@@ -93,7 +93,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   failpoint('void.after_intent');
   const charge = chargeOf(state) ?? { chargeReference: '' };
   const charged = { amount: order.total, currency: order.currency };
-  const sent = await send(charging, {
+  const answered = await send(charging, {
     mode,
     intent: opened,
     call: (sending) => {
@@ -102,6 +102,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
       return charging.vault.void({ ...operation, ...charge, charged });
     },
   });
+  const sent = await unlessInDoubt(charging, state, answered);
   failpoint('void.after_processor');
   if (!sent) {
     const home = await homeOf(charging, opened);

@@ -1,0 +1,55 @@
+import type { Queryable } from '../../platform/database.ts';
+import { isSettled } from '../../shards/queries.ts';
+import { inFlightSlot, isThisSending, keyOf, openColumns, type OpenKey, type OpenTransaction } from './open-queries.ts';
+
+/** Queries for operations that are to be reconciled. */
+
+/**
+ * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
+ * next check finds the operation again. Returns the oldest first.
+ */
+export async function claimDue(
+  db: Queryable,
+  batch: number,
+  checkDelaysMs: readonly number[],
+  resendDelayMs: number,
+): Promise<OpenTransaction[]> {
+  return db.query<OpenTransaction>(
+    `WITH claimed AS (
+       UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
+         interrupted = interrupted OR (slot <> id AND NOT waiting AND NOT in_doubt),
+         next_check_at = now() + CASE WHEN waiting THEN $3
+           ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
+       WHERE (company_id, order_id, slot) IN (
+         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${isSettled('company_id')}
+         ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       ) RETURNING ${openColumns}
+     ) SELECT * FROM claimed ORDER BY id`,
+    [batch, checkDelaysMs, resendDelayMs],
+  );
+}
+
+/**
+ * Claims an operation whose process has stopped, for a lookup before the worker's: from then on a process that is only
+ * slow does not send it again. Returns undefined if another process has recorded or changed it.
+ */
+export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTransaction | undefined> {
+  const [row] = await db.query<OpenTransaction>(
+    `UPDATE open_transactions SET in_doubt = true, interrupted = interrupted OR NOT in_doubt
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting AND (in_doubt OR locked_until <= now())
+     RETURNING ${openColumns}`,
+    keyOf(open),
+  );
+  return row;
+}
+
+export async function openStatistics(
+  db: Queryable,
+): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {
+  const [row] = await db.query<{ in_doubt: number; oldest: number | null; waiting: number }>(
+    `SELECT count(*) FILTER (WHERE in_doubt)::integer AS in_doubt, count(*) FILTER (WHERE waiting)::integer AS waiting,
+       extract(epoch FROM now() - min(opened_at) FILTER (WHERE in_doubt))::float8 AS oldest
+     FROM open_transactions WHERE in_doubt OR waiting`,
+  );
+  return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
+}

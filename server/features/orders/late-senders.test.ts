@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { examine } from '../../../cli/doctor.ts';
+import { connectTo, vaultBehind } from '../../../tests/support/connect.ts';
+import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import {
+  liveConfiguration,
+  type LiveKind,
+  type LiveProcessors,
+  liveSecrets,
+  settingsFor,
+  startLiveProcessors,
+} from '../../../tests/support/live-processors.ts';
+import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { localVault, type Vault } from '../../vault/vault.ts';
+import { claimStopped } from './due-queries.ts';
+import { findOpenOf, renewSending } from './open-queries.ts';
+
+/**
+ * A process is so late that its operation is looked up, and then learns that the processor refused the credentials. A
+ * lookup at Adyen completes what was prepared, so only one of the two may go on.
+ */
+
+let service: TestService;
+let fakes: LiveProcessors;
+let vault: Vault;
+/** What stands between the service and its vault. */
+let interference: Partial<Vault> = {};
+
+before(async () => {
+  fakes = await startLiveProcessors();
+  const between = vaultBehind(
+    () => vault,
+    () => ({ nowMs: async () => Date.now(), ...interference }),
+  );
+  service = await startTestService({ settings: settingsFor(fakes), vault: between });
+  const origins = Object.values(fakes).map(({ url }) => url);
+  vault = localVault(service.vaultDb, service.keys, service.clock, origins);
+});
+after(async () => {
+  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
+});
+
+const repair = (): Promise<void> => fakes.adyen.control({ next: [], revoked: false });
+beforeEach(async () => {
+  interference = {};
+  await repair();
+});
+
+interface Merchant {
+  readonly owner: Person;
+  readonly companyId: string;
+  readonly connections: readonly string[];
+  readonly shop: Shop;
+  readonly key: string;
+}
+
+async function openMerchant(...kinds: readonly LiveKind[]): Promise<Merchant> {
+  const owner = await signUp(service);
+  const companyId = companyOf(owner, 'live');
+  const connections: string[] = [];
+  for (const kind of kinds) {
+    const configuration = liveConfiguration(fakes, kind, liveSecrets[kind]);
+    const extraOrigins = [fakes[kind].url];
+    const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
+    connections.push(await connectTo(service, companyId, { kind, configuration, ...timing, extraOrigins }));
+  }
+  const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
+  return { owner, companyId, connections, key, shop: await openShop(service, undefined, { key }) };
+}
+
+/** How often each processor has executed an operation of this kind. */
+async function executed(kind: 'charge' | 'refund' | 'void'): Promise<number> {
+  const journals = await Promise.all([fakes.adyen, fakes.nmi].map((fake) => fake.call('GET', '/journal')));
+  const operations: Reply['body'][] = journals.flatMap((journal) => journal.operations);
+  return operations.filter((one) => one.kind === kind && one.status === 'approved').length;
+}
+
+/** Lets a call of the vault run, and holds what it returns. */
+function holdAnswer(name: 'charge' | 'refund' | 'void'): { readonly held: Promise<void>; readonly answer: () => void } {
+  const held = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  interference[name] = async (request: never) => {
+    const outcome = await vault[name](request);
+    held.resolve();
+    await answered.promise;
+    return outcome;
+  };
+  return { held: held.promise, answer: answered.resolve };
+}
+
+/** Holds a lookup before it reaches the vault. */
+function holdLookup(): { readonly held: Promise<void>; readonly lookUp: () => void } {
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  interference.lookup = async (request) => {
+    held.resolve();
+    await released.promise;
+    return vault.lookup(request);
+  };
+  return { held: held.promise, lookUp: released.resolve };
+}
+
+async function openOrderOf({ companyId }: Merchant): Promise<string> {
+  const [row] = await service.db.query<{ order_id: string }>(
+    'SELECT order_id FROM open_transactions WHERE company_id = $1',
+    [companyId],
+  );
+  return row?.order_id ?? assert.fail('nothing is open');
+}
+
+const resolvers = {
+  'the worker': () => service.orders.reconcileDue(1_000),
+  'a reader': ({ companyId }: Merchant, orderId: string) => service.orders.reconcile(companyId, orderId),
+} as const;
+
+/** The reservation of the operation ends, and it is looked up when its sender learns that it was refused. */
+async function refuseLate(
+  merchant: Merchant,
+  { call, fault, resolver }: { call: 'charge' | 'refund' | 'void'; fault: string; resolver: keyof typeof resolvers },
+  request: () => Promise<Reply>,
+): Promise<{ readonly reply: Reply; readonly orderId: string }> {
+  await fakes.adyen.control({ next: [fault] });
+  const sender = holdAnswer(call);
+  const sending = request();
+  await sender.held;
+  await repair();
+  const orderId = await openOrderOf(merchant);
+  await service.db.query('UPDATE open_transactions SET next_check_at = now(), locked_until = now()');
+  const lookup = holdLookup();
+  const resolving = resolvers[resolver](merchant, orderId);
+  await lookup.held;
+  sender.answer();
+  const reply = await sending;
+  lookup.lookUp();
+  await resolving;
+  interference = {};
+  return { reply, orderId };
+}
+
+for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
+  describe(`while ${resolver} looks up an operation, its late sender`, () => {
+    for (const kinds of [['adyen', 'nmi'], ['adyen']] as const) {
+      const does = kinds.length > 1 ? 'does not charge the next connection' : 'does not record that it failed';
+      it(does, async () => {
+        const merchant = await openMerchant(...kinds);
+        const before = await executed('charge');
+        const options = { key: merchant.key, idempotencyKey: randomUUID() };
+        const place = (): Promise<Reply> => order(service, merchant.shop, {}, options);
+        const late = { call: 'charge', fault: 'capture:revoke', resolver } as const;
+        const { reply, orderId } = await refuseLate(merchant, late, place);
+        assertRefused(reply, 502, 'gateway_error');
+        assert.equal((await readOrder(service, orderId, merchant)).status, 'succeeded');
+        assert.equal(await executed('charge'), before + 1);
+        const repeated = await place();
+        assert.deepEqual([repeated.body.id, repeated.body.status], [orderId, 'succeeded'], repeated.text);
+      });
+    }
+
+    it('does not discard a refund', async () => {
+      const merchant = await openMerchant('adyen');
+      const { key } = merchant;
+      const { id } = (await order(service, merchant.shop, {}, { key })).body;
+      const before = await executed('refund');
+      const idempotencyKey = randomUUID();
+      const giveBack = (): Promise<Reply> => refund(service, id, undefined, { key, idempotencyKey });
+      const late = { call: 'refund', fault: 'refund:revoke', resolver } as const;
+      assertRefused((await refuseLate(merchant, late, giveBack)).reply, 502, 'gateway_error');
+      assert.equal((await readOrder(service, id, merchant)).status, 'refunded');
+      assert.equal((await giveBack()).body.status, 'refunded');
+      assert.equal(await executed('refund'), before + 1);
+    });
+
+    it('does not discard a void', async () => {
+      const merchant = await openMerchant('adyen');
+      const { id } = (await order(service, merchant.shop, {}, { key: merchant.key })).body;
+      const options = { company: merchant.companyId, idempotencyKey: randomUUID() };
+      const cancel = (): Promise<Reply> => merchant.owner.in('POST', `/dashboard/orders/${id}/void`, {}, options);
+      const late = { call: 'void', fault: 'void:revoke', resolver } as const;
+      assertRefused((await refuseLate(merchant, late, cancel)).reply, 502, 'gateway_error');
+      assert.equal((await readOrder(service, id, merchant)).status, 'voided');
+      assert.equal((await cancel()).body.status, 'voided');
+    });
+  });
+}
+
+it('a reader does not look up a charge that its sender sends to the next connection', async () => {
+  const merchant = await openMerchant('adyen', 'nmi');
+  const sender = holdAnswer('charge');
+  const sending = order(service, merchant.shop, {}, { key: merchant.key });
+  await sender.held;
+  const [open] = await findOpenOf(service.db, merchant.companyId, await openOrderOf(merchant));
+  assert.ok(open);
+  assert.equal(await claimStopped(service.db, open), undefined, 'it is reserved for its sender');
+  const renewed = await renewSending(service.db, open, { connectionId: merchant.connections[1] ?? '' }, 0);
+  assert.ok(renewed);
+  assert.equal(await claimStopped(service.db, open), undefined, 'the reader has seen an earlier sending');
+  const claimed = await claimStopped(service.db, { ...open, ...renewed });
+  assert.deepEqual([claimed?.in_doubt, claimed?.interrupted], [true, true]);
+  assert.equal(await renewSending(service.db, { ...open, ...renewed }, {}, 0), undefined, 'it is being looked up');
+  sender.answer();
+  await sending;
+});
+
+it('what is left satisfies the doctor', async () => {
+  interference = {};
+  assert.deepEqual(
+    (await examine(service.db)).filter(({ check }) => check !== 'refused_credentials'),
+    [],
+  );
+});
