@@ -1,9 +1,10 @@
 import type { BrandName } from './platform/card-brands.ts';
 import { decimalsOf, decimalText } from './platform/currencies.ts';
+import type { Reason } from './features/coupons/eligibility.ts';
 import type { FailureCode } from './vault/processors/processor.ts';
 
 /**
- * Every text that the customers of a merchant read in emails and on receipts, and how amounts and dates are written in it. For
+ * Every text that the customers of a merchant read in emails, on receipts and in answers of the service, and how amounts and dates are written in it. For
  * another language, translate this file.
  */
 
@@ -89,6 +90,23 @@ export const declineTexts: Readonly<Record<FailureCode, string>> = {
   duplicate_transaction: 'The payment could not be completed.',
   invalid_merchant_configuration: 'The payment could not be completed.',
   validation_error: 'The payment could not be completed.',
+};
+
+/** Why a promotion code cannot be used on the checkout page. */
+export const couponTexts: Readonly<Record<Reason, string>> = {
+  code_not_found: 'This code is not valid. Please check the spelling.',
+  coupon_archived: 'This code is no longer valid.',
+  coupon_inactive: 'This code is not valid at the moment.',
+  coupon_not_started: 'This code is not valid yet.',
+  coupon_expired: 'This code has expired.',
+  currency_mismatch: 'This code is for another currency.',
+  product_not_eligible: 'This code does not apply to these products.',
+  plan_not_eligible: 'This code does not apply to this subscription.',
+  minimum_amount_not_met: 'Your order is below the minimum amount for this code.',
+  not_first_time_customer: 'This code is for first-time customers only.',
+  max_redemptions_reached: 'This code has already been used as often as it can be.',
+  max_redemptions_per_customer_reached: 'You have already used this code as often as you can.',
+  max_redemptions_per_code_reached: 'This code has already been used.',
 };
 
 export const receiptTexts = {

@@ -1,6 +1,6 @@
 import { byId, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
-import { request } from '../shared/requests.ts';
+import { type Problem, request } from '../shared/requests.ts';
 import type { Line, Payment, Quote, Session } from './session.ts';
 import { texts } from './texts.ts';
 
@@ -54,7 +54,7 @@ export function createCart(url: string, session: Session, onChange: () => void):
     quantities = new Map(quote.lines.map((line) => [line.product_id, line.quantity]));
     onChange();
     if (answer.kind === 'done') return undefined;
-    return answer.kind === 'lost' ? texts.totalFailed : answer.problem.message;
+    return answer.kind === 'lost' ? texts.totalFailed : problemText(answer.problem);
   }
 
   async function updateQuantities(): Promise<void> {
@@ -99,6 +99,12 @@ export function createCart(url: string, session: Session, onChange: () => void):
 }
 
 const pricesOf = (session: Session): Quote => ({ ...session, currency: session.currency ?? '' });
+
+/** The text about a field without the name that the field has in the API. */
+function problemText({ param, code, message, field_errors }: Problem): string {
+  if (param === 'coupon_code' && code === 'resource_in_use') return texts.couponBusy;
+  return field_errors[0]?.message ?? message;
+}
 
 /** For screen readers: what changed elsewhere on the page. */
 export function announce(text: string): void {

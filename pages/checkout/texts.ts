@@ -28,6 +28,7 @@ export const texts = {
   couponApply: 'Apply',
   couponRemove: 'Remove promotion code {code}',
   couponMissing: 'Enter a promotion code.',
+  couponBusy: 'The last uses of this code are held by payments in progress. Try again in a moment.',
   couponApplied: 'Promotion code {code} applied. The total is now {total}.',
 
   contact: 'Contact',

@@ -113,7 +113,7 @@ describe('the checkout page', () => {
       await page.getByRole('button', { name: 'Add promotion code' }).click();
       await page.getByRole('textbox', { name: 'Promotion code' }).fill('NOSUCHCODE');
       await page.getByRole('button', { name: 'Apply' }).click();
-      await page.locator('#coupon-error:not(:empty)').waitFor();
+      await page.getByText('This code is not valid. Please check the spelling.', { exact: true }).waitFor();
       await page.getByRole('textbox', { name: 'Promotion code' }).fill(code);
       await page.getByRole('button', { name: 'Apply' }).click();
       await page.getByRole('button', { name: 'Pay $87.30' }).waitFor();

@@ -192,6 +192,8 @@ describe('a checkout session', () => {
     assert.deepEqual([tooMany.status, tooMany.body.error.param], [400, 'quantities[0].quantity']);
     const unknown = await onPage(token, 'quote', { coupon_code: 'NOTHING' });
     assert.deepEqual([unknown.status, unknown.body.error.param], [400, 'coupon_code']);
+    const [problem] = unknown.body.error.field_errors;
+    assert.equal(problem?.message, 'This code is not valid. Please check the spelling.');
     const paid = await pay(token, { quantities, coupon_code: code, total: 1500 });
     assert.deepEqual([paid.body.status, paid.body.result.total], ['completed', 1500]);
   });

@@ -1,6 +1,7 @@
+import { couponTexts } from '../../customer-texts.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { couponFor, findCouponFacts } from '../coupons/service.ts';
+import { CouponRefused, couponFor, findCouponFacts } from '../coupons/service.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
 import { findOffered } from './offer-queries.ts';
 import type { SessionRow } from './queries.ts';
@@ -52,6 +53,7 @@ export async function quoteOf(context: RequestContext, session: SessionRow, choi
   } catch (error) {
     // The customer did not enter the code of the merchant, and can do nothing about it.
     if (code === session.coupon_code && error instanceof ApiError) return withoutCode;
+    if (error instanceof CouponRefused) throw invalidField('coupon_code', couponTexts[error.reason]);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, invalidField } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import type { CouponSnapshot } from './schemas.ts';
@@ -35,8 +35,16 @@ export class RedemptionsReserved extends ApiError {
   }
 }
 
-function refusal(reason: Reason): ApiError {
-  return invalidField('coupon_code', `cannot be used: ${reasons[reason]} (${reason})`);
+/** The reason is in the words of the API. Pages for customers have their own texts for it. */
+export class CouponRefused extends ApiError {
+  readonly reason: Reason;
+
+  constructor(reason: Reason) {
+    const message = `cannot be used: ${reasons[reason]} (${reason})`;
+    const fieldErrors = [{ field: 'coupon_code', code: 'invalid_value', message }] as const;
+    super('validation_error', `coupon_code: ${message}`, { fieldErrors });
+    this.reason = reason;
+  }
 }
 
 export const findCouponFacts = (
@@ -53,7 +61,7 @@ export function couponFor(facts: CouponFacts | undefined, purchase: Omit<Purchas
   if (facts && reason && whyFull(facts, facts.customer_used) === reason && isOnlyReserved(facts)) {
     throw new RedemptionsReserved();
   }
-  if (!facts || reason) throw refusal(reason ?? 'code_not_found');
+  if (!facts || reason) throw new CouponRefused(reason ?? 'code_not_found');
   const discount = discountOf(facts, cartTotalOf(facts, { ...purchase, customer }) ?? 0);
   return { facts, discount, snapshot: snapshotOf(facts, discount) };
 }
@@ -156,14 +164,14 @@ export async function reserveAgain(
 ): Promise<void> {
   const code = codeKeyOf(snapshot.code);
   const facts = await findBySnapshot(transaction, companyId, snapshot.id, code, customerId);
-  if (!facts) throw refusal('code_not_found');
+  if (!facts) throw new CouponRefused('code_not_found');
   const redemption = redemptionOf({ facts }, id, customerId, 'soon');
   const locked = (await lockForRedemption(transaction, [redemption])).get(id) ?? facts;
   // The rule for first-time customers was checked when the order was created.
   const limits = { ...locked, first_time_customer_only: false };
   const reason = whyFull(limits, locked.customer_used);
   if (reason && isOnlyReserved(limits)) throw new RedemptionsReserved();
-  if (reason) throw refusal(reason);
+  if (reason) throw new CouponRefused(reason);
   await insertRedemptions(transaction, [redemption]);
 }
 

@@ -29,6 +29,7 @@ export {
   admitRedemptions,
   type CouponUse,
   closeRedemptions,
+  CouponRefused,
   couponFor,
   findCouponFacts,
   reserveRedemptions,
