@@ -15,7 +15,7 @@ export function Curl({
 }) {
   const lines = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${location.origin}${path}`,
-    `-H "Authorization: Bearer $SVC_SECRET_KEY"`,
+    `-H "Authorization: Bearer $SVC_KEY"`,
     ...(keyed ? [`-H "X-SVC-Idempotency-Key: $(uuidgen)"`] : []),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body)}'`]),
   ];

@@ -1,4 +1,3 @@
-import { productName } from '../brand.ts';
 import { common } from '../texts/common.ts';
 import { Button, TextLink } from './button.tsx';
 import { ErrorNote } from './form.tsx';
@@ -7,8 +6,9 @@ export function NotFound() {
   return (
     <main className="mx-auto max-w-xl px-6 py-24 text-center">
       <h1 className="text-2xl font-semibold">{common.pageMissing}</h1>
+      <p className="mt-3 text-muted">{common.pageMissingHint}</p>
       <p className="mt-3">
-        <TextLink to="/">{productName}</TextLink>
+        <TextLink to="/">{common.toHome}</TextLink>
       </p>
     </main>
   );

@@ -65,6 +65,7 @@ export const common = {
   missingHint:
     'It may have been deleted, or it may belong to your other company. Try switching between sandbox and live.',
   pageMissing: 'Page not found',
+  pageMissingHint: 'Check the address, or start from Home.',
   toHome: 'Go to Home',
   exportCsv: 'Export CSV',
   exporting: (count: number) => `Exporting… ${count}`,

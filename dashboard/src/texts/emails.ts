@@ -1,6 +1,6 @@
 export const emails = {
   title: 'Emails',
-  lead: 'Receipts and notices to your customers of the last 30 days.',
+  lead: 'Receipts and notices sent to your customers in the last 30 days.',
   kind: 'Email',
   recipient: 'To',
   state: 'State',

@@ -30,7 +30,7 @@ export const settings = {
   off: 'Off',
   processors: 'Processors',
   processorsText: 'Connect the accounts that charge your customers’ cards, and choose their order and rules.',
-  processorsSandbox: 'The sandbox uses a simulated processor. Use test cards to try every outcome.',
+  processorsSandbox: 'The sandbox uses a simulated processor. Switch to live to connect one.',
   processorsNone: 'No processor is connected. Connect one to accept live payments.',
   manageProcessors: 'Manage processors',
   goingLive: 'Going live',

@@ -17,7 +17,7 @@ export function DevelopersPage() {
     { to: '/developers/requests', text: developers.cards.requests, shown: can('requests:read') },
     { to: '/in-doubt', text: developers.cards.inDoubt, shown: can('transactions:read') },
   ].filter(({ shown }) => shown);
-  const look = 'panel block p-5 hover:border-line-strong';
+  const look = 'panel block h-full p-5 hover:border-line-strong';
   const [referenceTitle, referenceText] = developers.cards.reference;
   return (
     <Page title={developers.title} lead={developers.lead}>
