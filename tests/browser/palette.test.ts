@@ -137,7 +137,7 @@ test('a browser sees our own page at an address that does not exist', async () =
   await inspect(page, '/nonsense');
   await page.getByRole('link', { name: 'Dashboard' }).click();
   await page.waitForURL(/\/home/);
-  await open('/sandbox');
+  await page.goto('/sandbox');
   await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
   await page.getByRole('link', { name: 'Go to Home' }).click();
   await page.waitForURL(/\/home/);

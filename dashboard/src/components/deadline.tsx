@@ -15,7 +15,11 @@ export function Deadline({ dispute }: { dispute: Dispute }) {
   const isOverdue = seconds < 0;
   const text = (isOverdue ? disputes.overdue : disputes.respondBy)(dateOnly(dueAt), duration(Math.abs(seconds)));
   return (
-    <time dateTime={dueAt} title={dueAt} className={`md:whitespace-nowrap ${isOverdue ? 'font-medium text-bad' : ''}`}>
+    <time
+      dateTime={dueAt}
+      title={dueAt}
+      className={`md:[td_&]:whitespace-nowrap ${isOverdue ? 'font-medium text-bad' : ''}`}
+    >
       {text}
     </time>
   );

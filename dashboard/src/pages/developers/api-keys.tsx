@@ -52,14 +52,14 @@ export function ApiKeysPage() {
                   cell: ({ name, prefix }) => (
                     <>
                       <span className="block font-medium md:min-w-32">{name}</span>
-                      <code className="block font-mono text-xs break-all text-muted md:hidden">{prefix}</code>
+                      <code className="block font-mono text-xs break-all text-muted md:hidden">{prefix}…</code>
                     </>
                   ),
                 },
                 { header: developers.kind, cell: ({ kind }) => developers.kinds[kind], wide: true },
                 {
                   header: developers.key,
-                  cell: ({ prefix }) => <code className="font-mono text-[13px] whitespace-nowrap">{prefix}</code>,
+                  cell: ({ prefix }) => <code className="font-mono text-[13px] whitespace-nowrap">{prefix}…</code>,
                   wide: true,
                 },
                 { header: common.status, cell: ({ status }) => <Badge status={status} /> },
