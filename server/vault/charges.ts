@@ -19,7 +19,7 @@ export async function chargeOnce(
   lookFirst: boolean,
   /** The references that the charge would have next, if a part of the service stopped before it was sent. */
   laterReferences: readonly string[] = [],
-): Promise<Outcome | { readonly outcome: 'unavailable'; readonly reason: string }> {
+): Promise<Outcome | NotAsked> {
   const { processor } = connected;
   if (!lookFirst) return await prepareAndCharge(db, connected, request);
   // A processor that only sends notices cannot be asked. Its key protects the charges of the last days.
@@ -31,11 +31,11 @@ export async function chargeOnce(
     // A stored handle leads to the same object, however often the charge is sent.
     if ((await storedHandle(db, connected, request)) !== undefined) return chargeHereOnly(db, connected, request);
     const found = await ask(request.reference);
-    if (found.outcome === 'unknown' && !isSilent) return notAsked;
+    if (found.outcome === 'unknown' && !isSilent) return notAskedAfter(found);
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
-  if (later?.found.outcome === 'unknown') return notAsked;
+  if (later?.found.outcome === 'unknown') return notAskedAfter(later.found);
   return later ? { ...later.found, reference: later.reference } : chargeHereOnly(db, connected, request);
 }
 
@@ -48,19 +48,30 @@ async function chargeHereOnly(
   db: Queryable,
   connected: Connected,
   request: ChargeRequest,
-): Promise<Outcome | typeof notAsked> {
+): Promise<Outcome | NotAsked> {
   const outcome = await prepareAndCharge(db, connected, request);
   if (outcome.outcome !== 'declined' || outcome.refusesCredentials !== true) return outcome;
   const isPrepared = (await storedHandle(db, connected, request)) !== undefined;
-  return isPrepared ? { outcome: 'unknown', reason: refusedReason } : notAsked;
+  return isPrepared ? { ...refused, outcome: 'unknown' } : { ...refused, outcome: 'unavailable' };
 }
 
-const refusedReason = 'the processor refuses the credentials, and may have executed the charge before';
-
-const notAsked = {
-  outcome: 'unavailable',
-  reason: 'the processor could not be asked before it is sent a charge',
+const refused = {
+  reason: 'the processor refuses the credentials, and may have executed the charge before',
+  refusesCredentials: true,
 } as const;
+
+/** Nothing was sent, because the vault, or the processor that has to be asked first, did not answer. */
+export interface NotAsked {
+  readonly outcome: 'unavailable';
+  readonly reason: string;
+  /** The processor rejected the credentials, and could not say whether it executed the operation before. */
+  readonly refusesCredentials?: boolean;
+}
+
+function notAskedAfter({ refusesCredentials }: Extract<LookupOutcome, { outcome: 'unknown' }>): NotAsked {
+  if (refusesCredentials === true) return { ...refused, outcome: 'unavailable' };
+  return { outcome: 'unavailable', reason: 'the processor could not be asked before it is sent a charge' };
+}
 
 async function storedHandle(
   db: Queryable,

@@ -6,7 +6,7 @@ import { inTime } from '../platform/in-time.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, seal } from './keys.ts';
-import { chargeOnce, lookUp } from './charges.ts';
+import { chargeOnce, lookUp, type NotAsked } from './charges.ts';
 import { connectionCalls } from './connection-calls.ts';
 import {
   type Connected,
@@ -92,7 +92,7 @@ interface VaultHealth {
  * A failure of the vault itself is not an outcome of the processor: nothing was sent, and the same operation can be
  * sent later.
  */
-export type VaultOutcome = Outcome | { readonly outcome: 'unavailable'; readonly reason: string };
+export type VaultOutcome = Outcome | NotAsked;
 
 interface CardReference {
   readonly companyId: string;

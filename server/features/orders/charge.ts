@@ -2,7 +2,14 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
-import { gatewayError, misconfigured, usedByAnother, vaultUnavailable } from './errors.ts';
+import {
+  gatewayError,
+  misconfigured,
+  refusedAfterRestore,
+  refusedInDoubt,
+  usedByAnother,
+  vaultUnavailable,
+} from './errors.ts';
 import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
@@ -15,6 +22,7 @@ import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import { findPaid } from '../../vault/later-references.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
+import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
@@ -34,23 +42,25 @@ export async function charge(
   failpoint(`${path}.after_processor`);
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
-  if (outcome.outcome === 'unavailable') {
-    countOpenCharge(state.mode, 'waiting');
-    throw path === 'retry'
-      ? await abandonRetry(charging, order, intent)
-      : await waitForVault(charging, intent, outcome.reason);
-  }
   if (path === 'renewal' && isMisconfigured(outcome)) {
     countOpenCharge(state.mode, 'waiting');
     throw await waitForMerchant(charging, intent, outcome);
   }
+  if (outcome.outcome === 'unavailable') {
+    countOpenCharge(state.mode, 'waiting');
+    throw path === 'retry'
+      ? await abandonRetry(charging, order, intent, outcome)
+      : await waitForVault(charging, intent, outcome);
+  }
   const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
     countOpenCharge(state.mode, 'in_doubt');
-    const interrupted = outcome.outcome === 'unknown' && outcome.isInterrupted === true;
+    const isRefusal = isRefusedCall(outcome);
+    // If the lookup says that nothing was executed, a renewal is sent anew: the bank has declined nothing.
+    const interrupted = isRefusal || (outcome.outcome === 'unknown' && outcome.isInterrupted === true);
     const doubt = { checkAfterMs: firstCheckMs, interrupted };
     await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
-    throw gatewayError('charge');
+    throw isRefusal ? refusedInDoubt('charge') : gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
   const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0 };
@@ -70,8 +80,14 @@ export async function charge(
 function isMisconfigured(outcome: VaultOutcome): boolean {
   return (
     refusesCredentials(outcome) ||
+    (outcome.outcome === 'unavailable' && outcome.refusesCredentials === true) ||
     (outcome.outcome === 'not_sent' && outcome.failureCode === 'invalid_merchant_configuration')
   );
+}
+
+/** Whether the processor rejected the credentials, even if an earlier call may have executed the charge. */
+function isRefusedCall(outcome: VaultOutcome): boolean {
+  return 'refusesCredentials' in outcome && outcome.refusesCredentials;
 }
 
 /** Whether the reference of the sale is derived from the idempotency key of its request. */
@@ -175,7 +191,10 @@ async function findElsewhere<Intent extends OpenedSale & OpenKey>(
     const { reference, found } = paid ?? { reference: intent.reference, found: own };
     if (found.outcome === 'not_found') continue;
     if (found.outcome === 'unknown') {
-      return { intent, outcome: { outcome: 'unavailable', reason: 'an earlier processor could not be asked' } };
+      const { refusesCredentials: isRefused = false } = found;
+      if (isRefused) charging.connections.note({ companyId, connectionId }, { ...found, isLookup: true });
+      const reason = isRefused ? found.reason : 'an earlier processor could not be asked';
+      return { intent, outcome: { outcome: 'unavailable', reason, refusesCredentials: isRefused } };
     }
     const renewal = { connectionId, reference, isResolved: true };
     const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
@@ -205,16 +224,21 @@ async function currentOrder(charging: Charging, order: OrderRow, saleId: string)
 async function waitForVault(
   charging: Charging,
   open: OpenKey & Pick<Sale, 'request_id'>,
-  reason: string,
+  outcome: NotAsked,
 ): Promise<Error> {
   const { company_id, order_id, id, request_id } = open;
+  const { reason } = outcome;
+  const isRefused = isRefusedCall(outcome);
   charging.log.warn(
     { company_id, order_id, transaction_id: id, reason },
-    'the charge was not sent; it waits for the vault',
+    isRefused
+      ? 'the charge was not sent; it waits for the merchant'
+      : 'the charge was not sent; it waits for the vault',
   );
   const checkAfterMs = request_id === null ? resendDelayMs : repeatWithinMs;
-  await recordResult(charging, open, ({ db }) => markWaiting(db, open, { waitsFor: 'service', checkAfterMs }));
-  return vaultUnavailable('charge', { unfinished: true });
+  const waiting = { waitsFor: isRefused ? 'credentials' : 'service', checkAfterMs } as const;
+  await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
+  return notSentYet(outcome, true);
 }
 
 /** Leaves a renewal to be sent again, until the merchant has corrected the connection. Returns the error for the log. */
@@ -222,14 +246,14 @@ async function waitForMerchant(charging: Charging, open: OpenKey, outcome: Vault
   const { company_id, order_id, id } = open;
   const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
   charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the renewal waits for the merchant');
-  const waitsFor = refusesCredentials(outcome) ? 'credentials' : 'connection';
+  const waitsFor = isRefusedCall(outcome) ? 'credentials' : 'connection';
   const waiting = { waitsFor, checkAfterMs: misconfiguredDelayMs } as const;
   await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
   return misconfigured();
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
-async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey): Promise<Error> {
+async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey, outcome: NotAsked): Promise<Error> {
   const redemptionId = redemptionIdOf(order);
   await recordResult(charging, order, ({ db }) =>
     db.transaction(async (transaction) => {
@@ -238,5 +262,11 @@ async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey):
       await closeRedemptions(transaction, [end]);
     }),
   );
-  return vaultUnavailable('charge', { unfinished: false });
+  return notSentYet(outcome, false);
+}
+
+function notSentYet(outcome: NotAsked, unfinished: boolean): Error {
+  return isRefusedCall(outcome)
+    ? refusedAfterRestore('charge', { unfinished })
+    : vaultUnavailable('charge', { unfinished });
 }

@@ -43,6 +43,15 @@ export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTr
   return row;
 }
 
+/** An operation that may be answered soon is checked again within this time. */
+export async function checkWithin(db: Queryable, open: OpenKey, withinMs: number): Promise<void> {
+  await db.query(
+    `UPDATE open_transactions SET next_check_at = least(next_check_at, now() + $5 * interval '1 ms')
+     WHERE ${isThisSending}`,
+    [...keyOf(open), withinMs],
+  );
+}
+
 export async function openStatistics(
   db: Queryable,
 ): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {

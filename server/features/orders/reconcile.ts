@@ -4,7 +4,7 @@ import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { claimDue, claimStopped } from './due-queries.ts';
+import { checkWithin, claimDue, claimStopped } from './due-queries.ts';
 import { findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
@@ -16,7 +16,7 @@ import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refun
 import { resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
-import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
+import { checkDelaysMs, lockMs, misconfiguredDelayMs, resendDelayMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
 
 /**
@@ -57,7 +57,11 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     charging.connections.note(connection, { ...found, isLookup: true });
   }
   failpoint('reconcile.after_lookup');
-  if (found.outcome === 'unknown') return false;
+  if (found.outcome === 'unknown') {
+    // The merchant may replace the credentials at any time.
+    if (found.refusesCredentials) await checkWithin(charging.db, open, misconfiguredDelayMs);
+    return false;
+  }
   // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
   const isAnew =
     open.type === 'sale' && found.outcome === 'not_found' && (await sendAnew(charging, state, open, found));

@@ -28,7 +28,7 @@ function isExecuted(outcome: VaultOutcome): outcome is Executed {
   return ['approved', 'declined', 'conflict'].includes(outcome.outcome);
 }
 
-/** Whether the processor rejected the credentials, and so did not read the operation. */
+/** Whether the processor rejected the credentials, and no call has executed the operation. */
 export function refusesCredentials(outcome: VaultOutcome): boolean {
   return outcome.outcome === 'declined' && outcome.refusesCredentials === true;
 }

@@ -37,7 +37,7 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
   /** Other processes and people see it, until the processor answers a charge again. */
   async function keepRefusal(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
     const isRefused = call.refusesCredentials === true;
-    if (call.outcome !== 'approved' && call.outcome !== 'declined') return;
+    if (!isRefused && call.outcome !== 'approved' && call.outcome !== 'declined') return;
     const row = (await of(companyId)).find(({ id }) => id === connectionId);
     if (!row || (row.refused_at !== null) === isRefused) return;
     await setRefused(await databaseOf(companyId), companyId, connectionId, isRefused);

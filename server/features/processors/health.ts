@@ -92,7 +92,8 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
       // Our own vault is no fault of the processor.
       const isSilent = failures.includes(outcome);
       const failed = isSilent || isRefused;
-      const saysNothing = outcome === 'unavailable' || (isSilent && (isLookup || failureCode !== undefined));
+      const saysNothing =
+        (outcome === 'unavailable' && !isRefused) || (isSilent && (isLookup || failureCode !== undefined));
       if (!saysNothing) known.calls.push({ atMs: nowMs(), failed });
       // A long list says no more than a short one, and costs more.
       if (known.calls.length > 1_000) known.calls.splice(0, 500);

@@ -157,6 +157,8 @@ function conflictWith(operation: Operation, nowMs: number | undefined): Extract<
   return { outcome: 'conflict', approved: holdsMoney, ...executionOf(operation, nowMs) };
 }
 
+const wrongSecretText = 'The secret of the acquirer is wrong.';
+
 export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcome {
   if ('reason' in answer) {
     return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
@@ -175,8 +177,7 @@ export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcom
   if (errorAnswer.Check(body)) {
     const { error, reference } = body;
     if (status === 401 && error === 'unauthorized') {
-      const response_text = 'The secret of the acquirer is wrong.';
-      const refused = declined('invalid_merchant_configuration', { response_text });
+      const refused = declined('invalid_merchant_configuration', { response_text: wrongSecretText });
       return { ...refused, isProcessorFault: true, refusesCredentials: true };
     }
     if (status === 400 && error === 'invalid' && reference === sent.reference) {
@@ -208,6 +209,9 @@ export function lookupOutcomeOf(
   if (isNotFound && body.reference === reference) {
     const atMs = body.now_ms ?? answer.askedAtMs;
     return { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
+  }
+  if (status === 401 && errorAnswer.Check(body) && body.error === 'unauthorized') {
+    return { ...unknown(wrongSecretText), refusesCredentials: true };
   }
   return unknown(`the response with status ${status} does not contain an outcome`);
 }

@@ -132,7 +132,7 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
     if (isRepeat) return undefined;
     const words =
       status === 401
-        ? 'Adyen does not accept the API key. It may be wrong or revoked.'
+        ? wrongKeyText
         : 'The API key may not do this for the merchant account. Check the account and the roles of the key.';
     return { ...declined(notAuthorized, { response_text: words }), refusesCredentials: true };
   }
@@ -146,6 +146,14 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
   const response_code = plain(errorCode, /^[\w.-]{1,12}$/);
   const response_text = found === notValid ? 'Adyen rejected a field of the request.' : found.name;
   return declined(found, { response_code, response_text });
+}
+
+const wrongKeyText = 'Adyen does not accept the API key. It may be wrong or revoked.';
+
+/** An answer that says nothing about an earlier request with the same key. */
+function undecidedBy(answer: Answer, key: string): Unknown {
+  if (answer.status !== 401 || !errorOf(answer, key)) return withoutOutcome(answer.status);
+  return { ...unknown(wrongKeyText), refusesCredentials: true };
 }
 
 const refusedResults = ['Refused', 'Error', 'Cancelled'];
@@ -240,7 +248,7 @@ export function modificationOf(
     return isCertain ? { outcome: 'not_sent', reason: answer.reason } : unknown(answer.reason);
   }
   const { status } = answer;
-  if (status !== 201) return rejectionOf(answer, key, isRepeat) ?? withoutOutcome(status);
+  if (status !== 201) return rejectionOf(answer, key, isRepeat) ?? undecidedBy(answer, key);
   const body = jsonOf(answer);
   if (!modificationAnswer.Check(body) || body.merchantAccount !== merchantAccount || body.reference !== reference) {
     return withoutOutcome(status);

@@ -50,10 +50,11 @@ const notFound = (atMs: number | undefined): LookupOutcome => ({
   ...(atMs !== undefined && { atMs }),
 });
 
-const errorOf = (text: string): string =>
-  isKeyProblem(text)
-    ? 'NMI does not know this security key. Enter a private security key with the permissions API and Query'
-    : `NMI answered: ${shownText(text) ?? 'an error'}`;
+function failedBy(text: string): Unknown {
+  if (!isKeyProblem(text)) return unknown(`NMI answered: ${shownText(text) ?? 'an error'}`);
+  const reason = 'NMI does not know this security key. Enter a private security key with the permissions API and Query';
+  return { ...unknown(reason), refusesCredentials: true };
+}
 
 function chargeQuery({ chargeReference, chargeTransactionId }: OfCharge): QueryFields | undefined {
   if (chargeReference !== undefined) return { order_id: chargeReference };
@@ -76,7 +77,7 @@ export function openReports(
     const read = await (loading ??= loadReports());
     const report = read(answer);
     if (!report) return unknown(`NMI’s report with status ${answer.status} is not understood`);
-    if ('error' in report) return unknown(errorOf(report.error));
+    if ('error' in report) return failedBy(report.error);
     // "Not found" becomes final at a time that our clock has set. If NMI's clock is ahead, ours counts.
     const { askedAtMs } = answer;
     return { content: report, atMs: askedAtMs === undefined ? undefined : Math.min(askedAtMs, nowMs) };

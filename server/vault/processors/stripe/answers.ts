@@ -83,6 +83,12 @@ export function refusedKey(answer: Answer | Silence): Declined | undefined {
   return { ...refused, refusesCredentials: true };
 }
 
+/** Why a lookup has no result. Only a key that Stripe does not know is refused for every call. */
+export function unanswered(answer: Answer | Silence): Unknown {
+  const isRefused = !('reason' in answer) && answer.status === 401 && refusedKey(answer) !== undefined;
+  return isRefused ? { ...unknown(wrongKeyText), refusesCredentials: true } : unknown(unclear(answer));
+}
+
 /** Stripe opens its API for card numbers only to accounts that have shown that they may handle them. */
 const isRawCardRefusal = ({ message }: StripeError): boolean =>
   /sending credit card numbers directly/i.test(message ?? '');
@@ -207,7 +213,7 @@ function standingOf(
 export function intentStanding(answer: Answer | Silence, sent: SentCharge): ReturnType<typeof standingOf> {
   if ('reason' in answer) return unknown(answer.reason);
   const intent = answer.status === 200 ? readIntent(jsonOf(answer)) : undefined;
-  return intent ? standingOf(intent, sent, answer.askedAtMs) : unknown(unclear(answer));
+  return intent ? standingOf(intent, sent, answer.askedAtMs) : unanswered(answer);
 }
 
 /** What an event about a payment says; undefined if that decides nothing. */

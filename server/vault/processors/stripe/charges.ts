@@ -20,10 +20,14 @@ async function standingOf({ send }: Client, handle: string, about: answers.SentC
 }
 
 /** Finds payments by our reference. The search of Stripe lags, so it proves nothing if it finds none. */
-async function search({ send }: Client, reference: string): Promise<readonly string[] | undefined> {
+async function search(
+  { send }: Client,
+  reference: string,
+): Promise<{ readonly ids: readonly string[] } | ReturnType<typeof answers.unanswered>> {
   const answer = await send(requests.searchIntents(reference));
   const list = 'reason' in answer || answer.status !== 200 ? undefined : readList(jsonOf(answer));
-  return list?.data.map(readNamed).flatMap((found) => (found ? [found.id] : []));
+  if (!list) return answers.unanswered(answer);
+  return { ids: list.data.map(readNamed).flatMap((found) => (found ? [found.id] : [])) };
 }
 
 async function createMethod({ send }: Client, { reference, card, billing }: ChargeRequest) {
@@ -106,9 +110,9 @@ export async function lookupCharge(client: Client, request: LookupRequest): Prom
   const about = { reference, money: sent, last4: sent?.last4 };
   if (handle) return lookupHandle(client, handle, { ...about, handle });
   const found = await search(client, reference);
-  if (!found) return answers.unknown('the search of Stripe failed');
+  if ('outcome' in found) return found;
   const results: LookupOutcome[] = [];
-  for (const intent of found) {
+  for (const intent of found.ids) {
     const executed = answers.executedOnly(await standingOf(client, intent, { ...about, handle: intent }));
     if (executed?.outcome === 'approved') return executed;
     if (executed) results.push(executed);
@@ -138,10 +142,10 @@ export async function intentOf(
 ): Promise<string | null | undefined> {
   if (chargeTransactionId || !chargeReference) return chargeTransactionId ?? null;
   const found = await search(client, chargeReference);
-  if (!found) return undefined;
+  if ('outcome' in found) return undefined;
   // After 24 hours a reference can have several intents; only the one that was charged can be refunded.
   let isCertain = true;
-  for (const intent of found) {
+  for (const intent of found.ids) {
     const standing = await standingOf(client, intent, { reference: chargeReference });
     if (standing.outcome === 'approved') return intent;
     if (standing.outcome === 'unknown') isCertain = false;
