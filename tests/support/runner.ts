@@ -13,9 +13,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const durationsFile = join(root, 'tests', 'durations.json');
 const seconds = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
 const secondsOfNewFile = 3;
-// A file that takes this long runs in its own process; shorter ones share a process up to this time.
-const processSecondsMax = 60;
-const filesPerProcessMax = 24;
+// A file that takes this long runs in its own process; shorter ones share a process up to this time. Each process takes two
+// seconds of processor time to load the service and to get as fast as it can; too few processes end at different times.
+const processSecondsMax = 90;
+// Processes that run one after another end at the same time, however many there are.
+const waitingSecondsMax = 180;
+const filesPerProcessMax = 40;
 // One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
 /**
@@ -43,6 +46,8 @@ const waitingFiles = new Set([
   'tests/replica.test.ts',
   'tests/shards.test.ts',
 ]);
+// For a whole process: a hanging test ends it.
+const processTimeoutMs = 600_000;
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
 
@@ -53,20 +58,18 @@ const secondsOf = (files: readonly string[]): number =>
  * Loading the service takes longer than many tests, so short files share a process. The longest process starts first,
  * because the last one to end determines the duration of the run.
  */
-function grouped(files: readonly string[]): string[][] {
+function grouped(files: readonly string[], secondsMax: number): string[][] {
+  const folderOf = (file = ''): string => file.split('/')[0] ?? '';
   const groups: string[][] = [];
-  const open = new Map<string, string[]>();
   for (const file of files) {
-    const folder = file.split('/')[0] ?? '';
-    const shares = secondsOf([file]) < processSecondsMax;
-    const group = shares ? open.get(folder) : undefined;
-    if (group && group.length < filesPerProcessMax && secondsOf([...group, file]) <= processSecondsMax)
-      group.push(file);
-    else {
-      const next = [file];
-      groups.push(next);
-      if (shares) open.set(folder, next);
-    }
+    const fitting = groups.find(
+      (group) =>
+        folderOf(group[0]) === folderOf(file) &&
+        group.length < filesPerProcessMax &&
+        secondsOf([...group, file]) <= secondsMax,
+    );
+    if (fitting) fitting.push(file);
+    else groups.push([file]);
   }
   return groups.toSorted((left, right) => secondsOf(right) - secondsOf(left));
 }
@@ -112,10 +115,11 @@ interface Lane {
 }
 
 function lanesOf(files: readonly string[], waitingOnes: ReadonlySet<string>): Lane[] {
-  const [waiting, others] = [true, false].map((is) => grouped(files.filter((file) => waitingOnes.has(file) === is)));
+  const waiting = files.filter((file) => waitingOnes.has(file));
+  const others = files.filter((file) => !waitingOnes.has(file));
   return [
-    { groups: others ?? [], concurrent: concurrency },
-    { groups: waiting ?? [], concurrent: 1 },
+    { groups: grouped(others, processSecondsMax), concurrent: concurrency },
+    { groups: grouped(waiting, waitingSecondsMax), concurrent: 1 },
   ].filter(({ groups }) => groups.length > 0);
 }
 
@@ -151,7 +155,7 @@ async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome
   };
   const streams = lanes.map((lane) => {
     const files = lane.groups.map((group) => programs[groups.indexOf(group)] ?? '');
-    const results = run({ files, concurrency: lane.concurrent, timeout: 300_000, signal: stopped.signal });
+    const results = run({ files, concurrency: lane.concurrent, timeout: processTimeoutMs, signal: stopped.signal });
     results.on('test:fail', ({ nesting, name, file }) => {
       if (nesting > 0) return;
       // A failed suite has the name of its file. Anything else, such as a crash, concerns the whole process.
