@@ -13,7 +13,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { eventCatalogue, eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';
-export { envelopeOf, type EventFacts } from './envelope.ts';
+export { envelopeOf, envelopeText, type EventFacts, type StoredEvent } from './envelope.ts';
 export type { EventRow } from './queries.ts';
 
 /** Creates an event, to be emitted in the transaction of the change that it describes. */

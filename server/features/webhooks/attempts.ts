@@ -1,12 +1,11 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Clock } from '../../platform/clock.ts';
-import { newId } from '../../platform/ids.ts';
+import { eventIdOf, newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { histogram } from '../../platform/metrics.ts';
 import { noAnswer, type Outbound } from '../../platform/outbound/outbound.ts';
 import { tracedAlone } from '../../platform/spans.ts';
-import { envelopeOf, type EventFacts } from '../events/service.ts';
-import type { Event } from '../events/schemas.ts';
+import { envelopeText, type StoredEvent } from '../events/service.ts';
 import type { Attempt, Delivery, Receiver } from './delivery-queries.ts';
 import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
 import { keysOf } from './secrets.ts';
@@ -63,11 +62,6 @@ function tracedDelivery({ event, attempts }: Delivery, work: () => Promise<Sent>
   return tracedAlone('webhook delivery', { kind: 'producer', attributes, describe }, event.trace, work);
 }
 
-interface Rendered {
-  readonly event: Event;
-  readonly body: string;
-}
-
 export function createAttempts(
   dependencies: AttemptDependencies,
   timeoutMs: number,
@@ -75,7 +69,7 @@ export function createAttempts(
   const { clock, log, secretKey, random } = dependencies;
   // The deliveries of one claim share their events and receivers, so keys and bodies are prepared once.
   const keys = new WeakMap<Receiver, readonly SigningKey[]>();
-  const rendered = new WeakMap<EventFacts, Map<string, Rendered>>();
+  const bodies = new WeakMap<StoredEvent, Map<string, string>>();
 
   function keysFor({ company_id, endpoint_id, receiver }: Delivery): readonly SigningKey[] {
     const known = keys.get(receiver);
@@ -86,21 +80,20 @@ export function createAttempts(
     return made;
   }
 
-  function render({ event, receiver }: Delivery): Rendered {
-    const versions = rendered.get(event) ?? new Map<string, Rendered>();
-    rendered.set(event, versions);
+  function bodyOf({ event, receiver }: Delivery): string {
+    const versions = bodies.get(event) ?? new Map<string, string>();
+    bodies.set(event, versions);
     const known = versions.get(receiver.api_version);
-    if (known) return known;
-    const envelope = envelopeOf(event, receiver.mode === 'live', receiver.api_version);
-    const made = { event: envelope, body: JSON.stringify(envelope) };
+    if (known !== undefined) return known;
+    const made = envelopeText(event, receiver.mode === 'live', receiver.api_version);
     versions.set(receiver.api_version, made);
     return made;
   }
 
   function sendOnce(delivery: Delivery): Promise<Sent> {
-    const { event, body } = render(delivery);
     const { receiver, attempts } = delivery;
-    const outgoing = { event, body, url: receiver.url, keys: keysFor(delivery), attempt: attempts };
+    const event = { id: eventIdOf(delivery.event_id), type: delivery.event.type };
+    const outgoing = { event, body: bodyOf(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };
     return tracedDelivery(delivery, () => send(dependencies, outgoing, timeoutMs));
   }
 

@@ -334,10 +334,10 @@ describe('a worker', () => {
       },
     };
     running(t, dispatchFor(service, {}, { batchDb: silent }));
-    const ids = await insertSomeEvents(service, subscriber.company.id, 150);
-    await receiver.count(80);
+    const ids = await insertSomeEvents(service, subscriber.company.id, 250);
+    await receiver.count(160);
     await sleep(200);
-    assert.equal(receiver.received.length, 80);
+    assert.equal(receiver.received.length, 160);
     back.resolve();
     await receiver.count(ids.length);
   });

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { limits } from '../../limits.ts';
 import { companyOf, signUp } from '../../../tests/support/dashboard.ts';
 import { type Received, type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
-import type { TestService } from '../../../tests/support/service.ts';
+import { someCustomer, type TestService } from '../../../tests/support/service.ts';
 import {
   dispatchFor,
   eventually,
@@ -101,6 +101,23 @@ describe('a delivery', { concurrency: 4 }, () => {
       [id, 'customer.created', '1'],
     );
     assert.equal(headers['webhook-id'], id);
+  });
+
+  it('of a change has the texts of both states, whatever characters they contain', async (t) => {
+    const { receiver, subscriber } = await scene(t);
+    const names = ['Zo\u00eb "Z" \\u001e', '\u{1F375} {}],"data":{"object":null}'];
+    const made = await subscriber.call('POST', '/v1/customers', { body: someCustomer({ first_name: names[0] }) });
+    assert.equal(made.status, 201, made.text);
+    const path = `/v1/customers/${made.body.id}`;
+    const changed = await subscriber.call('PATCH', path, { body: { first_name: names[1] } });
+    assert.equal(changed.status, 200, changed.text);
+    await receiver.count(2);
+    const update = receiver.received.find(({ event }) => event.type === 'customer.updated');
+    assert.ok(update);
+    assert.equal(update.event.data.object.first_name, names[1]);
+    assert.equal(update.event.data.previous.first_name, names[0]);
+    const shown = await subscriber.call('GET', `/v1/events/${update.event.id}`);
+    assert.equal(update.body, shown.text);
   });
 
   it('has a signature that our own code and any Standard Webhooks library accept', async (t) => {

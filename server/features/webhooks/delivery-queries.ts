@@ -1,6 +1,6 @@
 import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
-import type { EventFacts } from '../events/service.ts';
+import type { StoredEvent } from '../events/service.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { isSettled } from '../../shards/queries.ts';
 
@@ -30,30 +30,39 @@ interface Claimed {
 }
 
 export interface Delivery extends Claimed {
-  readonly event: EventFacts;
+  readonly event: StoredEvent;
   readonly receiver: Receiver;
 }
 
 // Returns deliveries in the order of their events, since those of one commit are due at the same time. Returns each
 // event and each receiver once, however many deliveries they have. LIMIT keeps each lookup a lookup by the full key:
 // with a join, PostgreSQL may read all events of the company for each delivery, by a plan made when there were few.
+// The objects are passed as texts between control characters, which JSON does not contain: they are sent as they are.
 const describeClaimed = `
-  SELECT (SELECT json_agg(c ORDER BY c.event_id)
-     FROM (SELECT endpoint_id, event_id, inserted_at, attempts FROM claimed) c) AS deliveries,
-    (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
-     CROSS JOIN LATERAL (
-       SELECT id, type, sequence, request_id, object, previous, trace FROM events
-       WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
-     ) e) AS events,
-    (SELECT json_agg(r) FROM (
-       SELECT c.company_id, c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
-         ARRAY[encode(w.secret, 'base64')] || ARRAY(
-           SELECT encode(secret, 'base64') FROM unnest(w.previous_secrets, w.previous_secrets_until)
-             WITH ORDINALITY AS p (secret, until, place) WHERE until > now() ORDER BY place) AS secrets
-       FROM (SELECT DISTINCT company_id, endpoint_id FROM claimed) c
-       JOIN companies ON companies.id = c.company_id
-       LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id
-     ) r) AS receivers`;
+  SELECT deliveries, events, objects, previous, receivers FROM (
+    SELECT json_agg(c ORDER BY c.event_id) AS deliveries
+    FROM (SELECT endpoint_id, event_id, inserted_at, attempts FROM claimed) c
+  ) d CROSS JOIN (
+    SELECT json_agg(json_build_object('id', id, 'type', type, 'sequence', sequence, 'request_id', request_id,
+        'trace', trace)) AS events,
+      string_agg(object::text, E'\\x1e') AS objects, string_agg(coalesce(previous::text, ''), E'\\x1e') AS previous
+    FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
+    CROSS JOIN LATERAL (
+      SELECT id, type, sequence, request_id, object, previous, trace FROM events
+      WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
+    ) e
+  ) e CROSS JOIN (
+    SELECT json_agg(r) AS receivers FROM (
+      SELECT c.company_id, c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
+        ARRAY[encode(w.secret, 'base64')] || ARRAY(
+          SELECT encode(secret, 'base64') FROM unnest(w.previous_secrets, w.previous_secrets_until)
+            WITH ORDINALITY AS p (secret, until, place) WHERE until > now() ORDER BY place) AS secrets
+      FROM (SELECT DISTINCT company_id, endpoint_id FROM claimed) c
+      JOIN companies ON companies.id = c.company_id
+      LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id
+    ) r
+  ) r`;
+const separator = '\u001e';
 
 // How many deliveries of the queue are read: a receiver with a long queue must not hide the others behind it.
 const window = 1_000;
@@ -110,12 +119,22 @@ export interface ClaimRequest {
 
 interface ClaimRow {
   readonly deliveries: Pick<Claimed, 'endpoint_id' | 'event_id' | 'inserted_at' | 'attempts'>[] | null;
-  readonly events: EventFacts[] | null;
+  readonly events: Omit<StoredEvent, 'object' | 'previous'>[] | null;
+  readonly objects: string | null;
+  /** Empty for an event without previous values. */
+  readonly previous: string | null;
   readonly receivers: Receiver[] | null;
 }
 
 function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
-  const events = new Map(row?.events?.map((event) => [event.id, event]));
+  const objects = row?.objects?.split(separator) ?? [];
+  const previous = row?.previous?.split(separator) ?? [];
+  const events = new Map(
+    row?.events?.map((event, index) => [
+      event.id,
+      { ...event, object: objects[index] as string, previous: previous[index] || null },
+    ]),
+  );
   const receivers = new Map(row?.receivers?.map((receiver) => [receiver.endpoint_id, receiver]));
   const deliveries: Delivery[] = [];
   for (const { endpoint_id, event_id, inserted_at, attempts } of row?.deliveries ?? []) {

@@ -21,7 +21,8 @@ import {
  * each host, so that an endpoint that does not answer uses only its own share.
  */
 
-const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
+/** With those that are answered and not recorded yet. */
+const inFlightPerEndpointMax = 8 * requestsPerEndpointMax;
 
 /** What a worker has claimed for one endpoint. */
 export interface EndpointLoad {

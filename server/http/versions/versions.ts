@@ -61,6 +61,11 @@ export function differencesOf(version: string): readonly string[] {
   return stepsTo(version).flatMap(({ differences }) => differences);
 }
 
+/** Whether events of the version differ from those of the latest. */
+export function rewritesEvents(version: string): boolean {
+  return stepsTo(version).some((step) => step.event !== undefined);
+}
+
 export function renderEvent(version: string, event: object): object {
   return stepsTo(version).reduce((rewritten, step) => step.event?.(rewritten) ?? rewritten, event);
 }
