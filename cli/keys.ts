@@ -132,8 +132,10 @@ async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promi
 }
 
 async function revokeKey(db: DatabasePool, company: Company, id: string | undefined, flags: Flags): Promise<string> {
-  if (!id || !isUuid(id))
-    throw new CommandError('The ID of the key is required: keys revoke ID. `keys list` shows the IDs.');
+  if (!id || !isUuid(id)) {
+    const wrong = id ? `"${id}" is not the ID of a key` : 'The ID of the key is required';
+    throw new CommandError(`${wrong}: keys revoke ID. \`keys list\` shows the IDs.`);
+  }
   const revoked = await db.transaction(async (transaction) => {
     const done = await revokeApiKey(transaction, company.id, id, systemClock.nowMs());
     if (done)

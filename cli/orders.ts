@@ -6,11 +6,12 @@ import { openConnections } from '../server/features/processors/connections.ts';
 import { openPayments } from '../server/payments.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import type { Queryable } from '../server/platform/database.ts';
-import { isUuid, newRequestId } from '../server/platform/ids.ts';
+import { newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
+import { idArgument } from './id-argument.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
@@ -80,11 +81,11 @@ async function changeOrder(
   flags: Flags,
   change: (chosen: Chosen) => Promise<readonly [order: Order, message: string]>,
 ): Promise<string> {
-  if (!id || !isUuid(id)) throw new CommandError(`Use ${usage}.`);
+  const orderId = idArgument(id, usage);
   return withDatabase(async (connected) => {
     const company = await chosenCompany(connected.shards, flags.company);
     const nowMs = connected.clock.nowMs() + company.clockOffsetMs;
-    const chosen = { connected, company, orderId: id.toLowerCase(), requestId: newRequestId(), nowMs };
+    const chosen = { connected, company, orderId, requestId: newRequestId(), nowMs };
     try {
       const [order, message] = await change(chosen);
       return `${flags.json ? JSON.stringify(order) : message}\n`;

@@ -2,10 +2,11 @@ import { ApiError } from '../server/errors.ts';
 import { type Plan, planCreate } from '../server/features/plans/schemas.ts';
 import { changePlan, createPlan, getPlans } from '../server/features/plans/service.ts';
 import { validator } from '../server/http/validate.ts';
-import { isUuid, newRequestId } from '../server/platform/ids.ts';
+import { newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { idArgument } from './id-argument.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 import type { RequestContext } from '../server/request-context.ts';
@@ -35,8 +36,8 @@ export async function plansCommand([action, argument]: readonly string[], flags:
         const input = checkPlan(parsed(argument));
         return shown(await telling('createPlan', Object.keys(input), (inner) => createPlan(inner, input)));
       }
-      if (action === 'archive' && argument && isUuid(argument)) {
-        const id = argument.toLowerCase();
+      if (action === 'archive') {
+        const id = idArgument(argument, 'plans archive ID');
         const archive = (inner: typeof context): Promise<Plan> => changePlan(inner, id, { active: false });
         return shown(await telling('updatePlan', ['active'], archive));
       }

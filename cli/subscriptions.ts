@@ -1,9 +1,10 @@
 import { ApiError } from '../server/errors.ts';
 import { pauseSubscription, resumeSubscription } from '../server/features/subscriptions/service.ts';
-import { isUuid, newRequestId } from '../server/platform/ids.ts';
+import { newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { idArgument } from './id-argument.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 
@@ -12,7 +13,8 @@ const actions = { pause: pauseSubscription, resume: resumeSubscription };
 /** `subscriptions pause|resume ID`: not available in the API. */
 export async function subscriptionsCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   const act = action === 'pause' || action === 'resume' ? actions[action] : undefined;
-  if (!act || !id || !isUuid(id)) throw new CommandError('Use subscriptions pause ID or subscriptions resume ID.');
+  if (!act) throw new CommandError('Use subscriptions pause ID or subscriptions resume ID.');
+  const subscriptionId = idArgument(id, `subscriptions ${action} ID`);
   return withDatabase(async ({ shards, clock }) => {
     const company = await chosenCompany(shards, flags.company);
     const { db } = shards.of(company);
@@ -20,7 +22,7 @@ export async function subscriptionsCommand([action, id]: readonly string[], flag
     try {
       const requestId = newRequestId();
       const subscription = await db.transaction(async (transaction) => {
-        const changed = await act({ db: transaction, company, nowMs, requestId }, id.toLowerCase());
+        const changed = await act({ db: transaction, company, nowMs, requestId }, subscriptionId);
         await auditOperator(transaction, company, {
           action: `${action}Subscription`,
           objectId: changed.id,
