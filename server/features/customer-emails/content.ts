@@ -42,6 +42,7 @@ interface Paid {
 interface ReceiptOf<Kind> {
   readonly kind: Kind;
   readonly order: Order;
+  readonly planName: string | null;
   readonly receipt: Receipt;
 }
 
@@ -96,7 +97,7 @@ const plain = { lines: [], facts: [], button: null } as const;
 const buttonTo = (url: string | undefined, text: string): EmailContent['button'] => (url ? { text, url } : null);
 
 const ofPayment = (
-  { order, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
+  { order, planName, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
   { merchant }: Surroundings,
 ): EmailContent => {
   const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
@@ -104,7 +105,7 @@ const ofPayment = (
     subject: texts.subject(merchant, receipt.number),
     headline: texts.headline(amountText(order.total, order.currency)),
     paragraphs: [texts.text],
-    lines: [...itemLines(order), ...sumLines(order)],
+    lines: [...itemLines(order, planName), ...sumLines(order)],
     facts: receiptFacts(order, receipt, order.created_at),
     button: { text: emailTexts.viewReceipt, url: receipt.url },
   };
@@ -188,11 +189,14 @@ export function contentOf(occasion: Occasion, surroundings: Surroundings): Email
   return write(occasion, surroundings);
 }
 
-function itemLines({ items, currency }: Order): EmailContent['lines'] {
-  return items.map(({ name, quantity, total }) => ({
+/** Items of a plan have no price of their own, so the plan is a line with the price. */
+function itemLines({ items, subtotal, currency }: Order, planName: string | null): EmailContent['lines'] {
+  const plan = planName === null ? [] : [{ text: planName, amount: amountText(subtotal, currency) }];
+  const lines = items.map(({ name, quantity, total }) => ({
     text: quantity === 1 ? name : `${quantity} × ${name}`,
     amount: total === null ? '' : amountText(total, currency),
   }));
+  return [...plan, ...lines];
 }
 
 function sumLines({ subtotal, discount_amount, total, coupon, currency }: Order): EmailContent['lines'] {

@@ -308,6 +308,8 @@ describe('a subscription', () => {
     await moveTo(service, scene.key, inDays(20));
     await made();
     assert.deepEqual(await kindsOf(scene), ['order_receipt', 'renewal_receipt']);
+    for (const row of await mailsOf(scene.company.id))
+      assert.match(opened(row).text, /^Tea of the month.*: \$19\.00$/m);
   });
 
   it('whose renewal is declined asks for another card at each attempt, and ends with one notice', async () => {

@@ -39,6 +39,7 @@ export interface ReceiptFacts {
   readonly createdAt: Date;
   readonly refundId: string | null;
   readonly order: Order;
+  readonly planName: string | null;
   readonly customer: Customer | undefined;
   readonly profile: Profile;
   readonly logo: Buffer | undefined;
@@ -57,7 +58,7 @@ const present = (texts: readonly (string | null | undefined | false)[]): string[
   texts.filter((text): text is string => typeof text === 'string' && text !== '');
 
 export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
-  const { number, createdAt, refundId, logo } = receipt;
+  const { number, createdAt, refundId, planName, logo } = receipt;
   const refund = refundId === null ? undefined : order.transactions.find(({ id }) => id === refundId);
   const { support_email: email, website } = profile;
   const contact = email ?? website;
@@ -82,7 +83,7 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
       [receiptTexts.date, dateText(refund?.created_at ?? order.created_at)],
       [receiptTexts.order, order.order_number],
     ],
-    lines: linesOf(order),
+    lines: linesOf(order, planName),
     sums: refund ? refundSums(order, refund) : orderSums(order),
     notes: present([
       refund && refundedText(order, refund),
@@ -94,14 +95,16 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
   };
 }
 
-/** Items of a plan have no price of their own. */
-function linesOf({ items, currency }: Order): ReceiptLine[] {
-  return items.map(({ name, quantity, unit_price, total }) => ({
+/** Items of a plan have no price of their own, so the plan is a line with the price. */
+function linesOf({ items, subtotal, currency }: Order, planName: string | null): ReceiptLine[] {
+  const lines = items.map(({ name, quantity, unit_price, total }) => ({
     description: name,
     quantity: String(quantity),
     unitPrice: unit_price === null ? '' : amountText(unit_price, currency),
     amount: total === null ? '' : amountText(total, currency),
   }));
+  if (planName === null) return lines;
+  return [{ description: planName, quantity: '', unitPrice: '', amount: amountText(subtotal, currency) }, ...lines];
 }
 
 type Refund = Order['transactions'][number];

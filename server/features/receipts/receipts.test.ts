@@ -26,6 +26,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
+import { somePlan } from '../../../tests/support/subscriptions.ts';
 import { changeProfile, setLogo } from '../profile/service.ts';
 import { openRenderer, readReceipt } from './service.ts';
 
@@ -137,6 +138,20 @@ describe('the receipt of an order', () => {
     const document = await documentOf(own.url);
     assert.equal(document.title, 'Refund receipt');
     assert.deepEqual(document.sums.at(-1), { label: 'Refunded', amount: '$10.00', isStrong: true });
+  });
+
+  it('names the plan of a subscription with its price, and then its products', async () => {
+    const product = await createProduct(service, 4900);
+    const plan = await somePlan(service, { amount: 1900, products: [{ product_id: product, quantity: 2 }] });
+    const subscribed = await service.call('POST', '/v1/subscriptions', {
+      body: { customer_id: shop.customerId, plan_id: plan.id },
+      idempotencyKey: randomUUID(),
+    });
+    assert.equal(subscribed.status, 201, subscribed.text);
+    const [paid] = (await service.call('GET', `/v1/orders?plan_id=${plan.id}`)).body.data;
+    const { lines } = await documentOf((await receiptOf(paid.id)).body.url);
+    assert.deepEqual(lines[0], { description: plan.name, quantity: '', unitPrice: '', amount: '$19.00' });
+    assert.deepEqual([lines.length, lines[1]?.quantity, lines[1]?.amount], [2, '2', '']);
   });
 
   it('is on A4 with the name, logo, address and tax ID of the merchant, also beyond Latin-1', async () => {

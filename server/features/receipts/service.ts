@@ -10,6 +10,7 @@ import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { ordersById } from '../orders/service.ts';
 import { logoOfProfile, profileOf } from '../profile/service.ts';
+import { planNameOf } from '../subscriptions/service.ts';
 import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts';
 import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
@@ -92,17 +93,27 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
   const row = await findReceipt(db, company.id, id);
   const order = row && (await ordersById(context, [row.order_id])).get(row.order_id);
   if (!order) return undefined;
-  const [customers, profile, logo] = await Promise.all([
+  const [customers, planName, profile, logo] = await Promise.all([
     customersById(context, [order.customer_id]),
+    planNameOf(context, order),
     profileOf(db, company),
     logoOfProfile(db, company.id),
   ]);
   const customer = customers.get(order.customer_id);
   const number = numberText(row.number);
-  const facts = { number, createdAt: row.created_at, refundId: row.refund_id, order, customer, profile, logo };
+  const facts = {
+    number,
+    createdAt: row.created_at,
+    refundId: row.refund_id,
+    order,
+    planName,
+    customer,
+    profile,
+    logo,
+  };
   return {
     document: receiptDocument(facts),
     fileName: `${number}.pdf`,
-    version: [row.id, order.updated_at, profile.updated_at, customer?.updated_at].join(' '),
+    version: [row.id, order.updated_at, planName, profile.updated_at, customer?.updated_at].join(' '),
   };
 }

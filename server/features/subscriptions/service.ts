@@ -94,6 +94,15 @@ export async function getSubscription(
   return subscription ?? shown;
 }
 
+/** What the customer subscribed to; null for an order without a subscription. */
+export async function planNameOf(
+  { db, company }: Pick<RequestContext, 'db' | 'company'>,
+  { subscription_id: id }: { readonly subscription_id: string | null },
+): Promise<string | null> {
+  const row = id === null ? undefined : await findSubscription(db, company.id, id);
+  return row?.plan_name ?? null;
+}
+
 export async function getSubscriptions(
   context: RequestContext,
   filters: SubscriptionFilters,
