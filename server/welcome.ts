@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { showsMailbox } from './app.ts';
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 import { version } from './version.ts';
@@ -28,6 +29,7 @@ export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, s
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
+  if (showsMailbox(config)) lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
   if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);
   if (demo) {
     lines.push(

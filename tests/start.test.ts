@@ -220,6 +220,7 @@ test('a first start shows the address, the keys and where the reference is', asy
     `${service.baseUrl}/v1`,
     `${service.baseUrl}/docs`,
     `${service.baseUrl}/docs/api`,
+    `${service.baseUrl}/mailbox`,
     demo.checkout_url,
     demo.secret_key,
     demo.publishable_key,
