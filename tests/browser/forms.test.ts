@@ -187,8 +187,10 @@ describe('a merchant', () => {
     await button(subscriptions.cancel).click();
     await button(subscriptions.endRenewal, dialog()).click();
     await page.getByText(/does not renew. It ends on/).waitFor();
+    await page.getByText('1 paid', { exact: true }).waitFor();
     await button(subscriptions.keep).click();
     await page.getByText(/It ends on/).waitFor({ state: 'hidden' });
+    await page.getByText('1 paid, never ends', { exact: true }).waitFor();
     await button(subscriptions.cancel).click();
     await page.getByLabel(subscriptions.cancelNow).check();
     await button(subscriptions.cancelNow, dialog()).click();

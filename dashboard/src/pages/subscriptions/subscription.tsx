@@ -72,10 +72,7 @@ function Details({ subscription }: { subscription: Subscription }) {
                   </TextLink>,
                 ],
                 [subscriptions.card, <CardName key="card" card={card} />],
-                [
-                  subscriptions.cycles,
-                  subscriptions.cyclesOf(subscription.completed_cycles, subscription.billing_cycles),
-                ],
+                [subscriptions.cycles, cyclesText(subscription)],
                 [subscriptions.nextBill, <DateTime key="next" at={subscription.next_billing_at} />],
                 [
                   subscriptions.period,
@@ -236,4 +233,10 @@ function OrdersOf({ subscriptionId }: { subscriptionId: string }) {
       />
     </Panel>
   );
+}
+
+function cyclesText({ status, end_date, completed_cycles, billing_cycles }: Subscription): string {
+  const isOpen = status === 'active' || status === 'paused' || status === 'past_due';
+  if (isOpen && end_date === null && billing_cycles === 0) return subscriptions.cyclesForever(completed_cycles);
+  return subscriptions.cyclesOf(completed_cycles, billing_cycles);
 }
