@@ -52,7 +52,7 @@ export function TeamPage() {
             cell: (member) => (
               <span>
                 <span className="block font-medium">{personName(member) || member.email}</span>
-                <span className="block text-sm break-all text-muted">{member.email}</span>
+                {personName(member) && <span className="block text-sm break-all text-muted">{member.email}</span>}
               </span>
             ),
           },
