@@ -151,6 +151,19 @@ it('a lookup of a closed charge captures nothing at a processor that only sends 
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'lookup pi_1']);
 });
 
+it('a lookup that is to capture nothing says that something is prepared, and asks only who can answer', async () => {
+  const request = newCharge();
+  const more = { isRestored: true, capturesNothing: true, ageMs: 5_000 };
+  const silent = scene({ findsBy: 'notice' });
+  await chargeOnce(service.vaultDb, silent.connected, request, false);
+  const found = await lookUpAs(request, silent, more);
+  assert.ok(found.outcome === 'unknown' && found.isPrepared && found.isUnanswerable);
+  assert.deepEqual(silent.calls, ['prepare', 'charge pi_1']);
+  const there = scene();
+  await chargeOnce(service.vaultDb, there.connected, request, false);
+  assert.deepEqual(await lookUpAs(request, there, more), { outcome: 'not_found', isFinal: true });
+});
+
 const refused = {
   outcome: 'declined',
   response: noResponse,

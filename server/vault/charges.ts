@@ -107,6 +107,7 @@ async function prepareAndCharge(db: Queryable, connected: Connected, request: Ch
 interface Lookup extends LookupRequest {
   readonly validUntilMs: number;
   readonly isRestored?: boolean;
+  readonly capturesNothing?: boolean;
 }
 
 /** Until then a search at the processor may not list an operation yet. */
@@ -116,7 +117,7 @@ const searchLagMs = 2 * hourMs;
 export async function lookUp(
   db: Queryable,
   connected: Connected,
-  { validUntilMs, isRestored = false, ...request }: Lookup,
+  { validUntilMs, isRestored = false, capturesNothing = false, ...request }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
@@ -125,7 +126,10 @@ export async function lookUp(
   if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
   // Such a lookup repeats the capture, and would execute one that was refused or never sent.
   const isClosed = request.ageMs === undefined && !isRestored;
-  if (handle && isClosed && processor.findsBy === 'notice') return cannotAnswer;
+  if (handle && processor.findsBy === 'notice') {
+    if (capturesNothing) return { ...cannotAnswer, isPrepared: true };
+    if (isClosed) return cannotAnswer;
+  }
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
   // A restored database may have lost the handle, and only a search finds the charge.

@@ -180,6 +180,7 @@ const vaultCalls = {
       kind: Type.Optional(choice(['charge', 'refund', 'void'])),
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
+      capturesNothing: Type.Optional(Type.Boolean()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),

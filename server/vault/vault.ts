@@ -181,6 +181,8 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly ageMs?: number;
   /** The database was restored lately, so handles may be missing. */
   readonly isRestored?: boolean;
+  /** Do not complete what is prepared, at a processor where a lookup does that. */
+  readonly capturesNothing?: boolean;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });

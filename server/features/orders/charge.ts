@@ -13,6 +13,7 @@ import {
 import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { type ExecutedElsewhere, findElsewhere } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed, referencesAfter } from './reference.ts';
@@ -20,8 +21,6 @@ import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
-import { findPaid } from '../../vault/later-references.ts';
-import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
@@ -121,8 +120,9 @@ async function sendCharge(
   }
   const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
   if (lookFirst && mode === 'live') {
-    const elsewhere = await findElsewhere(charging, intent, currency, { used: first, later });
-    if (elsewhere) return elsewhere;
+    const elsewhere = await findElsewhere(charging, { ...intent, currency }, first, later);
+    if (elsewhere?.kind === 'not_asked') return { intent, outcome: elsewhere.outcome };
+    if (elsewhere) return moveTo(charging, intent, elsewhere);
   }
   if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
   return await send(charging, {
@@ -142,6 +142,16 @@ async function sendCharge(
       return outcome;
     },
   });
+}
+
+async function moveTo<Intent extends OpenedSale & OpenKey>(
+  charging: Charging,
+  intent: Intent,
+  { connectionId, reference, found }: ExecutedElsewhere,
+): Promise<Sent<Intent> | undefined> {
+  const renewal = { connectionId, reference, isResolved: true };
+  const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
+  return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
 }
 
 /** The connections of a live charge, in the order in which they are tried. */
@@ -165,42 +175,6 @@ function takenByNone(
   log.warn({ company_id, order_id, reason }, 'the charge was not sent');
   const failureReason = `No connected processor takes ${currency.toUpperCase()} with this card brand.`;
   return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration', failureReason };
-}
-
-/**
- * A restored database may have forgotten a charge with this reference at another connection than the one that would be
- * used now, which looks first itself. Whatever is found there is the outcome.
- */
-async function findElsewhere<Intent extends OpenedSale & OpenKey>(
-  charging: Charging,
-  intent: Intent,
-  currency: string,
-  { used, later }: { readonly used: string | undefined; readonly later: readonly string[] },
-): Promise<Sent<Intent> | undefined> {
-  const { company_id: companyId, amount, card_last4: last4 } = intent;
-  for (const connectionId of await charging.connections.ever(companyId)) {
-    if (connectionId === used) continue;
-    const lookUp = (reference: string): Promise<LookupOutcome> =>
-      charging.vault.lookup({
-        ...({ companyId, connectionId, mode: 'live', reference, validUntilMs: 0, kind: 'charge' } as const),
-        isRestored: true,
-        sent: { amount, currency, last4 },
-      });
-    const own = await lookUp(intent.reference);
-    const paid = own.outcome === 'not_found' ? await findPaid(later, lookUp) : undefined;
-    const { reference, found } = paid ?? { reference: intent.reference, found: own };
-    if (found.outcome === 'not_found') continue;
-    if (found.outcome === 'unknown') {
-      const { refusesCredentials: isRefused = false } = found;
-      if (isRefused) charging.connections.note({ companyId, connectionId }, { ...found, isLookup: true });
-      const reason = isRefused ? found.reason : 'an earlier processor could not be asked';
-      return { intent, outcome: { outcome: 'unavailable', reason, refusesCredentials: isRefused } };
-    }
-    const renewal = { connectionId, reference, isResolved: true };
-    const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
-    return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
-  }
-  return undefined;
 }
 
 /**

@@ -9,7 +9,8 @@ import { findOpenOf, type OpenTransaction, renewSending } from './open-queries.t
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
-import { deriveReference, type Numbered } from './reference.ts';
+import { askConnections, type ExecutedElsewhere } from './other-connections.ts';
+import { deriveReference, type Numbered, referencesAfter } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { sendAnew } from './interrupted.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
@@ -39,19 +40,27 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
-  const found = await charging.vault.lookup({
+  const isRestored = charging.restores?.looksFirst() ?? false;
+  const request = {
     companyId: open.company_id,
     mode,
     reference: open.reference,
     validUntilMs: open.valid_until_ms,
-    kind: open.type === 'sale' ? 'charge' : open.type,
+    kind: open.type === 'sale' ? ('charge' as const) : open.type,
     ageMs: open.age_ms,
-    isRestored: charging.restores?.looksFirst() ?? false,
+    isRestored,
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
-  });
+  };
+  let found = await charging.vault.lookup({ ...request, capturesNothing: isRestored && open.type === 'sale' });
+  if (found.outcome === 'unknown' && found.isPrepared === true) {
+    const elsewhere = await askOthers(charging, state, open);
+    if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
+    if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
+    found = await charging.vault.lookup(request);
+  }
   if (open.connection_id !== null) {
     const connection = { companyId: open.company_id, connectionId: open.connection_id };
     charging.connections.note(connection, { ...found, isLookup: true });
@@ -67,6 +76,31 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     open.type === 'sale' && found.outcome === 'not_found' && (await sendAnew(charging, state, open, found));
   if (isAnew) return true;
   await recordFound(charging, state, open, found);
+  return true;
+}
+
+/** Asks the other connections of the company before a lookup completes what is prepared at this one. */
+async function askOthers(
+  charging: Charging,
+  state: OrderState,
+  open: OpenTransaction,
+): ReturnType<typeof askConnections> {
+  const attempt = attemptOf(state, open);
+  const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
+  const later = attempt ? referencesAfter(open.company_id, attempt) : [];
+  return askConnections(charging, open, others, later, open.age_ms);
+}
+
+/** The database was restored to a time before the charge was sent to this connection. */
+async function recordElsewhere(
+  charging: Charging,
+  state: OrderState,
+  open: OpenTransaction,
+  { connectionId, reference, found }: ExecutedElsewhere,
+): Promise<boolean> {
+  const renewal = { connectionId, reference, isResolved: true };
+  const moved = await renewSending(charging.db, open, renewal, lockMs[state.mode]);
+  if (moved) await recordFound(charging, state, { ...open, ...moved, reference }, found);
   return true;
 }
 

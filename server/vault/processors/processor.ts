@@ -275,6 +275,8 @@ export type Outcome =
       readonly isInterrupted?: boolean;
       /** The processor has no answer to this lookup, now or later. Set by the vault. */
       readonly isUnanswerable?: boolean;
+      /** Something is prepared that this lookup was not to complete. Set by the vault. */
+      readonly isPrepared?: boolean;
       /** The processor rejected the credentials of this call. An earlier call may have executed the operation. */
       readonly refusesCredentials?: boolean;
     };

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { connectTo, vaultBehind } from '../../../tests/support/connect.ts';
+import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import {
+  liveConfiguration,
+  type LiveKind,
+  type LiveProcessors,
+  liveSecrets,
+  settingsFor,
+  startLiveProcessors,
+} from '../../../tests/support/live-processors.ts';
+import { assertRefused, openShop, order, type Shop } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
+
+/**
+ * The credentials at Adyen were refused before the capture, and another connection was paid. Then the database forgot
+ * that, and the vault did not. The authorization that is left over at Adyen must not be captured.
+ */
+
+let service: TestService;
+let fakes: LiveProcessors;
+let vault: Vault;
+let interference: Partial<Vault> = {};
+let isRestored = false;
+
+before(async () => {
+  fakes = await startLiveProcessors();
+  const between = vaultBehind(
+    () => vault,
+    () => ({ nowMs: async () => Date.now(), ...interference }),
+  );
+  const restores = {
+    isRestored: () => false,
+    looksFirst: () => isRestored,
+    recorded: () => undefined,
+    earlierResult: async () => undefined,
+    stop: async () => undefined,
+  };
+  service = await startTestService({ settings: settingsFor(fakes), vault: between, restores });
+  const origins = Object.values(fakes).map(({ url }) => url);
+  vault = localVault(service.vaultDb, service.keys, service.clock, origins);
+});
+after(async () => {
+  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
+});
+
+const repair = (): Promise<void> => fakes.adyen.control({ next: [], revoked: false });
+beforeEach(async () => {
+  interference = {};
+  isRestored = false;
+  await repair();
+});
+
+interface Merchant {
+  readonly owner: Person;
+  readonly companyId: string;
+  readonly connections: readonly string[];
+  readonly shop: Shop;
+  readonly key: string;
+}
+
+const store = async (companyId: string, kind: LiveKind): Promise<string> =>
+  connectTo(service, companyId, {
+    kind,
+    configuration: liveConfiguration(fakes, kind, liveSecrets[kind]),
+    timeoutMs: 1_000,
+    requestLifeMs: 60_000,
+    extraOrigins: [fakes[kind].url],
+  });
+
+async function openMerchant(...kinds: readonly LiveKind[]): Promise<Merchant> {
+  const owner = await signUp(service);
+  const companyId = companyOf(owner, 'live');
+  const connections: string[] = [];
+  for (const kind of kinds) connections.push(await store(companyId, kind));
+  const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
+  return { owner, companyId, connections, key, shop: await openShop(service, undefined, { key }) };
+}
+
+async function paid(): Promise<Record<LiveKind, number>> {
+  const count = async (kind: LiveKind): Promise<number> =>
+    (await fakes[kind].call('GET', '/journal')).operations.filter(
+      (one: Reply['body']) => one.kind === 'charge' && one.status === 'approved',
+    ).length;
+  return { stripe: await count('stripe'), nmi: await count('nmi'), adyen: await count('adyen') };
+}
+
+/** What the database forgets: the charges that these connections were sent, the one at Adyen with this fault. */
+function forgets(connections: readonly string[], fault: string, answer: VaultOutcome): void {
+  interference.charge = async (request: VaultCharge) => {
+    await fakes.adyen.control({ next: [fault] });
+    for (const connectionId of connections) await vault.charge({ ...request, connectionId });
+    await repair();
+    return answer;
+  };
+}
+
+const unsent = { outcome: 'unavailable', reason: 'forgotten' } as const;
+const inDoubt = { outcome: 'unknown', reason: 'forgotten' } as const;
+
+async function disconnectFirst({ owner, companyId, connections }: Merchant): Promise<void> {
+  const path = `/dashboard/processors/${connections[0]}/disconnect`;
+  const reply = await owner.in('POST', path, {}, { company: companyId });
+  assert.equal(reply.status, 200, reply.text);
+}
+
+/** Places an order that the database then does not remember as sent. Returns a function that repeats the request. */
+async function placeForgotten({ shop, key }: Merchant, status: number): Promise<() => Promise<Reply>> {
+  const options = { key, idempotencyKey: randomUUID() };
+  const send = (): Promise<Reply> => order(service, shop, {}, options);
+  assert.equal((await send()).status, status);
+  interference = {};
+  isRestored = true;
+  return send;
+}
+
+async function connectionOf(orderId: string): Promise<string | undefined> {
+  const [row] = await service.db.query<{ connection_id: string }>(
+    `SELECT connection_id FROM transactions WHERE order_id = $1 AND status = 'succeeded'`,
+    [orderId],
+  );
+  return row?.connection_id;
+}
+
+async function runWorker(): Promise<void> {
+  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
+  await service.orders.reconcileDue(1_000);
+}
+
+for (const kind of ['nmi', 'stripe'] as const) {
+  describe(`a restored service that forgot a payment at ${kind}`, () => {
+    it('captures nothing at the connection that was refused before, although it is asked first', async () => {
+      const merchant = await openMerchant('adyen', kind);
+      const before = await paid();
+      forgets(merchant.connections, 'capture:revoke', unsent);
+      const send = await placeForgotten(merchant, 503);
+      await disconnectFirst(merchant);
+      const { body } = await send();
+      assert.equal(body.status, 'succeeded');
+      assert.equal(await connectionOf(body.id), merchant.connections[1]);
+      assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 });
+    });
+
+    it('captures nothing when the worker looks up the charge where it was sent first', async () => {
+      const merchant = await openMerchant('adyen', kind);
+      const before = await paid();
+      forgets(merchant.connections, 'capture:revoke', inDoubt);
+      const send = await placeForgotten(merchant, 502);
+      await runWorker();
+      const { body } = await send();
+      assert.equal(body.status, 'succeeded');
+      assert.equal(await connectionOf(body.id), merchant.connections[1]);
+      assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 });
+    });
+  });
+}
+
+describe('a restored service that forgot a charge at Adyen', () => {
+  it('completes it if the other connection has not executed it', async () => {
+    const merchant = await openMerchant('adyen', 'nmi');
+    const before = await paid();
+    forgets(merchant.connections.slice(0, 1), 'capture:revoke', unsent);
+    const send = await placeForgotten(merchant, 503);
+    await disconnectFirst(merchant);
+    const { body } = await send();
+    assert.equal(body.status, 'succeeded');
+    assert.equal(await connectionOf(body.id), merchant.connections[0]);
+    assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
+  });
+
+  it('has the worker complete it if the other connection has not executed it', async () => {
+    const merchant = await openMerchant('adyen', 'nmi');
+    const before = await paid();
+    forgets(merchant.connections.slice(0, 1), 'capture:revoke', inDoubt);
+    const send = await placeForgotten(merchant, 502);
+    await runWorker();
+    assert.equal((await send()).body.status, 'succeeded');
+    assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
+  });
+
+  it('captures nothing while the other connection cannot be asked', async () => {
+    for (const answer of [unsent, inDoubt]) {
+      const merchant = await openMerchant('adyen', 'nmi');
+      const before = await paid();
+      forgets(merchant.connections, 'capture:revoke', answer);
+      const send = await placeForgotten(merchant, answer === unsent ? 503 : 502);
+      if (answer === unsent) await disconnectFirst(merchant);
+      const [, other] = merchant.connections;
+      const silent = { outcome: 'unknown', reason: 'no answer' } as const;
+      interference.lookup = async (request) => (request.connectionId === other ? silent : vault.lookup(request));
+      // The worker would give up an order that waits for its request, as if an hour had passed.
+      if (answer === inDoubt) await runWorker();
+      const refused = await send();
+      assertRefused(
+        refused,
+        answer === unsent ? 503 : 502,
+        answer === unsent ? 'service_unavailable' : 'gateway_error',
+      );
+      assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+      interference = {};
+      assert.equal((await send()).body.status, 'succeeded');
+      assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+      isRestored = false;
+    }
+  });
+
+  it('captures nothing if it is prepared at two connections', async () => {
+    const merchant = await openMerchant('adyen', 'nmi', 'adyen');
+    const [first = '', , second = ''] = merchant.connections;
+    const before = await paid();
+    const lost: string[] = [];
+    interference.charge = async (request: VaultCharge) => {
+      await fakes.adyen.control({ next: ['capture:revoke'] });
+      for (const connectionId of [first, second]) {
+        await vault.charge({ ...request, connectionId });
+        await fakes.adyen.control({ next: ['capture:revoke'], revoked: false });
+        lost.push(connectionId);
+      }
+      await repair();
+      return inDoubt;
+    };
+    const send = await placeForgotten(merchant, 502);
+    assert.equal(lost.length, 2);
+    await runWorker();
+    assertRefused(await send(), 502, 'gateway_error');
+    assert.deepEqual(await paid(), before);
+  });
+});

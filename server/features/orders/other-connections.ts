@@ -1,0 +1,120 @@
+import type { NotAsked } from '../../vault/charges.ts';
+import { findPaid } from '../../vault/later-references.ts';
+import type { LookupOutcome } from '../../vault/processors/processor.ts';
+import type { Charging } from './charging.ts';
+
+/**
+ * A restored database may have forgotten that a charge was executed, and at which connection. Something that is prepared
+ * at one connection may be left over from a charge that another one was paid for. So it is completed only after every
+ * other connection has said, without moving money, that it did not execute the charge.
+ */
+
+interface Sought {
+  readonly company_id: string;
+  readonly reference: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly card_last4: string;
+}
+
+interface Place {
+  readonly connectionId: string;
+  readonly reference: string;
+}
+
+export interface ExecutedElsewhere extends Place {
+  readonly kind: 'executed';
+  readonly found: Exclude<LookupOutcome, { outcome: 'not_found' | 'unknown' }>;
+}
+
+type Answer =
+  | ExecutedElsewhere
+  | { readonly kind: 'not_asked'; readonly outcome: NotAsked }
+  /** No connection has executed it, except perhaps those where it is prepared and which cannot be asked. */
+  | { readonly kind: 'not_executed'; readonly prepared: readonly Place[] };
+
+type Unanswered = Extract<LookupOutcome, { outcome: 'unknown' }>;
+
+function notAsked(
+  { connections }: Charging,
+  { company_id: companyId }: Sought,
+  connectionId: string,
+  found: Unanswered,
+): Extract<Answer, { kind: 'not_asked' }> {
+  const { refusesCredentials = false } = found;
+  if (refusesCredentials) connections.note({ companyId, connectionId }, { ...found, isLookup: true });
+  const reason = refusesCredentials ? found.reason : 'an earlier processor could not be asked';
+  return { kind: 'not_asked', outcome: { outcome: 'unavailable', reason, refusesCredentials } };
+}
+
+function lookUpAt(
+  { vault }: Charging,
+  { company_id: companyId, amount, currency, card_last4: last4 }: Sought,
+  place: Place,
+  { capturesNothing, ageMs }: { readonly capturesNothing: boolean; readonly ageMs?: number | undefined },
+): Promise<LookupOutcome> {
+  return vault.lookup({
+    ...({ companyId, mode: 'live', validUntilMs: 0, kind: 'charge', isRestored: true } as const),
+    ...place,
+    capturesNothing,
+    ...(ageMs !== undefined && { ageMs }),
+    sent: { amount, currency, last4 },
+  });
+}
+
+/** Asks these connections about a charge and its later references. No money moves. */
+export async function askConnections(
+  charging: Charging,
+  sale: Sought,
+  connections: readonly string[],
+  later: readonly string[],
+  /** How long ago the charge was opened, if it is in doubt. A search that finds nothing is believed after some time. */
+  ageMs?: number,
+): Promise<Answer> {
+  const prepared: Place[] = [];
+  for (const connectionId of connections) {
+    const lookUp = (reference: string, sinceMs?: number): Promise<LookupOutcome> =>
+      lookUpAt(charging, sale, { connectionId, reference }, { capturesNothing: true, ageMs: sinceMs });
+    const own = await lookUp(sale.reference, ageMs);
+    const paid = own.outcome === 'not_found' ? await findPaid(later, (reference) => lookUp(reference)) : undefined;
+    const { reference, found } = paid ?? { reference: sale.reference, found: own };
+    if (found.outcome === 'not_found') continue;
+    if (found.outcome !== 'unknown') return { kind: 'executed', connectionId, reference, found };
+    if (found.isPrepared !== true) return notAsked(charging, sale, connectionId, found);
+    prepared.push({ connectionId, reference });
+  }
+  return { kind: 'not_executed', prepared };
+}
+
+/**
+ * Finds a charge that is about to be sent at the connections that will not be used for it; the one that will be used
+ * looks first itself. Whatever is found is the outcome. Returns undefined if the charge can be sent.
+ */
+export async function findElsewhere(
+  charging: Charging,
+  sale: Sought,
+  used: string | undefined,
+  later: readonly string[],
+): Promise<Exclude<Answer, { kind: 'not_executed' }> | undefined> {
+  const ever = await charging.connections.ever(sale.company_id);
+  const others = ever.filter((id) => id !== used);
+  const asked = await askConnections(charging, sale, others, later);
+  if (asked.kind !== 'not_executed') return asked;
+  const [place, another] = asked.prepared;
+  if (!place) return undefined;
+  const there = used === undefined ? undefined : await askConnections(charging, sale, [used], later);
+  if (there && there.kind !== 'not_executed') return there;
+  if (another || (there && there.prepared.length > 0)) return ambiguous;
+  const found = await lookUpAt(charging, sale, place, { capturesNothing: false });
+  if (found.outcome === 'not_found') return undefined;
+  if (found.outcome === 'unknown') return notAsked(charging, sale, place.connectionId, found);
+  return { kind: 'executed', ...place, found };
+}
+
+const ambiguous = {
+  kind: 'not_asked',
+  outcome: {
+    outcome: 'unavailable',
+    reason: 'the charge is prepared at two connections, and either may have executed it',
+  },
+} as const;
