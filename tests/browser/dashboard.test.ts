@@ -156,6 +156,10 @@ describe('a merchant', () => {
   it('signs up, makes a key, calls the API with it, and finds the request in the log', async () => {
     await page.goto('/');
     await page.getByRole('link', { name: auth.signUp }).click();
+    await field(auth.password).fill('short');
+    await button(auth.signUp).click();
+    await page.getByText(auth.passwordShort).waitFor();
+    assert.equal(await page.getByText(common.required).count(), 4, 'all wrong fields are marked at once');
     await field(auth.firstName).fill('Ada');
     await field(auth.lastName).fill('Lovelace');
     await field(auth.companyName).fill('Engines');

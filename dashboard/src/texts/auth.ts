@@ -3,6 +3,7 @@ export const auth = {
   email: 'Email',
   password: 'Password',
   passwordHint: 'At least 10 characters.',
+  passwordShort: 'Enter at least 10 characters.',
   newPassword: 'New password',
   confirm: 'Confirm',
   totpCode: 'Authentication code',
