@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rolldown } from 'rolldown';
 import { bundle } from '../../scripts/release/bundle.ts';
-import { root } from '../../scripts/release/files.ts';
+import { type ReleaseFile, root, textFile } from '../../scripts/release/files.ts';
+import { simulatorFile } from './programs.ts';
 
 const prefix = 'test-programs-';
 const keptMs = 24 * 60 * 60 * 1000;
@@ -13,7 +15,7 @@ const keptMs = 24 * 60 * 60 * 1000;
  * depth of `server/bundle` in a release, from where a bundle finds the files it reads.
  */
 export async function bundlePrograms(): Promise<void> {
-  const { scripts } = await bundle();
+  const scripts = [...(await bundle()).scripts, await bundleSimulator()];
   const hash = createHash('sha256');
   for (const { path, content } of scripts) hash.update(path).update(content);
   const dist = join(root, 'dist');
@@ -27,6 +29,14 @@ export async function bundlePrograms(): Promise<void> {
   await writeFile(join(fresh, 'package.json'), '{"type":"commonjs"}');
   for (const { path, content } of scripts) await writeFile(join(fresh, path), content);
   await rename(fresh, folder).catch(() => rm(fresh, { recursive: true, force: true }));
+}
+
+/** A release has no simulated processors. */
+async function bundleSimulator(): Promise<ReleaseFile> {
+  const build = await rolldown({ cwd: root, input: 'server/vault/processors/fake-main.ts', platform: 'node' });
+  const { output } = await build.generate({ format: 'esm', keepNames: true, codeSplitting: false });
+  await build.close();
+  return textFile(simulatorFile, output[0].code);
 }
 
 /** A run that is still going may use a folder that is not old. */

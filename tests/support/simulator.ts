@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { KindName } from '../../server/vault/processors/kind.ts';
 import type { Control } from '../../server/vault/processors/simulator/faults.ts';
+import { programPath } from './programs.ts';
 
 /** A simulated processor in its own process, which can produce faults and can be killed. */
 
@@ -31,7 +31,7 @@ export interface Simulator {
   stop(): Promise<void>;
 }
 
-const program = fileURLToPath(new URL('../../server/vault/processors/fake-main.ts', import.meta.url));
+const program = programPath('simulator');
 
 export async function startSimulator(
   kind: KindName,
