@@ -91,6 +91,7 @@ const clockStatements = `
 const unwatched: RestoreWatch = {
   isRestored: () => false,
   looksFirst: () => false,
+  mayRepeatKey: () => false,
   recorded: () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,

@@ -23,6 +23,7 @@ import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
+import { idTimeMs } from '../../platform/ids.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
 export async function charge(
@@ -94,6 +95,14 @@ function isOfKey({ numbered, request_id }: OpenedSale): boolean {
   return numbered ? isKeyed(numbered) : request_id !== null;
 }
 
+/**
+ * Whether a restored database may have forgotten that another connection executed the charge. An idempotency key that is
+ * used after those of lost requests have expired stands for a new purchase.
+ */
+function mayBeElsewhere({ restores }: Charging, sale: OpenedSale): boolean {
+  return !isOfKey(sale) || (restores?.mayRepeatKey(idTimeMs(sale.id)) ?? false);
+}
+
 async function sendCharge(
   charging: Charging,
   state: OrderState,
@@ -119,7 +128,7 @@ async function sendCharge(
     intent = { ...intent, ...moved };
   }
   const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
-  if (lookFirst && mode === 'live') {
+  if (lookFirst && mode === 'live' && mayBeElsewhere(charging, sale)) {
     const elsewhere = await findElsewhere(charging, { ...intent, currency }, first, later);
     if (elsewhere?.kind === 'not_asked') return { intent, outcome: elsewhere.outcome };
     if (elsewhere) return moveTo(charging, intent, elsewhere);

@@ -26,7 +26,7 @@ export interface MoneyDependencies {
   /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
   readonly connections: Connections;
-  readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst'>;
+  readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst' | 'mayRepeatKey'>;
   /** The same on the shard that a company has moved to. */
   readonly elsewhere?: Elsewhere<Charging> | undefined;
 }

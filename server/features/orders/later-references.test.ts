@@ -22,6 +22,7 @@ before(async () => {
   const restores = {
     isRestored: () => false,
     looksFirst: () => true,
+    mayRepeatKey: () => true,
     recorded: () => undefined,
     earlierResult: async () => undefined,
     stop: async () => undefined,

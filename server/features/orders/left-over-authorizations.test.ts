@@ -25,6 +25,7 @@ let fakes: LiveProcessors;
 let vault: Vault;
 let interference: Partial<Vault> = {};
 let isRestored = false;
+let mayRepeatKey = true;
 
 before(async () => {
   fakes = await startLiveProcessors();
@@ -35,6 +36,7 @@ before(async () => {
   const restores = {
     isRestored: () => false,
     looksFirst: () => isRestored,
+    mayRepeatKey: () => mayRepeatKey,
     recorded: () => undefined,
     earlierResult: async () => undefined,
     stop: async () => undefined,
@@ -51,6 +53,7 @@ const repair = (): Promise<void> => fakes.adyen.control({ next: [], revoked: fal
 beforeEach(async () => {
   interference = {};
   isRestored = false;
+  mayRepeatKey = true;
   await repair();
 });
 
@@ -228,4 +231,23 @@ describe('a restored service that forgot a charge at Adyen', () => {
     assertRefused(await send(), 502, 'gateway_error');
     assert.deepEqual(await paid(), before);
   });
+});
+
+describe('a new order of a merchant with two connections, after a restore', () => {
+  for (const kinds of [
+    ['nmi', 'adyen'],
+    ['nmi', 'stripe'],
+  ] as const) {
+    it(`is charged at ${kinds[0]} although ${kinds[1]} cannot say what it executed, once lost keys have expired`, async () => {
+      const { shop, key } = await openMerchant(...kinds);
+      const before = await paid();
+      isRestored = true;
+      const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+      assertRefused(await place(), 503, 'service_unavailable');
+      assert.deepEqual(await paid(), before);
+      mayRepeatKey = false;
+      assert.equal((await place()).body.status, 'succeeded');
+      assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+    });
+  }
 });

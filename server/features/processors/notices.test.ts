@@ -47,6 +47,7 @@ before(async () => {
     restores: {
       isRestored: () => false,
       looksFirst: () => restored,
+      mayRepeatKey: () => restored,
       recorded: () => undefined,
       earlierResult: async () => undefined,
       stop: async () => undefined,

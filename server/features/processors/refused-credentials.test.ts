@@ -46,6 +46,7 @@ let isRestored = false;
 const restores = {
   isRestored: () => false,
   looksFirst: () => isRestored,
+  mayRepeatKey: () => isRestored,
   recorded: () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,

@@ -70,6 +70,8 @@ export async function finishRestore(db: Queryable, id: string, until: Date): Pro
 export interface StateRow {
   restored: boolean;
   recently: boolean;
+  /** When the last restore was noticed, in milliseconds. */
+  noticed_ms: number | null;
   missing: boolean;
 }
 
@@ -85,11 +87,12 @@ export async function readState(
   const [row] = await db.query<StateRow>(
     `SELECT ${isRestored} AS restored,
        EXISTS (SELECT 1 FROM restores WHERE noticed_at > now() - $1 * interval '1 day') AS recently,
+       (SELECT extract(epoch FROM max(noticed_at))::float8 * 1000 FROM restores) AS noticed_ms,
        $2::uuid IS NOT NULL AND ${isSettled('$2')}
          AND NOT EXISTS (SELECT 1 FROM transactions WHERE company_id = $2 AND id = $3) AS missing`,
     [days, mark?.companyId ?? null, mark?.transactionId ?? null],
   );
-  return row ?? { restored: false, recently: false, missing: false };
+  return row ?? { restored: false, recently: false, noticed_ms: null, missing: false };
 }
 
 export async function findInstallation(db: Queryable): Promise<string | undefined> {

@@ -58,11 +58,17 @@ describe('the high-water mark', () => {
     const second = await watch();
     assert.equal(second.isRestored(), true);
     assert.equal(second.looksFirst(), true);
+    const nowMs = Date.now();
+    const dayMs = 86_400_000;
+    // A key lives for a day, so one that is used later cannot repeat a lost request.
+    const answers = [nowMs, nowMs + dayMs, nowMs + 2 * dayMs].map((ms) => second.mayRepeatKey(ms));
+    assert.deepEqual(answers, [true, true, false]);
     assert.deepEqual(await restored(), ['high_water_mark']);
     assert.match(lines.join(''), /restored from a backup/);
     const found = await currentRestore(service.db);
     assert.ok(found && (await endRestore(service.db, found.id, new Date())));
     const third = await watch();
+    assert.deepEqual([third.mayRepeatKey(nowMs), third.mayRepeatKey(nowMs + 2 * dayMs)], [true, false]);
     assert.deepEqual(
       [third.isRestored(), third.looksFirst()],
       [false, true],

@@ -1,9 +1,19 @@
+import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { hourMs } from '../../platform/durations.ts';
 import { firstIdOf, idTimeMs, newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type HighWaterMark, readMark, writeMark } from './high-water-mark.ts';
-import { findInstallation, findRestore, finishRestore, insertRestore, readState, type Restore } from './queries.ts';
+import {
+  findInstallation,
+  findRestore,
+  finishRestore,
+  insertRestore,
+  readState,
+  type Restore,
+  type StateRow,
+} from './queries.ts';
 
 /**
  * A database that was restored from a backup has lost the operations that processors executed since. References
@@ -35,6 +45,8 @@ export interface RestoreWatch {
   isRestored(): boolean;
   /** Whether a lookup precedes each charge, for processors that do not execute a reference only once for all time. */
   looksFirst(): boolean;
+  /** Whether the request that opened an operation at this time may repeat a key whose first use the database has lost. */
+  mayRepeatKey(openedMs: number): boolean;
   /** Called when a live transaction was recorded. */
   recorded(companyId: string, transactionId: string): void;
   /** Called when a processor had executed a reference before we sent it. */
@@ -54,6 +66,8 @@ const pollMs = 10_000;
 const writeMs = 1_000;
 /** Longer than a cycle of most subscriptions: during this time lost operations may be requested again. */
 const lookFirstDays = 35;
+/** The life of an idempotency key, and an hour for clocks that differ. */
+const lostKeysMs = (limits.idempotencyKeyHours + 1) * hourMs;
 
 /** Tracks whether the database is restored, and detects it. */
 export async function watchRestores({ db, clock, log, file }: WatchOptions): Promise<RestoreWatch> {
@@ -61,7 +75,7 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   const found = await readMark(file);
   let mark: HighWaterMark | undefined = found?.installation === installation ? found : undefined;
   let written = mark;
-  let state = { restored: false, recently: false };
+  let state: Omit<StateRow, 'missing'> = { restored: false, recently: false, noticed_ms: null };
 
   async function poll(): Promise<void> {
     const checked = mark;
@@ -79,7 +93,7 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   }
 
   function announce(why: string): void {
-    state = { restored: true, recently: true };
+    state = { restored: true, recently: true, noticed_ms: clock.nowMs() };
     log.error({ why }, 'the database was restored from a backup: nothing is billed until `svc reconcile` has run');
   }
 
@@ -102,6 +116,7 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   return {
     isRestored: () => state.restored,
     looksFirst: () => state.restored || state.recently,
+    mayRepeatKey: (openedMs) => state.noticed_ms !== null && openedMs < state.noticed_ms + lostKeysMs,
     recorded(companyId, transactionId) {
       mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs() };
     },
