@@ -27,32 +27,42 @@ export async function chargeOnce(
   const { companyId, card, amount, currency } = request;
   const sent = { amount, currency, last4: card.number.last4 };
   const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
+  let isNew = false;
   if ((processor.onceBy ?? 'reference') !== 'reference') {
     // A stored handle leads to the same object, however often the charge is sent.
     if ((await storedHandle(db, connected, request)) !== undefined) return chargeHereOnly(db, connected, request);
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAskedAfter(found);
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
+    isNew = found.outcome === 'not_found';
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
   if (later?.found.outcome === 'unknown') return notAskedAfter(later.found);
-  return later ? { ...later.found, reference: later.reference } : chargeHereOnly(db, connected, request);
+  return later ? { ...later.found, reference: later.reference } : chargeHereOnly(db, connected, request, isNew);
 }
 
 /**
- * A call whose credentials were refused executed nothing. A restored service may have sent the charge before, so that it
- * must not send it elsewhere. If something is prepared, the outcome stays open: another charge with this reference,
- * perhaps of another card, would complete what is prepared.
+ * A call that was not received, or whose credentials were refused, executed nothing. A restored service may have sent the
+ * charge before, so that it must not send it elsewhere, unless the processor has said that it does not know it. If
+ * something is prepared, the outcome stays open: another charge with this reference, perhaps of another card, would
+ * complete what is prepared.
  */
 async function chargeHereOnly(
   db: Queryable,
   connected: Connected,
   request: ChargeRequest,
+  isNew = false,
 ): Promise<Outcome | NotAsked> {
   const outcome = await prepareAndCharge(db, connected, request);
-  if (outcome.outcome !== 'declined' || outcome.refusesCredentials !== true) return outcome;
-  const isPrepared = (await storedHandle(db, connected, request)) !== undefined;
-  return isPrepared ? { ...refused, outcome: 'unknown' } : { ...refused, outcome: 'unavailable' };
+  const isRefused = outcome.outcome === 'declined' && outcome.refusesCredentials === true;
+  const isUnreceived = !isNew && outcome.outcome === 'not_sent' && outcome.failureCode === undefined;
+  if (!isRefused && !isUnreceived) return outcome;
+  const handle = await storedHandle(db, connected, request);
+  if (isUnreceived && handle === null) return outcome;
+  const open = isRefused
+    ? refused
+    : { reason: 'the processor does not respond, and may have executed the charge before' };
+  return { ...open, outcome: handle === undefined ? 'unavailable' : 'unknown' };
 }
 
 const refused = {

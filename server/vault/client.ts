@@ -82,13 +82,18 @@ function callsTo(connections: VaultConnections): Calls {
     for (const connection of connections.inOrder()) {
       last = await operateAt<Result>(connection, path, body);
       const isNext = last.outcome === 'unavailable' || (mayRepeat && last.outcome === 'unknown');
-      if (!isNext) break;
+      // What the processor said is not lost, and not asked again of a vault that would act on it.
+      if (!isNext || isSaid(last)) break;
     }
     return last;
   }
 
   return { call, operate };
 }
+
+const isSaid = (answer: object): boolean =>
+  ('isPrepared' in answer && answer.isPrepared === true) ||
+  ('refusesCredentials' in answer && answer.refusesCredentials === true);
 
 /** The vault in other processes. A response that the vault did not send counts as no response. */
 export function remoteVault(baseUrls: readonly string[], credential: Secret<string>): Vault {

@@ -11,19 +11,18 @@ import {
   vaultUnavailable,
 } from './errors.ts';
 import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
-import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
+import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type ExecutedElsewhere, findElsewhere } from './other-connections.ts';
+import { type ExecutedElsewhere, findElsewhere, isOfKey, mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { isKeyed, referencesAfter } from './reference.ts';
+import { referencesAfter } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
-import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
+import { isUnexecuted, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
 import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
-import { idTimeMs } from '../../platform/ids.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
 export async function charge(
@@ -63,7 +62,14 @@ export async function charge(
     throw isRefusal ? refusedInDoubt('charge') : gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0 };
+  const charged = {
+    state,
+    sale: intent,
+    outcome,
+    nowMs,
+    replacesAnswer: failed.length > 0,
+    unexecuted: isUnexecuted(outcome),
+  };
   const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
   failpoint(`${path}.after_record`);
   if (isRefused) throw usedByAnother();
@@ -90,19 +96,6 @@ function isRefusedCall(outcome: VaultOutcome): boolean {
   return 'refusesCredentials' in outcome && outcome.refusesCredentials;
 }
 
-/** Whether the reference of the sale is derived from the idempotency key of its request. */
-function isOfKey({ numbered, request_id }: OpenedSale): boolean {
-  return numbered ? isKeyed(numbered) : request_id !== null;
-}
-
-/**
- * Whether a restored database may have forgotten that another connection executed the charge. An idempotency key that is
- * used after those of lost requests have expired stands for a new purchase.
- */
-function mayBeElsewhere({ restores }: Charging, sale: OpenedSale): boolean {
-  return !isOfKey(sale) || (restores?.mayRepeatKey(idTimeMs(sale.id)) ?? false);
-}
-
 async function sendCharge(
   charging: Charging,
   state: OrderState,
@@ -118,7 +111,7 @@ async function sendCharge(
   }
   const { billing: _, ...chargedCard } = card;
   const about = aboutCharge(path, state, card);
-  const lookFirst = charging.restores?.looksFirst() ?? false;
+  const lookFirst = mayBeForgotten(charging, sale);
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
@@ -128,7 +121,7 @@ async function sendCharge(
     intent = { ...intent, ...moved };
   }
   const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
-  if (lookFirst && mode === 'live' && mayBeElsewhere(charging, sale)) {
+  if (lookFirst && mode === 'live') {
     const elsewhere = await findElsewhere(charging, { ...intent, currency }, first, later);
     if (elsewhere?.kind === 'not_asked') return { intent, outcome: elsewhere.outcome };
     if (elsewhere) return moveTo(charging, intent, elsewhere);
@@ -238,14 +231,16 @@ async function waitForMerchant(charging: Charging, open: OpenKey, outcome: Vault
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
 async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey, outcome: NotAsked): Promise<Error> {
   const redemptionId = redemptionIdOf(order);
-  await recordResult(charging, order, ({ db }) =>
+  const discarded = await recordResult(charging, order, ({ db }) =>
     db.transaction(async (transaction) => {
-      if (!(await discardOpen(transaction, open)) || redemptionId === undefined) return;
+      if (!(await discardUnexecuted(transaction, open))) return false;
+      if (redemptionId === undefined) return true;
       const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
       await closeRedemptions(transaction, [end]);
+      return true;
     }),
   );
-  return notSentYet(outcome, false);
+  return discarded ? notSentYet(outcome, false) : gatewayError('charge');
 }
 
 function notSentYet(outcome: NotAsked, unfinished: boolean): Error {

@@ -14,9 +14,10 @@ import {
 } from '../../../tests/support/live-processors.ts';
 import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { eventually } from '../../../tests/support/webhooks.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { claimStopped } from './due-queries.ts';
-import { findOpenOf, renewSending } from './open-queries.ts';
+import { discardUnexecuted, findOpenOf, renewSending } from './open-queries.ts';
 
 /**
  * A process is so late that its operation is looked up, and then learns that the processor refused the credentials. A
@@ -111,6 +112,14 @@ async function openOrderOf({ companyId }: Merchant): Promise<string> {
   return row?.order_id ?? assert.fail('nothing is open');
 }
 
+async function lastOrderOf(companyId: string): Promise<string> {
+  const [row] = await service.db.query<{ id: string }>(
+    'SELECT id FROM orders WHERE company_id = $1 ORDER BY id DESC LIMIT 1',
+    [companyId],
+  );
+  return row?.id ?? assert.fail('there is no order');
+}
+
 const resolvers = {
   'the worker': () => service.orders.reconcileDue(1_000),
   'a reader': ({ companyId }: Merchant, orderId: string) => service.orders.reconcile(companyId, orderId),
@@ -185,6 +194,69 @@ for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
     });
   });
 }
+
+/** Stops the next update of orders until the returned function is called. */
+async function holdUpdates(): Promise<{ readonly held: () => Promise<boolean>; readonly go: () => Promise<void> }> {
+  const lock = 4242;
+  await service.db.query(
+    `CREATE FUNCTION held_update() RETURNS trigger LANGUAGE plpgsql AS $$
+     BEGIN PERFORM pg_advisory_xact_lock(${lock}); RETURN NULL; END $$`,
+  );
+  await service.db.query(
+    'CREATE TRIGGER held_update BEFORE UPDATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION held_update()',
+  );
+  const taken = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const holding = service.db.transaction(async (transaction) => {
+    await transaction.query(`SELECT pg_advisory_xact_lock(${lock})`);
+    taken.resolve();
+    await released.promise;
+  });
+  await taken.promise;
+  const waits = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = ${lock} AND NOT granted`;
+  return {
+    held: async () => (await service.db.query(waits)).length > 0,
+    async go() {
+      released.resolve();
+      await holding;
+    },
+  };
+}
+
+it('a sender that stops before it records a refusal does not record it after a lookup has executed the charge', async () => {
+  const { companyId, shop, key } = await openMerchant('adyen');
+  const before = await executed('charge');
+  await fakes.adyen.control({ next: ['capture:revoke'] });
+  const updates = await holdUpdates();
+  const sending = order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+  await eventually('the sender is about to record', updates.held);
+  await repair();
+  await service.db.query(
+    'UPDATE open_transactions SET next_check_at = now(), locked_until = now() WHERE company_id = $1',
+    [companyId],
+  );
+  const looking = service.orders.reconcileDue(1_000);
+  await eventually('the lookup has executed it', async () => (await executed('charge')) === before + 1);
+  await updates.go();
+  const { body } = await sending;
+  await looking;
+  await service.db.query('DROP TRIGGER held_update ON orders');
+  assert.notEqual(body.status, 'failed');
+  assert.equal((await readOrder(service, body.id ?? (await lastOrderOf(companyId)), { key })).status, 'succeeded');
+});
+
+it('a sender discards nothing that is in doubt', async () => {
+  const merchant = await openMerchant('adyen');
+  const sender = holdAnswer('charge');
+  const sending = order(service, merchant.shop, {}, { key: merchant.key });
+  await sender.held;
+  const [open] = await findOpenOf(service.db, merchant.companyId, await openOrderOf(merchant));
+  assert.ok(open);
+  await service.db.query('UPDATE open_transactions SET in_doubt = true WHERE id = $1', [open.id]);
+  assert.equal(await discardUnexecuted(service.db, open), false);
+  sender.answer();
+  assert.equal((await sending).body.status, 'succeeded');
+});
 
 it('a reader does not look up a charge that its sender sends to the next connection', async () => {
   const merchant = await openMerchant('adyen', 'nmi');

@@ -332,9 +332,18 @@ export async function closeOpen(
  * it, so a tombstone remains.
  */
 export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
+  return discard(db, open, 'true');
+}
+
+/** For the process that sent it, and learned that nothing was executed: not while a lookup may execute it. */
+export async function discardUnexecuted(db: Queryable, open: OpenKey): Promise<boolean> {
+  return discard(db, open, 'NOT in_doubt');
+}
+
+async function discard(db: Queryable, open: OpenKey, condition: string): Promise<boolean> {
   const rows = await db.query(
     `WITH deleted AS (
-       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}'
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND ${condition}
        RETURNING company_id, id, type, amount
      ), tombstone AS (
        INSERT INTO tombstones (company_id, id, object_type, sort_values)

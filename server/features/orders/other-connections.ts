@@ -1,13 +1,35 @@
 import type { NotAsked } from '../../vault/charges.ts';
 import { findPaid } from '../../vault/later-references.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
+import { idTimeMs } from '../../platform/ids.ts';
 import type { Charging } from './charging.ts';
+import { isKeyed, type Numbered } from './reference.ts';
 
 /**
  * A restored database may have forgotten that a charge was executed, and at which connection. Something that is prepared
  * at one connection may be left over from a charge that another one was paid for. So it is completed only after every
  * other connection has said, without moving money, that it did not execute the charge.
  */
+
+interface Opened {
+  readonly id: string;
+  readonly request_id: string | null;
+  readonly numbered?: Numbered | undefined;
+}
+
+/** Whether the reference of a charge is derived from the idempotency key of its request. */
+export function isOfKey({ numbered, request_id }: Opened): boolean {
+  return numbered ? isKeyed(numbered) : request_id !== null;
+}
+
+/**
+ * Whether a restored database may have forgotten that a charge with this reference was executed. An idempotency key that
+ * is used after those of lost requests have expired stands for a new purchase.
+ */
+export function mayBeForgotten({ restores }: Charging, sale: Opened): boolean {
+  if (!restores?.looksFirst()) return false;
+  return !isOfKey(sale) || restores.mayRepeatKey(idTimeMs(sale.id));
+}
 
 interface Sought {
   readonly company_id: string;

@@ -21,6 +21,8 @@ export interface OutcomeRecord {
   readonly sending: number;
   /** Another operation at the processor has the reference, so the transaction does not keep it. */
   readonly disowned: boolean;
+  /** The call executed nothing, which a lookup may do: no effect if the operation is in doubt. */
+  readonly unexecuted: boolean;
   /** Whether the order after this outcome becomes the answer to its idempotency key. */
   readonly replacesAnswer: boolean;
   readonly response: ProcessorResponse | null;
@@ -49,6 +51,7 @@ const changeRows = rowsOf({
   transaction_id: 'uuid',
   sending: 'integer',
   disowned: 'boolean',
+  unexecuted: 'boolean',
   replaces_answer: 'boolean',
   transaction_status: 'text',
   transaction_failure_code: 'text',
@@ -74,7 +77,8 @@ const outcomeStatement = (more: readonly string[]): string => `
     FROM ${changeRows.from(1)} AS c
     CROSS JOIN LATERAL (
       SELECT FROM open_transactions t WHERE t.company_id = c.company_id AND t.order_id = c.order_id
-        AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending OFFSET 0 FOR UPDATE
+        AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending
+        AND NOT (t.in_doubt AND c.unexecuted) OFFSET 0 FOR UPDATE
     ) AS open
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence
@@ -119,34 +123,37 @@ export async function writeOutcomes(
   // If several records concern one order, the first wins, as if they had arrived one after the other.
   const firsts = new Map(records.toReversed().map((one) => [one.order.id, one]));
   const taken = [...firsts.values()];
-  const changes = taken.map(({ order, expected, transaction, sending, disowned, replacesAnswer, ...rest }) => ({
-    company_id: order.company_id,
-    order_id: order.id,
-    from_status: expected.status,
-    from_sequence: expected.sequence,
-    status: order.status,
-    sequence: order.sequence,
-    attempt_count: order.attempt_count,
-    next_retry_at: order.next_retry_at,
-    subscription_cycle: order.subscription_cycle,
-    payment_method_id: order.payment_method_id,
-    card_brand: order.card_brand,
-    card_last4: order.card_last4,
-    failure_code: order.failure_code,
-    failure_reason: order.failure_reason,
-    sale_id: order.sale_id,
-    updated_at: order.updated_at,
-    event_id: rest.event.id,
-    transaction_id: transaction.id,
-    sending,
-    disowned,
-    replaces_answer: replacesAnswer,
-    transaction_status: transaction.status,
-    transaction_failure_code: transaction.failure_code,
-    transaction_failure_reason: transaction.failure_reason,
-    processor_response: rest.response,
-    chargeback_at: rest.chargebackAt,
-  }));
+  const changes = taken.map(
+    ({ order, expected, transaction, sending, disowned, unexecuted, replacesAnswer, ...rest }) => ({
+      company_id: order.company_id,
+      order_id: order.id,
+      from_status: expected.status,
+      from_sequence: expected.sequence,
+      status: order.status,
+      sequence: order.sequence,
+      attempt_count: order.attempt_count,
+      next_retry_at: order.next_retry_at,
+      subscription_cycle: order.subscription_cycle,
+      payment_method_id: order.payment_method_id,
+      card_brand: order.card_brand,
+      card_last4: order.card_last4,
+      failure_code: order.failure_code,
+      failure_reason: order.failure_reason,
+      sale_id: order.sale_id,
+      updated_at: order.updated_at,
+      event_id: rest.event.id,
+      transaction_id: transaction.id,
+      sending,
+      disowned,
+      unexecuted,
+      replaces_answer: replacesAnswer,
+      transaction_status: transaction.status,
+      transaction_failure_code: transaction.failure_code,
+      transaction_failure_reason: transaction.failure_reason,
+      processor_response: rest.response,
+      chargeback_at: rest.chargebackAt,
+    }),
+  );
   const isRedeeming = redemptions.length > 0;
   const statements = isRedeeming ? withRedemptions : plain;
   const isDisputing = changes.some(({ chargeback_at }) => chargeback_at !== null);

@@ -9,7 +9,7 @@ import { findOpenOf, type OpenTransaction, renewSending } from './open-queries.t
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
-import { askConnections, type ExecutedElsewhere } from './other-connections.ts';
+import { askConnections, type ExecutedElsewhere, mayBeForgotten } from './other-connections.ts';
 import { deriveReference, type Numbered, referencesAfter } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { sendAnew } from './interrupted.ts';
@@ -54,12 +54,15 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   };
-  let found = await charging.vault.lookup({ ...request, capturesNothing: isRestored && open.type === 'sale' });
-  if (found.outcome === 'unknown' && found.isPrepared === true) {
+  const asksOthers =
+    open.type === 'sale' && mode === 'live' && mayBeForgotten(charging, { ...open, numbered: attemptOf(state, open) });
+  let found = await charging.vault.lookup({ ...request, capturesNothing: asksOthers });
+  const isPrepared = found.outcome === 'unknown' && found.isPrepared === true;
+  if (asksOthers && (isPrepared || found.outcome === 'not_found')) {
     const elsewhere = await askOthers(charging, state, open);
     if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
     if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
-    found = await charging.vault.lookup(request);
+    if (isPrepared) found = await charging.vault.lookup(request);
   }
   if (open.connection_id !== null) {
     const connection = { companyId: open.company_id, connectionId: open.connection_id };

@@ -26,6 +26,7 @@ export interface ChargeOutcome {
   readonly outcome: KnownOutcome;
   /** The processor's operation under the reference is not this charge. */
   readonly disowned?: boolean;
+  readonly unexecuted?: boolean;
   /** The charge follows a declined one in the same request, so it is the answer to its key. */
   readonly replacesAnswer?: boolean;
   /** By the clock of the company. */
@@ -131,6 +132,7 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
     transaction,
     sending: sale.sending,
     disowned,
+    unexecuted: charged.unexecuted === true,
     replacesAnswer: charged.replacesAnswer === true,
     response,
     event: {

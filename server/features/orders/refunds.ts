@@ -11,7 +11,7 @@ import { generationOf } from './generations.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
+import { isUnsent, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
@@ -20,6 +20,7 @@ import {
   acceptOpen,
   closeOpen,
   discardOpen,
+  discardUnexecuted,
   findOpenOf,
   insertOpen,
   markInDoubt,
@@ -157,16 +158,16 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
     await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
     throw gatewayError('refund');
   }
+  if (isUnsent(outcome)) {
+    const discarded = await recordResult(charging, intent, ({ db }) => discardUnexecuted(db, intent));
+    if (!discarded) return currentOrder(charging, intent);
+  }
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
-    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     throw outcome.outcome === 'not_sent'
       ? notSentError('refund', outcome)
       : vaultUnavailable('refund', { unfinished: false });
   }
-  if (refusesCredentials(outcome)) {
-    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-    throw credentialsRefused('refund');
-  }
+  if (refusesCredentials(outcome)) throw credentialsRefused('refund');
   const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
   failpoint('refund.after_accept');
   return accepted ?? currentOrder(charging, intent);

@@ -123,10 +123,14 @@ export async function send<Intent extends Intended & Opened>(
   }
 }
 
+/** Whether the call executed nothing, and there is nothing to record. */
+export function isUnsent(outcome: VaultOutcome): boolean {
+  return outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || refusesCredentials(outcome);
+}
+
 /** Whether the call executed nothing, although a later one may. */
-function isUnexecuted(outcome: VaultOutcome): boolean {
-  if (outcome.outcome === 'declined') return outcome.isProcessorFault === true || outcome.refusesCredentials === true;
-  return outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable';
+export function isUnexecuted(outcome: VaultOutcome): boolean {
+  return isUnsent(outcome) || (outcome.outcome === 'declined' && outcome.isProcessorFault === true);
 }
 
 /**

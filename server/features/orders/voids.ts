@@ -10,12 +10,12 @@ import { newEvent } from '../events/service.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { refusesCredentials, send, unlessInDoubt } from './sending.ts';
+import { isUnsent, refusesCredentials, send, unlessInDoubt } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
 import { credentialsRefused, gatewayError, inUse, notSentError, vaultUnavailable } from './errors.ts';
-import { changeSale, discardOpen, insertOpen, markInDoubt, type Opened } from './open-queries.ts';
+import { changeSale, discardOpen, discardUnexecuted, insertOpen, markInDoubt, type Opened } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { refuseWhileInFlight } from './refunds.ts';
@@ -104,32 +104,36 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   });
   const sent = await unlessInDoubt(charging, state, answered);
   failpoint('void.after_processor');
-  if (!sent) {
-    const home = await homeOf(charging, opened);
-    const recorded = await recordedVoid(home, opened.company_id, opened.order_id, opened.id);
-    if (recorded) return recorded;
-    throw gatewayError('void');
-  }
+  if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
+  if (isUnsent(outcome)) {
+    const discarded = await recordResult(charging, intent, ({ db }) => discardUnexecuted(db, intent));
+    if (!discarded) return currentOrder(charging, intent);
+  }
   if (outcome.outcome === 'unknown') {
     await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
     throw gatewayError('void');
   }
+  if (outcome.outcome === 'conflict') await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
   if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {
-    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
     if (outcome.outcome === 'unavailable') throw vaultUnavailable('void', { unfinished: false });
     throw notSentError('void', outcome.outcome === 'not_sent' ? outcome : {});
   }
-  if (refusesCredentials(outcome)) {
-    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-    throw credentialsRefused('void');
-  }
+  if (refusesCredentials(outcome)) throw credentialsRefused('void');
   await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
   failpoint('void.after_record');
   const home = await homeOf(charging, intent);
   const recorded = await recordedVoid(home, intent.company_id, intent.order_id, intent.id);
   if (!recorded) throw new Error('the record of a void is missing');
   return recorded;
+}
+
+/** Returns the order after another process recorded the outcome first. */
+async function currentOrder(charging: Charging, voided: VoidIntent): Promise<Order> {
+  const { company_id, order_id, id } = voided;
+  const recorded = await recordedVoid(await homeOf(charging, voided), company_id, order_id, id);
+  if (recorded) return recorded;
+  throw gatewayError('void');
 }
 
 /** Returns the recorded outcome of a void; undefined if it never reached the processor. */

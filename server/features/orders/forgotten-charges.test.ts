@@ -12,12 +12,16 @@ import {
   startLiveProcessors,
 } from '../../../tests/support/live-processors.ts';
 import { assertRefused, openShop, order, type Shop } from '../../../tests/support/orders.ts';
+import { everyDays } from '../../../tests/support/billing.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { startSimulator } from '../../../tests/support/simulator.ts';
+import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
 
 /**
- * The credentials at Adyen were refused before the capture, and another connection was paid. Then the database forgot
- * that, and the vault did not. The authorization that is left over at Adyen must not be captured.
+ * The credentials at one connection were refused during a charge, and another connection was paid. Then the database
+ * forgot that, and the vault did not. The charge must not be executed again, and an authorization that is left over at
+ * Adyen must not be captured.
  */
 
 let service: TestService;
@@ -42,14 +46,17 @@ before(async () => {
     stop: async () => undefined,
   };
   service = await startTestService({ settings: settingsFor(fakes), vault: between, restores });
-  const origins = Object.values(fakes).map(({ url }) => url);
-  vault = localVault(service.vaultDb, service.keys, service.clock, origins);
+  vault = localVault(service.vaultDb, service.keys, service.clock, origins());
 });
 after(async () => {
   await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
 });
 
-const repair = (): Promise<void> => fakes.adyen.control({ next: [], revoked: false });
+const origins = (): string[] => Object.values(fakes).map(({ url }) => url);
+
+async function repair(): Promise<void> {
+  for (const fake of [fakes.adyen, fakes.stripe]) await fake.control({ next: [], revoked: false });
+}
 beforeEach(async () => {
   interference = {};
   isRestored = false;
@@ -65,20 +72,28 @@ interface Merchant {
   readonly key: string;
 }
 
-const store = async (companyId: string, kind: LiveKind): Promise<string> =>
+/** `at` is given for a processor other than the shared one. */
+const store = async (companyId: string, kind: LiveKind, at = fakes[kind].url): Promise<string> =>
   connectTo(service, companyId, {
     kind,
-    configuration: liveConfiguration(fakes, kind, liveSecrets[kind]),
+    configuration: liveConfiguration({ ...fakes, [kind]: { ...fakes[kind], url: at } }, kind, liveSecrets[kind]),
     timeoutMs: 1_000,
     requestLifeMs: 60_000,
-    extraOrigins: [fakes[kind].url],
+    extraOrigins: [at],
   });
 
 async function openMerchant(...kinds: readonly LiveKind[]): Promise<Merchant> {
+  return openMerchantAt({}, ...kinds);
+}
+
+async function openMerchantAt(
+  urls: Partial<Record<LiveKind, string>>,
+  ...kinds: readonly LiveKind[]
+): Promise<Merchant> {
   const owner = await signUp(service);
   const companyId = companyOf(owner, 'live');
   const connections: string[] = [];
-  for (const kind of kinds) connections.push(await store(companyId, kind));
+  for (const kind of kinds) connections.push(await store(companyId, kind, urls[kind]));
   const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
   return { owner, companyId, connections, key, shop: await openShop(service, undefined, { key }) };
 }
@@ -91,10 +106,15 @@ async function paid(): Promise<Record<LiveKind, number>> {
   return { stripe: await count('stripe'), nmi: await count('nmi'), adyen: await count('adyen') };
 }
 
-/** What the database forgets: the charges that these connections were sent, the one at Adyen with this fault. */
-function forgets(connections: readonly string[], fault: string, answer: VaultOutcome): void {
+/** What the database forgets: the charges that these connections were sent, the one at this processor with a fault. */
+function forgets(
+  connections: readonly string[],
+  fault: string | undefined,
+  answer: VaultOutcome,
+  at: LiveKind = 'adyen',
+): void {
   interference.charge = async (request: VaultCharge) => {
-    await fakes.adyen.control({ next: [fault] });
+    await fakes[at].control({ next: fault ? [fault] : [] });
     for (const connectionId of connections) await vault.charge({ ...request, connectionId });
     await repair();
     return answer;
@@ -231,6 +251,49 @@ describe('a restored service that forgot a charge at Adyen', () => {
     assertRefused(await send(), 502, 'gateway_error');
     assert.deepEqual(await paid(), before);
   });
+});
+
+describe('a restored service that forgot that the second connection was paid', () => {
+  it('does not record the order as failed because the first one did not execute it', async () => {
+    const merchant = await openMerchant('stripe', 'nmi');
+    const before = await paid();
+    forgets(merchant.connections, 'revoke:charge', inDoubt, 'stripe');
+    const send = await placeForgotten(merchant, 502);
+    await runWorker();
+    const { body } = await send();
+    assert.equal(body.status, 'succeeded');
+    assert.equal(await connectionOf(body.id), merchant.connections[1]);
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+
+  it('does not charge the renewal at the first one', async () => {
+    const { companyId, connections, shop, key } = await openMerchant('stripe', 'nmi');
+    const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
+    const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
+    const reply = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
+    assert.equal(reply.status, 201, reply.text);
+    const before = await paid();
+    forgets(connections, 'revoke:charge', { ...inDoubt, isInterrupted: true }, 'stripe');
+    await service.db.query('UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1', [companyId]);
+    await service.subscriptions.billDue(64);
+    interference = {};
+    isRestored = true;
+    for (let run = 0; run < 3; run += 1) await runWorker();
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+});
+
+it('a restored service sends nothing elsewhere while the processor that may have executed it cannot be reached', async (t) => {
+  const adyen = await startSimulator('adyen', liveSecrets.adyen);
+  t.after(() => adyen.stop());
+  vault = localVault(service.vaultDb, service.keys, service.clock, [...origins(), adyen.url]);
+  const merchant = await openMerchantAt({ adyen: adyen.url }, 'adyen', 'nmi');
+  const before = await paid();
+  forgets(merchant.connections.slice(0, 1), undefined, unsent);
+  const send = await placeForgotten(merchant, 503);
+  await adyen.kill();
+  assert.equal((await send()).status, 502);
+  assert.deepEqual(await paid(), before);
 });
 
 describe('a new order of a merchant with two connections, after a restore', () => {
