@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../platform/own-entry.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
@@ -79,7 +80,7 @@ function parse(body: Buffer): unknown {
 function subjectOf({ type, reference, dispute }: AcquirerNotice): NoticeSubject {
   if (reference === undefined) return { kind: 'other' };
   const charge = { reference, transactionId: null };
-  const state = disputeTypes[type];
+  const state = ownEntry(disputeTypes, type);
   if (state && dispute) {
     const { id: disputeId, amount, currency, reason = 'general' } = dispute;
     const networkReasonCode = dispute.network_reason_code ?? null;

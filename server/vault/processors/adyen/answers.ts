@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../platform/own-entry.ts';
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
@@ -141,7 +142,7 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
   if (status !== 400 && status !== 422) return undefined;
   const { errorCode, errorType } = error;
   const isConfiguration = errorType === 'configuration' || errorType === 'security';
-  const found = (Object.hasOwn(errors, errorCode) && errors[errorCode]) || (isConfiguration ? notAuthorized : notValid);
+  const found = ownEntry(errors, errorCode) ?? (isConfiguration ? notAuthorized : notValid);
   if (isRepeat && found.isProcessorFault) return undefined;
   const response_code = plain(errorCode, /^[\w.-]{1,12}$/);
   const response_text = found === notValid ? 'Adyen rejected a field of the request.' : found.name;
@@ -174,7 +175,7 @@ const networkIdOf = ({ additionalData }: Payment): string | null =>
 
 /** Adyen tells a lost or stolen card and a closed account only in the additional data. */
 function refusalOf({ refusalReasonCode = '', additionalData }: Payment): Decline {
-  const found = (Object.hasOwn(refusals, refusalReasonCode) && refusals[refusalReasonCode]) || {
+  const found = ownEntry(refusals, refusalReasonCode) ?? {
     name: 'Refused',
     failureCode: 'unknown' as const,
   };

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../platform/own-entry.ts';
 import type { DisputeReason, DisputeState, NoticedDispute } from '../notices.ts';
 import { fromAdyen } from './money.ts';
 import type { NoticeItem } from './notice-item.ts';
@@ -66,9 +67,9 @@ const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
 
 /** Returns undefined if the notice is not about a dispute. */
 export function disputeOf(item: NoticeItem): NoticedDispute | undefined {
-  const read = stateReaders[item.eventCode];
+  const read = ownEntry(stateReaders, item.eventCode);
   if (!read || String(item.success) !== 'true') return undefined;
-  const state = read(item, states[dataOf(item, 'disputeStatus') ?? '']);
+  const state = read(item, ownEntry(states, dataOf(item, 'disputeStatus') ?? ''));
   const code = dataOf(item, 'chargebackReasonCode') ?? dataOf(item, 'rfiReasonCode');
   const dueAtMs = Date.parse(dataOf(item, 'defensePeriodEndsAt') ?? '');
   const isAnswerable = answerable.includes(state) && dataOf(item, 'defendable') !== 'false' && !Number.isNaN(dueAtMs);

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../platform/own-entry.ts';
 import { timingSafeEqual } from 'node:crypto';
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
@@ -118,7 +119,9 @@ function noticeOf(item: NoticeItem, nowMs: number): Notice {
   const isSuccess = String(item.success) === 'true';
   const atMs = Date.parse(eventDate ?? '');
   const dispute = disputeOf(item);
-  const about = dispute ? ({ kind: 'dispute', dispute } as const) : (readers[eventCode]?.(item, isSuccess) ?? other);
+  const about = dispute
+    ? ({ kind: 'dispute', dispute } as const)
+    : (ownEntry(readers, eventCode)?.(item, isSuccess) ?? other);
   return {
     id: `${eventCode}:${pspReference}:${isSuccess}${isRecapture(item) ? ':recaptured' : ''}`,
     type: eventCode,

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../platform/own-entry.ts';
 import type { Answer, Silence } from '../exchange.ts';
 import {
   type LookupOutcome,
@@ -67,7 +68,7 @@ function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
   if (decisive.some((name) => fields.getAll(name).length > 1)) return undefined;
   const response = one('response');
   const code = one('response_code');
-  if (codesOf[response]?.test(code) !== true) return undefined;
+  if (ownEntry(codesOf, response)?.test(code) !== true) return undefined;
   const transactionId = one('transactionid');
   return {
     response,
