@@ -34,7 +34,8 @@ export async function chargeOnce(
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAskedAfter(found);
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
-    isNew = found.outcome === 'not_found';
+    // A search proves nothing: it may lag.
+    isNew = found.outcome === 'not_found' && (processor.findsBy ?? 'reference') === 'reference';
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
   if (later?.found.outcome === 'unknown') return notAskedAfter(later.found);
@@ -57,12 +58,11 @@ async function chargeHereOnly(
   const isRefused = outcome.outcome === 'declined' && outcome.refusesCredentials === true;
   const isUnreceived = !isNew && outcome.outcome === 'not_sent' && outcome.failureCode === undefined;
   if (!isRefused && !isUnreceived) return outcome;
-  const handle = await storedHandle(db, connected, request);
-  if (isUnreceived && handle === null) return outcome;
+  const isPrepared = (await storedHandle(db, connected, request)) !== undefined;
   const open = isRefused
     ? refused
     : { reason: 'the processor does not respond, and may have executed the charge before' };
-  return { ...open, outcome: handle === undefined ? 'unavailable' : 'unknown' };
+  return { ...open, outcome: isPrepared ? 'unknown' : 'unavailable' };
 }
 
 const refused = {

@@ -74,7 +74,9 @@ export async function charge(
   failpoint(`${path}.after_record`);
   if (isRefused) throw usedByAnother();
   const isFault = outcome.outcome === 'declined' && outcome.isProcessorFault && !refusesCredentials(outcome);
-  if (recorded && isFault && intent.connection_id !== null) {
+  // A lost order with this key may have been paid elsewhere, under a reference that is derived from its own ID.
+  const mayBePaid = isOfKey(sale) && mayBeForgotten(charging, sale);
+  if (recorded && isFault && !mayBePaid && intent.connection_id !== null) {
     const home = await homeOf(charging, order);
     const next = await home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
     if (next) return next;
@@ -111,7 +113,7 @@ async function sendCharge(
   }
   const { billing: _, ...chargedCard } = card;
   const about = aboutCharge(path, state, card);
-  const lookFirst = mayBeForgotten(charging, sale);
+  const lookFirst = charging.restores?.looksFirst() ?? false;
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
@@ -121,7 +123,7 @@ async function sendCharge(
     intent = { ...intent, ...moved };
   }
   const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
-  if (lookFirst && mode === 'live') {
+  if (mode === 'live' && mayBeForgotten(charging, sale)) {
     const elsewhere = await findElsewhere(charging, { ...intent, currency }, first, later);
     if (elsewhere?.kind === 'not_asked') return { intent, outcome: elsewhere.outcome };
     if (elsewhere) return moveTo(charging, intent, elsewhere);

@@ -297,6 +297,21 @@ it('a restored service sends nothing elsewhere while the processor that may have
 });
 
 describe('a new order of a merchant with two connections, after a restore', () => {
+  it('does not go to the next connection after a failure of the processor while its key may repeat a lost request', async () => {
+    const { shop, key } = await openMerchant('adyen', 'nmi');
+    const before = await paid();
+    isRestored = true;
+    const place = async (): Promise<Reply> => {
+      await fakes.adyen.control({ next: ['decline:4'] });
+      return order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+    };
+    assert.equal((await place()).body.status, 'failed');
+    assert.deepEqual(await paid(), before);
+    isRestored = false;
+    assert.equal((await place()).body.status, 'succeeded');
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+
   for (const kinds of [
     ['nmi', 'adyen'],
     ['nmi', 'stripe'],
