@@ -82,7 +82,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   return true;
 }
 
-/** Asks the other connections of the company before a lookup completes what is prepared at this one. */
+/** Asks the other connections of the company whether they executed the charge. */
 async function askOthers(
   charging: Charging,
   state: OrderState,
