@@ -705,7 +705,7 @@ CREATE TABLE open_transactions (
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
   CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text]))),
   CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt)))),
-  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text])))
+  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text])))
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
 CREATE UNIQUE INDEX open_transactions_reference ON public.open_transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);

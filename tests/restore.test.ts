@@ -274,7 +274,7 @@ describe('the restored state', { concurrency: false }, () => {
     const silent = { operations: async () => Promise.reject(new Error('no answer')) };
     const dependencies = { name: service.company.shard, db: service.db, vault: silent, clock: service.clock };
     const { finished, comparisons } = await reconcile(dependencies, { adopt: false });
-    assert.deepEqual([finished, comparisons[0]?.failure], [false, 'no answer']);
+    assert.deepEqual([finished, comparisons[0]?.failure], [false, 'acquirer: no answer']);
     assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);
     assert.equal((await reconcile(dependencies, { adopt: false, finish: true })).finished, true);
   });

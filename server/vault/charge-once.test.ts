@@ -89,7 +89,7 @@ it('a restored service looks up later references of the charge, and what was pai
           : { outcome: 'not_found' };
       },
     };
-    const outcome = await chargeOnce(noDatabase, { processor, connectionId: null }, request, true, laterReferences);
+    const outcome = await chargeOnce(noDatabase, { processor, connectionId: null }, request, true, { laterReferences });
     return { outcome, looked };
   };
   const conflict = { outcome: 'conflict', approved: true } as const;

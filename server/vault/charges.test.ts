@@ -4,7 +4,7 @@ import { after, before, it } from 'node:test';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { CardNumber } from './card-number.ts';
 import { chargeOnce, lookUp } from './charges.ts';
-import { findHandle } from './connection-queries.ts';
+import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
 import { type ChargeRequest, type LookupOutcome, noResponse, type Processor } from './processors/processor.ts';
 
@@ -112,6 +112,35 @@ it('a failed preparation is an outcome, and nothing is stored', async () => {
   const there = scene({ prepare: async () => ({ outcome: 'not_sent', reason: 'the connection was refused' }) });
   assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'not_sent');
   assert.equal(await findHandle(service.vaultDb, keyOf(request, there)), undefined);
+});
+
+it('a search is believed about a charge that only a lost database can have sent, once the restore is two hours old', async () => {
+  const [request, there] = [newCharge(), scene()];
+  const after = (restoredAgoMs: number): Promise<LookupOutcome> =>
+    lookUpAs(request, there, { isRestored: true, capturesNothing: true, restoredAgoMs });
+  assert.equal((await after(3_600_000)).outcome, 'unknown');
+  assert.equal((await after(3 * 3_600_000)).outcome, 'not_found');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
+});
+
+it('a restored service lets a charge be sent elsewhere if it was not received, once the search can be believed', async () => {
+  const unreached = scene({ prepare: async () => ({ outcome: 'not_sent', reason: 'no connection' }) });
+  const after = async (restoredAgoMs: number): Promise<string> =>
+    (await chargeOnce(service.vaultDb, unreached.connected, newCharge(), true, { restoredAgoMs })).outcome;
+  assert.equal(await after(3_600_000), 'unavailable');
+  assert.equal(await after(3 * 3_600_000), 'not_sent');
+});
+
+it('a restored service looks for the later references of a charge that was given up', async () => {
+  const later = randomUUID();
+  const approved = { outcome: 'approved', response: { ...noResponse, transaction_id: 'pi_1' } } as const;
+  const request = newCharge();
+  const there = scene({
+    lookup: async ({ reference }) => (reference === later ? approved : { outcome: 'not_found' }),
+  });
+  await keepHandle(service.vaultDb, keyOf(request, there), null);
+  const outcome = await chargeOnce(service.vaultDb, there.connected, request, true, { laterReferences: [later] });
+  assert.deepEqual(outcome, { ...approved, reference: later });
 });
 
 it('a restored service searches for a charge whose handle it lost, and believes the search only after two hours', async () => {

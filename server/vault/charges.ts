@@ -8,6 +8,16 @@ import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Processor } 
 
 /** Sends a charge so that its outcome can be found even if the answer is lost, and finds it. */
 
+/** Until then a search at the processor may not list an operation yet. */
+const searchLagMs = 2 * hourMs;
+
+interface Restored {
+  /** The references that the charge would have next, if a part of the service stopped before it was sent. */
+  readonly laterReferences?: readonly string[] | undefined;
+  /** How long ago the restore was noticed. What the database has forgotten is older than that. */
+  readonly restoredAgoMs?: number | undefined;
+}
+
 /**
  * A service that was restored from a backup may repeat an operation. If the processor would execute it again, or may
  * have forgotten its key, the operation is looked up first.
@@ -17,8 +27,7 @@ export async function chargeOnce(
   connected: Connected,
   request: ChargeRequest,
   lookFirst: boolean,
-  /** The references that the charge would have next, if a part of the service stopped before it was sent. */
-  laterReferences: readonly string[] = [],
+  { laterReferences = [], restoredAgoMs = 0 }: Restored = {},
 ): Promise<Outcome | NotAsked> {
   const { processor } = connected;
   if (!lookFirst) return await prepareAndCharge(db, connected, request);
@@ -27,15 +36,17 @@ export async function chargeOnce(
   const { companyId, card, amount, currency } = request;
   const sent = { amount, currency, last4: card.number.last4 };
   const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
-  let isNew = false;
-  if ((processor.onceBy ?? 'reference') !== 'reference') {
-    // A stored handle leads to the same object, however often the charge is sent.
-    if ((await storedHandle(db, connected, request)) !== undefined) return chargeHereOnly(db, connected, request);
+  const handle = await storedHandle(db, connected, request);
+  // A stored handle leads to the same object, however often the charge is sent.
+  if (typeof handle === 'string') return chargeHereOnly(db, connected, request);
+  // It was given up here before it was sent.
+  let isNew = handle === null;
+  if (!isNew && (processor.onceBy ?? 'reference') !== 'reference') {
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAskedAfter(found);
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
-    // A search proves nothing: it may lag.
-    isNew = found.outcome === 'not_found' && (processor.findsBy ?? 'reference') === 'reference';
+    const isProven = (processor.findsBy ?? 'reference') === 'reference' || restoredAgoMs > searchLagMs;
+    isNew = found.outcome === 'not_found' && isProven;
   }
   const later = isSilent ? undefined : await findPaid(laterReferences, ask);
   if (later?.found.outcome === 'unknown') return notAskedAfter(later.found);
@@ -61,7 +72,7 @@ async function chargeHereOnly(
   const isPrepared = (await storedHandle(db, connected, request)) !== undefined;
   const open = isRefused
     ? refused
-    : { reason: 'the processor does not respond, and may have executed the charge before' };
+    : { reason: 'the processor does not respond, and may have executed the charge before', awaitsProcessor: true };
   return { ...open, outcome: isPrepared ? 'unknown' : 'unavailable' };
 }
 
@@ -70,17 +81,20 @@ const refused = {
   refusesCredentials: true,
 } as const;
 
-/** Nothing was sent, because the vault, or the processor that has to be asked first, did not answer. */
+/** Nothing was sent, because the vault, or a processor that has to be asked first, did not answer. */
 export interface NotAsked {
   readonly outcome: 'unavailable';
   readonly reason: string;
   /** The processor rejected the credentials, and could not say whether it executed the operation before. */
   readonly refusesCredentials?: boolean;
+  /** After a restore, a processor has to say first whether it executed the operation before, and has not. */
+  readonly awaitsProcessor?: boolean;
 }
 
 function notAskedAfter({ refusesCredentials }: Extract<LookupOutcome, { outcome: 'unknown' }>): NotAsked {
   if (refusesCredentials === true) return { ...refused, outcome: 'unavailable' };
-  return { outcome: 'unavailable', reason: 'the processor could not be asked before it is sent a charge' };
+  const reason = 'the processor could not be asked before it is sent a charge';
+  return { outcome: 'unavailable', reason, awaitsProcessor: true };
 }
 
 async function storedHandle(
@@ -118,16 +132,14 @@ interface Lookup extends LookupRequest {
   readonly validUntilMs: number;
   readonly isRestored?: boolean;
   readonly capturesNothing?: boolean;
+  readonly restoredAgoMs?: number;
 }
-
-/** Until then a search at the processor may not list an operation yet. */
-const searchLagMs = 2 * hourMs;
 
 /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer be executed. */
 export async function lookUp(
   db: Queryable,
   connected: Connected,
-  { validUntilMs, isRestored = false, capturesNothing = false, ...request }: Lookup,
+  { validUntilMs, isRestored = false, capturesNothing = false, restoredAgoMs = 0, ...request }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
@@ -141,9 +153,13 @@ export async function lookUp(
     if (isClosed) return cannotAnswer;
   }
   const found = await processor.lookup({ ...request, ...(handle && { handle }) });
+  // A restored database may have lost the handle, and only a search finds the charge, or a notice.
+  const isLost = isPrepared && handle === undefined;
+  if (isLost && found.outcome === 'unknown' && processor.findsBy === 'notice')
+    return { ...found, isUnanswerable: true };
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
-  // A restored database may have lost the handle, and only a search finds the charge.
-  if (isPrepared && handle === undefined && (request.ageMs ?? 0) > searchLagMs) return giveUp(db, connected, request);
+  if (isLost && restoredAgoMs > searchLagMs) return found;
+  if (isLost && (request.ageMs ?? 0) > searchLagMs) return giveUp(db, connected, request);
   // The processor's clock counts, because the processor rejects requests that arrive too late.
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
   if (!isLate) return { outcome: 'unknown', reason: 'the request may still arrive' };

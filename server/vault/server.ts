@@ -123,6 +123,7 @@ const vaultCalls = {
       ...money,
       card: chargedCard,
       lookFirst: Type.Optional(Type.Boolean()),
+      restoredAgoMs: Type.Optional(Type.Number()),
       laterReferences: Type.Optional(Type.Array(id, { maxItems: 100 })),
       credential: Type.Optional(
         Type.Object({
@@ -181,6 +182,7 @@ const vaultCalls = {
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
       capturesNothing: Type.Optional(Type.Boolean()),
+      restoredAgoMs: Type.Optional(Type.Number()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),

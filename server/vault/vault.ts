@@ -156,6 +156,8 @@ export interface ChargedCard {
 export interface VaultCharge extends VaultOperation, Money {
   /** Look up before sending, if the processor does not execute a reference only once for all time. */
   readonly lookFirst?: boolean;
+  /** How long ago it was noticed that the database was restored, if lately. */
+  readonly restoredAgoMs?: number;
   /** The references that the charge would have next. They are looked up too. */
   readonly laterReferences?: readonly string[];
   readonly card: ChargedCard;
@@ -183,6 +185,8 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly isRestored?: boolean;
   /** Do not complete what is prepared, at a processor where a lookup does that. */
   readonly capturesNothing?: boolean;
+  /** For a connection that was sent nothing since the restore: how long ago that was noticed. */
+  readonly restoredAgoMs?: number;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
@@ -317,13 +321,13 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
     return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
   }
   const { networkTransactionIds, cvvResult, ...opened } = card;
-  const { credential, lookFirst = false, laterReferences, ...charge } = request;
+  const { credential, lookFirst = false, restoredAgoMs, laterReferences, ...charge } = request;
   let usedAt: string | null = null;
   const outcome = await at(request, (connected) => {
     usedAt = connected.connectionId;
     const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
     const sent = { ...charge, card: opened, ...(use && { credential: use }) };
-    return chargeOnce(db, connected, sent, lookFirst, laterReferences);
+    return chargeOnce(db, connected, sent, lookFirst, { laterReferences, restoredAgoMs });
   });
   if (outcome.outcome !== 'approved') return outcome;
   if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {

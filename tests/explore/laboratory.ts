@@ -92,6 +92,7 @@ const unwatched: RestoreWatch = {
   isRestored: () => false,
   looksFirst: () => false,
   mayRepeatKey: () => false,
+  noticedAgoMs: () => 0,
   recorded: () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,

@@ -24,7 +24,9 @@ export function WaitingCharge({ orderId, isRenewal }: WaitingProps) {
   const cause = charge.waits_for ?? 'service';
   return (
     <div role="status" className="mb-5 rounded-[8px] bg-warn-soft px-4 py-3 text-warn">
-      <p className="font-medium">{isRenewal ? texts.renewalTitle : texts.title}</p>
+      <p className="font-medium">
+        {isRenewal ? texts.renewalTitle : texts.title} {cause !== 'processor' && texts.notCharged}
+      </p>
       <p>
         {texts.causes[cause]} {charge.fails_at ? texts.repeat : texts.resent[cause]}
         {cause !== 'service' && (

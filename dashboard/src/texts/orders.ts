@@ -47,17 +47,21 @@ export const orders = {
   request: 'Request',
   transactions: 'Transactions',
   waiting: {
-    title: 'The charge is waiting. The customer has not been charged.',
-    renewalTitle: 'The renewal is waiting. The customer has not been charged.',
+    title: 'The charge is waiting.',
+    renewalTitle: 'The renewal is waiting.',
+    notCharged: 'The customer has not been charged.',
     causes: {
       service: 'A part of this service was unavailable, so the charge was not sent to your processor.',
       credentials: 'Your processor rejects the credentials of the connection.',
       connection: 'No connected processor accepts this currency and card brand.',
+      processor:
+        'The database was restored from a backup, so each of your processors must first say whether it already made this charge. One of them has not.',
     },
     resent: {
       service: 'You don’t have to do anything: we send it as soon as the service is available.',
       credentials: 'Replace the credentials. We then send the charge. It does not count as a failed attempt.',
       connection: 'Connect a processor that does. We then send the charge. It does not count as a failed attempt.',
+      processor: 'We ask again. The customer is not charged twice.',
     },
     skip: 'To skip this charge, pause or cancel the subscription.',
     repeat: 'To charge it now, repeat the request with the same idempotency key.',

@@ -7,6 +7,7 @@ import {
   misconfigured,
   refusedAfterRestore,
   refusedInDoubt,
+  unansweredAfterRestore,
   usedByAnother,
   vaultUnavailable,
 } from './errors.ts';
@@ -20,7 +21,7 @@ import { referencesAfter } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { isUnexecuted, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
-import { firstCheckMs, lockMs, misconfiguredDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
@@ -114,6 +115,7 @@ async function sendCharge(
   const { billing: _, ...chargedCard } = card;
   const about = aboutCharge(path, state, card);
   const lookFirst = charging.restores?.looksFirst() ?? false;
+  const looked = { lookFirst, ...(lookFirst && { restoredAgoMs: charging.restores?.noticedAgoMs() ?? 0 }) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
@@ -137,7 +139,7 @@ async function sendCharge(
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
       const laterReferences = later.slice(later.indexOf(reference) + 1);
-      const looking = { lookFirst, ...(laterReferences.length > 0 && { laterReferences }) };
+      const looking = { ...looked, ...(laterReferences.length > 0 && { laterReferences }) };
       const operation = { companyId: company_id, mode, reference, validUntilMs, ...looking, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
       if (connection_id !== null) {
@@ -198,6 +200,8 @@ async function currentOrder(charging: Charging, order: OrderRow, saleId: string)
   return toWire(now);
 }
 
+const awaited = { credentials: 'the merchant', processor: 'a processor', service: 'the vault' } as const;
+
 /** Leaves the sale to be sent later, see `resend.ts`. Returns the error for the request. */
 async function waitForVault(
   charging: Charging,
@@ -205,16 +209,15 @@ async function waitForVault(
   outcome: NotAsked,
 ): Promise<Error> {
   const { company_id, order_id, id, request_id } = open;
-  const { reason } = outcome;
+  const { reason, awaitsProcessor = false } = outcome;
   const isRefused = isRefusedCall(outcome);
+  const waitsFor = isRefused ? 'credentials' : awaitsProcessor ? 'processor' : 'service';
   charging.log.warn(
     { company_id, order_id, transaction_id: id, reason },
-    isRefused
-      ? 'the charge was not sent; it waits for the merchant'
-      : 'the charge was not sent; it waits for the vault',
+    `the charge was not sent; it waits for ${awaited[waitsFor]}`,
   );
-  const checkAfterMs = request_id === null ? resendDelayMs : repeatWithinMs;
-  const waiting = { waitsFor: isRefused ? 'credentials' : 'service', checkAfterMs } as const;
+  const resentAfterMs = awaitsProcessor ? correctedDelayMs : resendDelayMs;
+  const waiting = { waitsFor, checkAfterMs: request_id === null ? resentAfterMs : repeatWithinMs } as const;
   await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
   return notSentYet(outcome, true);
 }
@@ -225,7 +228,7 @@ async function waitForMerchant(charging: Charging, open: OpenKey, outcome: Vault
   const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
   charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the renewal waits for the merchant');
   const waitsFor = isRefusedCall(outcome) ? 'credentials' : 'connection';
-  const waiting = { waitsFor, checkAfterMs: misconfiguredDelayMs } as const;
+  const waiting = { waitsFor, checkAfterMs: correctedDelayMs } as const;
   await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
   return misconfigured();
 }
@@ -246,7 +249,7 @@ async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey, 
 }
 
 function notSentYet(outcome: NotAsked, unfinished: boolean): Error {
-  return isRefusedCall(outcome)
-    ? refusedAfterRestore('charge', { unfinished })
-    : vaultUnavailable('charge', { unfinished });
+  if (isRefusedCall(outcome)) return refusedAfterRestore('charge', { unfinished });
+  if (outcome.awaitsProcessor) return unansweredAfterRestore('charge', { unfinished });
+  return vaultUnavailable('charge', { unfinished });
 }

@@ -26,7 +26,7 @@ export interface MoneyDependencies {
   /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
   readonly connections: Connections;
-  readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst' | 'mayRepeatKey'>;
+  readonly restores?: Omit<RestoreWatch, 'stop'>;
   /** The same on the shard that a company has moved to. */
   readonly elsewhere?: Elsewhere<Charging> | undefined;
 }
@@ -46,6 +46,7 @@ interface NotedCall {
   readonly reason?: string;
   readonly failureCode?: string;
   readonly refusesCredentials?: boolean;
+  readonly awaitsProcessor?: boolean;
   readonly response?: { readonly response_text: string | null };
   readonly isLookup?: boolean;
 }

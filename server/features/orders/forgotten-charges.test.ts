@@ -16,6 +16,8 @@ import { everyDays } from '../../../tests/support/billing.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { startSimulator } from '../../../tests/support/simulator.ts';
 import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
+import { reconcile } from '../reconciliation/service.ts';
+import { dayMs, hourMs } from '../../platform/durations.ts';
 import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
 
 /**
@@ -30,6 +32,8 @@ let vault: Vault;
 let interference: Partial<Vault> = {};
 let isRestored = false;
 let mayRepeatKey = true;
+let isCompared = false;
+let noticedAgoMs = 0;
 
 before(async () => {
   fakes = await startLiveProcessors();
@@ -38,9 +42,10 @@ before(async () => {
     () => ({ nowMs: async () => Date.now(), ...interference }),
   );
   const restores = {
-    isRestored: () => false,
+    isRestored: () => isRestored && !isCompared,
     looksFirst: () => isRestored,
     mayRepeatKey: () => mayRepeatKey,
+    noticedAgoMs: () => noticedAgoMs,
     recorded: () => undefined,
     earlierResult: async () => undefined,
     stop: async () => undefined,
@@ -61,6 +66,8 @@ beforeEach(async () => {
   interference = {};
   isRestored = false;
   mayRepeatKey = true;
+  isCompared = false;
+  noticedAgoMs = 0;
   await repair();
 });
 
@@ -148,10 +155,43 @@ async function connectionOf(orderId: string): Promise<string | undefined> {
   return row?.connection_id;
 }
 
+async function beginSubscription({ companyId, shop, key }: Merchant): Promise<void> {
+  const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
+  const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
+  const reply = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
+  assert.equal(reply.status, 201, reply.text);
+}
+
+async function billNextCycle({ companyId }: Merchant): Promise<void> {
+  await service.db.query('UPDATE companies SET clock_offset_ms = $2 WHERE id = $1', [companyId, 25 * hourMs]);
+  await service.subscriptions.billDue(64);
+}
+
+async function secondsToNextCheck({ companyId }: Merchant): Promise<number> {
+  const [row] = await service.db.query<{ seconds: number }>(
+    `SELECT extract(epoch FROM next_check_at - now())::float8 AS seconds FROM open_transactions WHERE company_id = $1`,
+    [companyId],
+  );
+  return row?.seconds ?? Number.NaN;
+}
+
 async function runWorker(): Promise<void> {
   await service.db.query('UPDATE open_transactions SET next_check_at = now()');
   await service.orders.reconcileDue(1_000);
 }
+
+it('a comparison includes the connections after one that cannot list its operations', async () => {
+  const merchant = await openMerchant('adyen', 'nmi');
+  forgets(merchant.connections.slice(1), undefined, unsent);
+  await placeForgotten(merchant, 503);
+  await service.db.query('DELETE FROM open_transactions WHERE company_id = $1', [merchant.companyId]);
+  await service.db.query('DELETE FROM transactions WHERE company_id = $1', [merchant.companyId]);
+  const dependencies = { name: service.company.shard, db: service.db, vault, clock: service.clock };
+  const { comparisons } = await reconcile(dependencies, { adopt: false, sinceMs: Date.now() - hourMs });
+  const found = comparisons.find(({ company }) => company.id === merchant.companyId);
+  assert.equal(found?.failure, 'adyen: the processor has no list of operations; compare with its report');
+  assert.ok(found.missing.length > 0);
+});
 
 for (const kind of ['nmi', 'stripe'] as const) {
   describe(`a restored service that forgot a payment at ${kind}`, () => {
@@ -267,20 +307,35 @@ describe('a restored service that forgot that the second connection was paid', (
   });
 
   it('does not charge the renewal at the first one', async () => {
-    const { companyId, connections, shop, key } = await openMerchant('stripe', 'nmi');
-    const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
-    const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
-    const reply = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
-    assert.equal(reply.status, 201, reply.text);
+    const merchant = await openMerchant('stripe', 'nmi');
+    await beginSubscription(merchant);
     const before = await paid();
-    forgets(connections, 'revoke:charge', { ...inDoubt, isInterrupted: true }, 'stripe');
-    await service.db.query('UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1', [companyId]);
-    await service.subscriptions.billDue(64);
+    forgets(merchant.connections, 'revoke:charge', { ...inDoubt, isInterrupted: true }, 'stripe');
+    await billNextCycle(merchant);
     interference = {};
     isRestored = true;
     for (let run = 0; run < 3; run += 1) await runWorker();
     assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
   });
+});
+
+describe('an order that was not sent after a restore, and whose request is not repeated', () => {
+  for (const isPaid of [true, false]) {
+    it(`is recorded as ${isPaid ? 'paid' : 'failed'} if the other connection was${isPaid ? '' : ' not'} paid`, async () => {
+      const merchant = await openMerchant('nmi', 'stripe');
+      const before = await paid();
+      forgets(isPaid ? merchant.connections.slice(1) : [], undefined, unsent);
+      const send = await placeForgotten(merchant, 503);
+      noticedAgoMs = 3 * hourMs;
+      await runWorker();
+      await service.db.query(`UPDATE open_transactions SET valid_until = now() - interval '1 minute'`);
+      await runWorker();
+      const { body } = await send();
+      assert.equal(body.status, isPaid ? 'succeeded' : 'failed');
+      if (isPaid) assert.equal(await connectionOf(body.id), merchant.connections[1]);
+      assert.deepEqual(await paid(), { ...before, stripe: before.stripe + (isPaid ? 1 : 0) });
+    });
+  }
 });
 
 it('a restored service sends nothing elsewhere while the processor that may have executed it cannot be reached', async (t) => {
@@ -296,7 +351,52 @@ it('a restored service sends nothing elsewhere while the processor that may have
   assert.deepEqual(await paid(), before);
 });
 
+describe('a renewal after a restore', () => {
+  it('waits while the search of another connection may lag, and not longer', async () => {
+    const merchant = await openMerchant('nmi', 'stripe');
+    await beginSubscription(merchant);
+    const before = await paid();
+    isRestored = true;
+    await billNextCycle(merchant);
+    await runWorker();
+    assert.deepEqual(await paid(), before);
+    assert.ok((await secondsToNextCheck(merchant)) > 60, 'a connection that cannot be asked is not asked all the time');
+    noticedAgoMs = 3 * hourMs;
+    await runWorker();
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+
+  it('waits until the operator has compared a connection that cannot say what it executed', async () => {
+    const merchant = await openMerchant('nmi', 'adyen');
+    await beginSubscription(merchant);
+    const before = await paid();
+    isRestored = true;
+    noticedAgoMs = dayMs;
+    await billNextCycle(merchant);
+    await runWorker();
+    assert.deepEqual(await paid(), before);
+    isCompared = true;
+    await runWorker();
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+});
+
 describe('a new order of a merchant with two connections, after a restore', () => {
+  it('is charged although its key may repeat a lost request, once the search of the other one can be believed', async () => {
+    const { owner, companyId, shop, key } = await openMerchant('nmi', 'stripe');
+    const before = await paid();
+    isRestored = true;
+    const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey: randomUUID() });
+    const refused = await place();
+    assertRefused(refused, 503, 'service_unavailable');
+    const [charge] = (await owner.in('GET', '/dashboard/waiting_charges', undefined, { company: companyId })).body.data;
+    assert.deepEqual([charge?.waits_for, charge?.fails_at], ['processor', null]);
+    assert.match(refused.body.error.message, /restored from a backup, so every processor .* must first say/);
+    noticedAgoMs = 3 * hourMs;
+    assert.equal((await place()).body.status, 'succeeded');
+    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+  });
+
   it('does not go to the next connection after a failure of the processor while its key may repeat a lost request', async () => {
     const { shop, key } = await openMerchant('adyen', 'nmi');
     const before = await paid();

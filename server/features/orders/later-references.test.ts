@@ -23,6 +23,7 @@ before(async () => {
     isRestored: () => false,
     looksFirst: () => true,
     mayRepeatKey: () => true,
+    noticedAgoMs: () => 0,
     recorded: () => undefined,
     earlierResult: async () => undefined,
     stop: async () => undefined,

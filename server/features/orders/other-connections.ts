@@ -6,9 +6,16 @@ import type { Charging } from './charging.ts';
 import { isKeyed, type Numbered } from './reference.ts';
 
 /**
- * A restored database may have forgotten that a charge was executed, and at which connection. Something that is prepared
- * at one connection may be left over from a charge that another one was paid for. So it is completed only after every
- * other connection has said, without moving money, that it did not execute the charge.
+ * A restored database may have forgotten that a charge was executed, and at which connection. So each connection that is
+ * not used for the charge has to say first that it did not execute it. It is believed:
+ *
+ * - if it finds charges by their reference: at once;
+ * - if it searches for them, with some delay: when the restore is older than that delay, see the vault;
+ * - if it only sends notices: when the operator has compared its report with the records (`svc reconcile --finish`).
+ *   Until then, and for an order whose idempotency key may repeat a lost request, the charge waits.
+ *
+ * Something that is prepared at one connection may be left over from a charge that another one was paid for. It is
+ * completed only after every other connection was asked, without moving money.
  */
 
 interface Opened {
@@ -31,7 +38,7 @@ export function mayBeForgotten({ restores }: Charging, sale: Opened): boolean {
   return !isOfKey(sale) || restores.mayRepeatKey(idTimeMs(sale.id));
 }
 
-interface Sought {
+interface Sought extends Opened {
   readonly company_id: string;
   readonly reference: string;
   readonly amount: number;
@@ -65,23 +72,28 @@ function notAsked(
 ): Extract<Answer, { kind: 'not_asked' }> {
   const { refusesCredentials = false } = found;
   if (refusesCredentials) connections.note({ companyId, connectionId }, { ...found, isLookup: true });
-  const reason = refusesCredentials ? found.reason : 'an earlier processor could not be asked';
-  return { kind: 'not_asked', outcome: { outcome: 'unavailable', reason, refusesCredentials } };
+  const reason = refusesCredentials ? found.reason : 'a processor could not say whether it executed the charge before';
+  return { kind: 'not_asked', outcome: { outcome: 'unavailable', reason, refusesCredentials, awaitsProcessor: true } };
 }
 
 function lookUpAt(
-  { vault }: Charging,
+  { vault, restores }: Charging,
   { company_id: companyId, amount, currency, card_last4: last4 }: Sought,
   place: Place,
-  { capturesNothing, ageMs }: { readonly capturesNothing: boolean; readonly ageMs?: number | undefined },
+  { capturesNothing }: { readonly capturesNothing: boolean },
 ): Promise<LookupOutcome> {
   return vault.lookup({
     ...({ companyId, mode: 'live', validUntilMs: 0, kind: 'charge', isRestored: true } as const),
     ...place,
     capturesNothing,
-    ...(ageMs !== undefined && { ageMs }),
+    restoredAgoMs: restores?.noticedAgoMs() ?? 0,
     sent: { amount, currency, last4 },
   });
+}
+
+/** Whether a connection that never says what it executed has been compared by the operator. */
+function isCompared({ restores }: Charging, sale: Sought): boolean {
+  return restores?.isRestored() === false && !isOfKey(sale);
 }
 
 /** Asks these connections about a charge and its later references. No money moves. */
@@ -90,20 +102,20 @@ export async function askConnections(
   sale: Sought,
   connections: readonly string[],
   later: readonly string[],
-  /** How long ago the charge was opened, if it is in doubt. A search that finds nothing is believed after some time. */
-  ageMs?: number,
 ): Promise<Answer> {
   const prepared: Place[] = [];
   for (const connectionId of connections) {
-    const lookUp = (reference: string, sinceMs?: number): Promise<LookupOutcome> =>
-      lookUpAt(charging, sale, { connectionId, reference }, { capturesNothing: true, ageMs: sinceMs });
-    const own = await lookUp(sale.reference, ageMs);
-    const paid = own.outcome === 'not_found' ? await findPaid(later, (reference) => lookUp(reference)) : undefined;
+    const lookUp = (reference: string): Promise<LookupOutcome> =>
+      lookUpAt(charging, sale, { connectionId, reference }, { capturesNothing: true });
+    const own = await lookUp(sale.reference);
+    const paid = own.outcome === 'not_found' ? await findPaid(later, lookUp) : undefined;
     const { reference, found } = paid ?? { reference: sale.reference, found: own };
     if (found.outcome === 'not_found') continue;
     if (found.outcome !== 'unknown') return { kind: 'executed', connectionId, reference, found };
-    if (found.isPrepared !== true) return notAsked(charging, sale, connectionId, found);
-    prepared.push({ connectionId, reference });
+    if (found.isPrepared === true) prepared.push({ connectionId, reference });
+    else if (found.isUnanswerable !== true || !isCompared(charging, sale)) {
+      return notAsked(charging, sale, connectionId, found);
+    }
   }
   return { kind: 'not_executed', prepared };
 }
@@ -138,5 +150,6 @@ const ambiguous = {
   outcome: {
     outcome: 'unavailable',
     reason: 'the charge is prepared at two connections, and either may have executed it',
+    awaitsProcessor: true,
   },
 } as const;

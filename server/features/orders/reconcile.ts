@@ -17,7 +17,7 @@ import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refun
 import { resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
-import { checkDelaysMs, lockMs, misconfiguredDelayMs, resendDelayMs } from './timing.ts';
+import { checkDelaysMs, lockMs, correctedDelayMs, resendDelayMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
 
 /**
@@ -71,7 +71,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') {
     // The merchant may replace the credentials at any time.
-    if (found.refusesCredentials) await checkWithin(charging.db, open, misconfiguredDelayMs);
+    if (found.refusesCredentials) await checkWithin(charging.db, open, correctedDelayMs);
     return false;
   }
   // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
@@ -91,7 +91,7 @@ async function askOthers(
   const attempt = attemptOf(state, open);
   const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
   const later = attempt ? referencesAfter(open.company_id, attempt) : [];
-  return askConnections(charging, open, others, later, open.age_ms);
+  return askConnections(charging, { ...open, numbered: attempt }, others, later);
 }
 
 /** The database was restored to a time before the charge was sent to this connection. */

@@ -1,11 +1,12 @@
 import { inProgress } from '../../http/idempotency.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { claimWaiting, type OpenTransaction } from './open-queries.ts';
+import { claimWaiting, markInDoubt, type OpenTransaction } from './open-queries.ts';
+import { mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { recordResult } from './record-result.ts';
 import { attemptOf } from './retry.ts';
-import { lockMs } from './timing.ts';
+import { firstCheckMs, lockMs } from './timing.ts';
 
 /**
  * Sends sales that wait. Their intent is recorded and nothing was executed, so they are sent later under the reference
@@ -39,8 +40,14 @@ export async function resendOrGiveUp(charging: Charging, open: OpenTransaction):
   if (isRenewal && !failureReason) return resend(charging, open);
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
+  const sale = { ...open, ...opened };
+  if (state.mode === 'live' && mayBeForgotten(charging, { ...sale, numbered: attemptOf(state, open) })) {
+    // It may have been executed before the restore: the lookup of charges in doubt finds out.
+    await recordResult(charging, open, ({ db }) => markInDoubt(db, sale, { checkAfterMs: firstCheckMs }));
+    return;
+  }
   const outcome = failureReason ? { ...unwanted, failureReason } : notRepeated;
-  const charged = { state, sale: { ...open, ...opened }, outcome, nowMs };
+  const charged = { state, sale, outcome, nowMs };
   await recordResult(charging, open, (home) => home.recordOutcome(charged));
 }
 

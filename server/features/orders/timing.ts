@@ -14,5 +14,5 @@ export const checkDelaysMs = [
 export const repeatWithinMs = hourMs;
 /** How often the worker repeats the sending of a renewal that could not be sent. */
 export const resendDelayMs = 10_000;
-/** How often it repeats one that waits until the merchant has corrected the connection to the processor. */
-export const misconfiguredDelayMs = 300_000;
+/** How often it repeats one that waits until a connection is corrected, or until its processor can be asked. */
+export const correctedDelayMs = 300_000;

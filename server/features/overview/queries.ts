@@ -27,7 +27,7 @@ export interface WaitingRow {
   amount: number;
   currency: string;
   /** Null if the release before recorded it. */
-  waits_for: 'service' | 'credentials' | 'connection' | null;
+  waits_for: 'service' | 'credentials' | 'connection' | 'processor' | null;
   /** Whether the worker sends it again. Otherwise, the client repeats its request. */
   is_renewal: boolean;
   next_check_at: Date;

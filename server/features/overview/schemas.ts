@@ -29,7 +29,7 @@ export const waitingCharges = Type.Object({
       order_id: uuid(),
       amount: Type.Integer(),
       currency: Type.String(),
-      waits_for: nullable(choice(['service', 'credentials', 'connection'])),
+      waits_for: nullable(choice(['service', 'credentials', 'connection', 'processor'])),
       next_attempt_at: nullable(timestamp({ description: 'When the service sends it again. Null for a request.' })),
       fails_at: nullable(timestamp({ description: 'When it fails, unless the request is repeated before.' })),
     }),

@@ -39,15 +39,13 @@ export async function getInDoubt({ db, company }: RequestContext, realMs: number
 export async function getWaiting({ db, company }: RequestContext, orderId: string | null): Promise<WaitingCharges> {
   const rows = await findWaiting(db, company.id, orderId);
   return {
-    data: rows.map(({ id, order_id, amount, currency, waits_for, is_renewal, next_check_at }) => ({
-      transaction_id: id,
-      order_id,
-      amount,
-      currency,
-      waits_for,
-      next_attempt_at: is_renewal ? next_check_at.toISOString() : null,
-      fails_at: is_renewal ? null : next_check_at.toISOString(),
-    })),
+    data: rows.map(({ id, order_id, amount, currency, waits_for, is_renewal, next_check_at }) => {
+      const at = next_check_at.toISOString();
+      // What may have been executed before a restore is looked up, and does not fail.
+      const isRepeated = is_renewal || waits_for === 'processor';
+      const next = isRepeated ? { next_attempt_at: at, fails_at: null } : { next_attempt_at: null, fails_at: at };
+      return { transaction_id: id, order_id, amount, currency, waits_for, ...next };
+    }),
   };
 }
 

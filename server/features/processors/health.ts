@@ -40,6 +40,7 @@ export interface NotedCall {
   readonly failureCode?: string;
   /** The processor did not read the charge, because the credentials are wrong. */
   readonly refusesCredentials?: boolean;
+  readonly awaitsProcessor?: boolean;
   readonly response?: { readonly response_text: string | null };
   /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
   readonly isLookup?: boolean;
@@ -90,10 +91,10 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
       known.last.unshift({ at: new Date(systemClock.nowMs()), outcome: isRefused ? 'refused' : outcome, reason });
       known.last.splice(lastMax);
       // Our own vault is no fault of the processor.
-      const isSilent = failures.includes(outcome);
+      const isSilent = failures.includes(outcome) || call.awaitsProcessor === true;
       const failed = isSilent || isRefused;
       const saysNothing =
-        (outcome === 'unavailable' && !isRefused) || (isSilent && (isLookup || failureCode !== undefined));
+        (outcome === 'unavailable' && !failed) || (isSilent && (isLookup || failureCode !== undefined));
       if (!saysNothing) known.calls.push({ atMs: nowMs(), failed });
       // A long list says no more than a short one, and costs more.
       if (known.calls.length > 1_000) known.calls.splice(0, 500);

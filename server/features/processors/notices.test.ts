@@ -48,6 +48,7 @@ before(async () => {
       isRestored: () => false,
       looksFirst: () => restored,
       mayRepeatKey: () => restored,
+      noticedAgoMs: () => 0,
       recorded: () => undefined,
       earlierResult: async () => undefined,
       stop: async () => undefined,

@@ -47,6 +47,7 @@ const restores = {
   isRestored: () => false,
   looksFirst: () => isRestored,
   mayRepeatKey: () => isRestored,
+  noticedAgoMs: () => 0,
   recorded: () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,

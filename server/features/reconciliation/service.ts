@@ -97,7 +97,7 @@ export interface Comparison {
   readonly differences: readonly Difference[];
   /** The number of declined operations that the books miss; they moved no money. */
   readonly missingDeclines: number;
-  /** Why the company could not be compared. */
+  /** Which connections could not be compared, and why. */
   readonly failure?: string;
 }
 
@@ -169,10 +169,10 @@ async function compare(
   const differing: Difference[] = [];
   let [compared, missingDeclines] = [0, 0];
   let nowMs: number | undefined;
-  let failure: string | undefined;
-  try {
-    const connections = await companyConnections(db, company.id);
-    for await (const listing of listings(vault, company.id, notRemoved(connections), fromMs)) {
+  const failures: string[] = [];
+  const connections = await companyConnections(db, company.id);
+  const compareWith = async (connection: Connection): Promise<void> => {
+    for await (const listing of listings(vault, company.id, connection.id, fromMs)) {
       nowMs = Math.min(nowMs ?? listing.nowMs, listing.nowMs);
       // Two companies may share an account at the processor, and other systems may use it too; their references are
       // not UUIDs.
@@ -187,39 +187,38 @@ async function compare(
       compared += listing.operations.length;
       onProgress?.(company, compared);
     }
-  } catch (error) {
-    failure = error instanceof Error ? error.message : String(error);
+  };
+  for (const connection of connections.filter(({ removed_at }) => removed_at === null)) {
+    await compareWith(connection).catch((error: unknown) => {
+      failures.push(`${connection.name}: ${error instanceof Error ? error.message : String(error)}`);
+    });
   }
   await forgetFound(db, company.id);
   const missing = await attributeAll(db, company, unbooked, (found) => openMissing(db, clock, found, nowMs), adopt);
   const differences = adopt ? await Promise.all(differing.map((one) => adoptHeld(db, one))) : differing;
-  const comparison = { company, compared, missing, differences, missingDeclines, ...(failure && { failure }) };
+  const failure = failures.length > 0 ? { failure: failures.join('; ') } : {};
+  const comparison = { company, compared, missing, differences, missingDeclines, ...failure };
   return { comparison, ...(nowMs !== undefined && { nowMs }) };
 }
 
-/** The operations of every processor that the company is or was connected to. */
+/** The operations at a connection that the company has or had. */
 async function* listings(
   vault: Pick<Vault, 'operations'>,
   companyId: string,
-  connectionIds: readonly string[],
+  connectionId: string,
   fromMs: number,
 ): AsyncGenerator<Listing> {
-  for (const connectionId of connectionIds) {
-    for (let after: string | undefined; ; ) {
-      const period = { companyId, fromMs, untilMs: endOfTimeMs };
-      const listing = await vault.operations({ ...period, connectionId, ...(after && { after }) });
-      if (!listing) throw new Error('its processor has no list of operations; compare with its report');
-      yield { ...listing, operations: listing.operations.map((operation) => ({ ...operation, connectionId })) };
-      if (listing.next === null) break;
-      after = listing.next;
-    }
+  for (let after: string | undefined; ; ) {
+    const period = { companyId, fromMs, untilMs: endOfTimeMs };
+    const listing = await vault.operations({ ...period, connectionId, ...(after && { after }) });
+    if (!listing) throw new Error('the processor has no list of operations; compare with its report');
+    yield { ...listing, operations: listing.operations.map((operation) => ({ ...operation, connectionId })) };
+    if (listing.next === null) return;
+    after = listing.next;
   }
 }
 
 type Connection = Awaited<ReturnType<typeof companyConnections>>[number];
-
-const notRemoved = (connections: readonly Connection[]): string[] =>
-  connections.filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
 
 async function booksOf(
   db: DatabasePool,

@@ -47,6 +47,8 @@ export interface RestoreWatch {
   looksFirst(): boolean;
   /** Whether the request that opened an operation at this time may repeat a key whose first use the database has lost. */
   mayRepeatKey(openedMs: number): boolean;
+  /** How long ago the last restore was noticed; 0 if there was none. */
+  noticedAgoMs(): number;
   /** Called when a live transaction was recorded. */
   recorded(companyId: string, transactionId: string): void;
   /** Called when a processor had executed a reference before we sent it. */
@@ -117,6 +119,7 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     isRestored: () => state.restored,
     looksFirst: () => state.restored || state.recently,
     mayRepeatKey: (openedMs) => state.noticed_ms !== null && openedMs < state.noticed_ms + lostKeysMs,
+    noticedAgoMs: () => (state.noticed_ms === null ? 0 : clock.nowMs() - state.noticed_ms),
     recorded(companyId, transactionId) {
       mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs() };
     },
