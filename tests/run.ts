@@ -12,6 +12,7 @@ import { startTestServer } from './support/test-server.ts';
  * `npm test [-- files…]`: starts a PostgreSQL of its own, prepares the template that each test file clones its
  * database from, and runs the test files side by side.
  *
+ * `--all` also runs the tests of whole deployments, as CI does.
  * `--rerun-failed` runs the files that failed a second time, one after another. The run passes if they pass then, and ends
  * with their names: a flaky test is a bug, of the test or of the product.
  * `--save-durations` writes how long each file took into durations.json, from which the next run plans.
@@ -19,15 +20,18 @@ import { startTestServer } from './support/test-server.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'sdk/**/*.test.ts', 'tests/**/*.test.ts'];
+/** They start several databases and services each, and take a sixth of the time of all. */
+const deployments = 'tests/deployments/**';
 
-function testFiles(wanted: readonly string[]): string[] {
+function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }): string[] {
   const unknown = wanted.filter((pattern) => globSync(pattern).length === 0);
   if (unknown.length > 0) {
     process.stderr.write(`No such test file: ${unknown.join(', ')}\n`);
     process.exit(1);
   }
   if (wanted.length > 0) return globSync(wanted).map((file) => relative(root, resolve(file)));
-  return globSync(everything, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted();
+  const exclude = ['**/node_modules/**', ...(all ? [] : [deployments])];
+  return globSync(everything, { cwd: root, exclude }).toSorted();
 }
 
 /** The databases of a run need at most this much. */
@@ -43,9 +47,10 @@ async function fastestFolder(): Promise<string> {
 const { values, positionals } = readCommandLine({
   name: 'npm test',
   summary:
-    'Starts a PostgreSQL of its own, and runs the named test files, or all of them, side by side. Each file has its own database.',
+    'Starts a PostgreSQL of its own, and runs the named test files side by side, or all but those of whole deployments. Each file has its own database.',
   arguments: { name: 'FILE…' },
   options: {
+    all: { type: 'flag', describe: 'Also runs the tests of whole deployments (tests/deployments), like CI.' },
     'rerun-failed': {
       type: 'flag',
       describe: 'Runs the files that failed a second time, alone, and names those that pass then: they are flaky.',
@@ -54,7 +59,7 @@ const { values, positionals } = readCommandLine({
   },
 });
 let passed = false;
-const files = testFiles(positionals);
+const files = testFiles(positionals, values);
 const folder = await mkdtemp(join(await fastestFolder(), 'svc-tests-'));
 // PostgreSQL and the users of some tests need to reach what is in it.
 await chmod(folder, 0o711);

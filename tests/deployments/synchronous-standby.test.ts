@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { loadConfig } from '../server/config.ts';
-import { openDatabase } from '../server/platform/database.ts';
-import { createLog } from '../server/platform/log.ts';
-import { type StandbyState, standbyState } from '../server/platform/synchronous-standby.ts';
-import { type Service, startService } from '../server/service.ts';
-import { svc } from './support/command.ts';
-import { waitUntil } from './support/embedded-postgres.ts';
-import { type Pair, startPair } from './support/standby.ts';
+import { loadConfig } from '../../server/config.ts';
+import { openDatabase } from '../../server/platform/database.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { type StandbyState, standbyState } from '../../server/platform/synchronous-standby.ts';
+import { type Service, startService } from '../../server/service.ts';
+import { svc } from '../support/command.ts';
+import { waitUntil } from '../support/embedded-postgres.ts';
+import { type Pair, startPair } from '../support/standby.ts';
 
 /** A server whose commits wait for a standby, and what an operator sees when that standby is away. */
 

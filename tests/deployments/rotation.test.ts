@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { freePorts } from './chaos/chaos.ts';
-import { describeFigures, passed } from './drills/drill.ts';
-import { drillRotation } from './drills/support/rotating.ts';
-import { cloneDatabase } from './support/database.ts';
-import { seededRandom } from './support/seeded-random.ts';
+import { freePorts } from '../chaos/chaos.ts';
+import { describeFigures, passed } from '../drills/drill.ts';
+import { drillRotation } from '../drills/support/rotating.ts';
+import { cloneDatabase } from '../support/database.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 test('all secrets change under load, without a failed request', { timeout: 180_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-rotation-'));

@@ -17,14 +17,14 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
-import { type Artefact, buildRelease, buildReleaseOf, extraFiles } from '../scripts/release/artefact.ts';
-import { type Bundle, bundle } from '../scripts/release/bundle.ts';
-import { notice, shippedPackages } from '../scripts/release/packages.ts';
-import { isolatedUser, missingForIsolation, runIsolated } from './support/isolation.ts';
+import { type Artefact, buildRelease, buildReleaseOf, extraFiles } from '../../scripts/release/artefact.ts';
+import { type Bundle, bundle } from '../../scripts/release/bundle.ts';
+import { notice, shippedPackages } from '../../scripts/release/packages.ts';
+import { isolatedUser, missingForIsolation, runIsolated } from '../support/isolation.ts';
 
 /** The archive of a release, unpacked into an empty folder. */
 
-const repository = fileURLToPath(new URL('..', import.meta.url));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
 const folder = mkdtempSync(join(tmpdir(), 'svc-release-'));
 const release = join(folder, `svc-${version}`);

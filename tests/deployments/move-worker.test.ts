@@ -6,22 +6,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { examine } from '../cli/doctor.ts';
-import { examineShards } from '../cli/doctor-shards.ts';
-import { startWorker } from '../server/jobs/worker.ts';
-import { createDiskStore } from '../server/platform/files/disk-store.ts';
-import { eventIdOf } from '../server/platform/ids.ts';
-import { createLog } from '../server/platform/log.ts';
-import { findAccount, type Mover, moveCompanies } from '../server/shards/move/move.ts';
-import { until } from '../server/shards/move/sql.ts';
-import * as steps from '../server/shards/move/steps.ts';
-import { openShards } from '../server/shards/shards.ts';
-import { keepRenewing } from './drills/support/renewing.ts';
-import { openShop, order } from './support/orders.ts';
-import { type Receiver, startReceiver, testAuthority } from './support/receiver.ts';
-import { type Merchant, someCustomer, type TestService } from './support/service.ts';
-import { type ShardServers, startShardServers } from './support/shard-servers.ts';
-import { somePlan, someSubscriber } from './support/subscriptions.ts';
+import { examine } from '../../cli/doctor.ts';
+import { examineShards } from '../../cli/doctor-shards.ts';
+import { startWorker } from '../../server/jobs/worker.ts';
+import { createDiskStore } from '../../server/platform/files/disk-store.ts';
+import { eventIdOf } from '../../server/platform/ids.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { findAccount, type Mover, moveCompanies } from '../../server/shards/move/move.ts';
+import { until } from '../../server/shards/move/sql.ts';
+import * as steps from '../../server/shards/move/steps.ts';
+import { openShards } from '../../server/shards/shards.ts';
+import { keepRenewing } from '../drills/support/renewing.ts';
+import { openShop, order } from '../support/orders.ts';
+import { type Receiver, startReceiver, testAuthority } from '../support/receiver.ts';
+import { type Merchant, someCustomer, type TestService } from '../support/service.ts';
+import { type ShardServers, startShardServers } from '../support/shard-servers.ts';
+import { somePlan, someSubscriber } from '../support/subscriptions.ts';
 
 /** The short form of `npm run drill moves`: a worker runs on both shards while a company moves there and back. */
 

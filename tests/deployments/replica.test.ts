@@ -3,17 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { loadConfig } from '../server/config.ts';
-import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
-import { createLog } from '../server/platform/log.ts';
-import { openReplica, replicaState } from '../server/platform/replica.ts';
-import { type Service, startService } from '../server/service.ts';
-import { svc } from './support/command.ts';
-import { type Person, signUp } from './support/dashboard.ts';
-import { waitUntil } from './support/embedded-postgres.ts';
-import { type FreezingProxy, startFreezingProxy } from './support/freezing-proxy.ts';
-import { callAt, type Reply, someCustomer, type TestService } from './support/service.ts';
-import { type Pair, startPair } from './support/standby.ts';
+import { loadConfig } from '../../server/config.ts';
+import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { openReplica, replicaState } from '../../server/platform/replica.ts';
+import { type Service, startService } from '../../server/service.ts';
+import { svc } from '../support/command.ts';
+import { type Person, signUp } from '../support/dashboard.ts';
+import { waitUntil } from '../support/embedded-postgres.ts';
+import { type FreezingProxy, startFreezingProxy } from '../support/freezing-proxy.ts';
+import { callAt, type Reply, someCustomer, type TestService } from '../support/service.ts';
+import { type Pair, startPair } from '../support/standby.ts';
 
 /** A real standby that answers reads, behind a network that can fail. Two API processes share both servers. */
 

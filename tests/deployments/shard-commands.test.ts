@@ -5,18 +5,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { examineShards } from '../cli/doctor-shards.ts';
-import { currentRestore, endRestore, noteRestored } from '../server/features/restores/service.ts';
-import type { Queryable } from '../server/platform/database.ts';
-import type { EmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
-import { findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
-import { findCompaniesOn } from '../server/shards/inspect-queries.ts';
-import { planMoves } from '../server/shards/move/rebalance.ts';
-import { svc } from './support/command.ts';
-import { startMigratedServer } from './support/migrated-cluster.ts';
-import { openShop, succeeded } from './support/orders.ts';
-import type { TestService } from './support/service.ts';
-import { type ShardServers, startShardServers } from './support/shard-servers.ts';
+import { examineShards } from '../../cli/doctor-shards.ts';
+import { currentRestore, endRestore, noteRestored } from '../../server/features/restores/service.ts';
+import type { Queryable } from '../../server/platform/database.ts';
+import type { EmbeddedPostgres } from '../../server/platform/embedded-postgres/embedded-postgres.ts';
+import { findAccount, moveCompanies, type Mover } from '../../server/shards/move/move.ts';
+import { findCompaniesOn } from '../../server/shards/inspect-queries.ts';
+import { planMoves } from '../../server/shards/move/rebalance.ts';
+import { svc } from '../support/command.ts';
+import { startMigratedServer } from '../support/migrated-cluster.ts';
+import { openShop, succeeded } from '../support/orders.ts';
+import type { TestService } from '../support/service.ts';
+import { type ShardServers, startShardServers } from '../support/shard-servers.ts';
 
 /** `svc shards`, `svc companies move` and `svc companies rebalance`, as an operator runs them. */
 
@@ -188,7 +188,7 @@ describe('svc shards and svc companies', () => {
     const { body } = await run('restored', '--shard', 'a', '--json');
     assert.deepEqual(body.moved, [], 'the directory cannot know which copy is right');
     assert.match((await run('reconcile')).stderr, /2 companies are on two shards .*docs\/scaling\.md/);
-    const guide = await readFile(new URL('../docs/scaling.md', import.meta.url), 'utf8');
+    const guide = await readFile(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
     const [, statements = ''] = /```sql\n(INSERT INTO company_shards.*?)```/s.exec(guide) ?? [];
     const client = new pg.Client({ connectionString: servers.urlOf('a') });
     await client.connect();

@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readReleases } from '../scripts/record-release.ts';
-import { freePorts } from './chaos/chaos.ts';
-import { describeFigures, passed } from './drills/drill.ts';
-import { drillUpgrade } from './drills/support/upgrading.ts';
-import { emptyDatabase } from './support/database.ts';
-import { unpackCommit } from './support/fleet.ts';
-import { seededRandom } from './support/seeded-random.ts';
+import { readReleases } from '../../scripts/record-release.ts';
+import { freePorts } from '../chaos/chaos.ts';
+import { describeFigures, passed } from '../drills/drill.ts';
+import { drillUpgrade } from '../drills/support/upgrading.ts';
+import { emptyDatabase } from '../support/database.ts';
+import { unpackCommit } from '../support/fleet.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 test('the release before runs beside this version, and starts again on its schema', { timeout: 180_000 }, async (t) => {
   const [version = '', release] = Object.entries(await readReleases()).at(-1) ?? [];
