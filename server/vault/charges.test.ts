@@ -143,6 +143,20 @@ it('a restored service looks for the later references of a charge that was given
   assert.deepEqual(outcome, { ...approved, reference: later });
 });
 
+it('a restored service sends a renewal that was given up elsewhere only if its later references are known to be unpaid', async () => {
+  const after = async (change: Partial<Processor>, restoredAgoMs: number, laterReferences: string[]) => {
+    const [request, there] = [newCharge(), scene(change)];
+    await keepHandle(service.vaultDb, keyOf(request, there), null);
+    const restored = { restoredAgoMs, laterReferences };
+    return (await chargeOnce(service.vaultDb, there.connected, request, true, restored)).outcome;
+  };
+  const later = [randomUUID()];
+  assert.equal(await after({}, 3_600_000, later), 'unknown', 'the search may lag');
+  assert.equal(await after({}, 3 * 3_600_000, later), 'not_sent');
+  assert.equal(await after({ findsBy: 'notice' }, 3 * 3_600_000, later), 'unknown', 'it cannot be asked');
+  assert.equal(await after({ findsBy: 'notice' }, 0, []), 'not_sent', 'an order has no later reference');
+});
+
 it('a restored service searches for a charge whose handle it lost, and believes the search only after two hours', async () => {
   const [request, there] = [newCharge(), scene()];
   const early = await lookUpAs(request, there, { isRestored: true, ageMs: 3_600_000 });

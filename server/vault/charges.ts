@@ -33,22 +33,28 @@ export async function chargeOnce(
   if (!lookFirst) return await prepareAndCharge(db, connected, request);
   // A processor that only sends notices cannot be asked. Its key protects the charges of the last days.
   const isSilent = processor.findsBy === 'notice';
+  const isProven = !isSilent && ((processor.findsBy ?? 'reference') === 'reference' || restoredAgoMs > searchLagMs);
   const { companyId, card, amount, currency } = request;
   const sent = { amount, currency, last4: card.number.last4 };
-  const ask = (reference: string) => processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
+  const ask = (reference: string, prepared?: string) =>
+    processor.lookup({ companyId, reference, card, sent, kind: 'charge', ...(prepared && { handle: prepared }) });
   const handle = await storedHandle(db, connected, request);
   // A stored handle leads to the same object, however often the charge is sent.
   if (typeof handle === 'string') return chargeHereOnly(db, connected, request);
-  // It was given up here before it was sent.
-  let isNew = handle === null;
-  if (!isNew && (processor.onceBy ?? 'reference') !== 'reference') {
+  // It was given up here before it was sent. A renewal may then have been paid with a later reference.
+  let isNew = handle === null && (isProven || laterReferences.length === 0);
+  if (handle === undefined && (processor.onceBy ?? 'reference') !== 'reference') {
     const found = await ask(request.reference);
     if (found.outcome === 'unknown' && !isSilent) return notAskedAfter(found);
     if (found.outcome !== 'unknown' && found.outcome !== 'not_found') return found;
-    const isProven = (processor.findsBy ?? 'reference') === 'reference' || restoredAgoMs > searchLagMs;
     isNew = found.outcome === 'not_found' && isProven;
   }
-  const later = isSilent ? undefined : await findPaid(laterReferences, ask);
+  // The vault may have the handle of a charge that the database has forgotten: it is found without delay.
+  const later = await findPaid(laterReferences, async (reference) => {
+    const prepared = await storedHandle(db, connected, { companyId, reference });
+    const cannotBeAsked = prepared === null || (prepared === undefined && isSilent);
+    return cannotBeAsked ? { outcome: 'not_found' } : ask(reference, prepared);
+  });
   if (later?.found.outcome === 'unknown') return notAskedAfter(later.found);
   return later ? { ...later.found, reference: later.reference } : chargeHereOnly(db, connected, request, isNew);
 }

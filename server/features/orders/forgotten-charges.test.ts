@@ -17,6 +17,7 @@ import { type Reply, startTestService, type TestService } from '../../../tests/s
 import { startSimulator } from '../../../tests/support/simulator.ts';
 import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { reconcile } from '../reconciliation/service.ts';
+import { deriveReference, subjects } from './reference.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
 import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
 
@@ -155,11 +156,13 @@ async function connectionOf(orderId: string): Promise<string | undefined> {
   return row?.connection_id;
 }
 
-async function beginSubscription({ companyId, shop, key }: Merchant): Promise<void> {
+/** Returns its ID. */
+async function beginSubscription({ companyId, shop, key }: Merchant): Promise<string> {
   const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
   const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
   const reply = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
   assert.equal(reply.status, 201, reply.text);
+  return reply.body.id;
 }
 
 async function billNextCycle({ companyId }: Merchant): Promise<void> {
@@ -317,6 +320,54 @@ describe('a restored service that forgot that the second connection was paid', (
     for (let run = 0; run < 3; run += 1) await runWorker();
     assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
   });
+});
+
+for (const kind of ['adyen', 'stripe'] as const) {
+  it(`a restored service that forgot that a renewal was given up at ${kind} and paid there with the next reference charges nothing`, async (t) => {
+    const merchant = await openMerchant(kind, 'nmi');
+    const { companyId, connections } = merchant;
+    const subject = subjects.cycle(await beginSubscription(merchant), 2);
+    const before = await paid();
+    interference.charge = async (request: VaultCharge) => {
+      assert.equal((await vault.lookup({ ...request, kind: 'charge', ageMs: hourMs })).outcome, 'not_found');
+      const reference = deriveReference(companyId, { subject, number: 1 });
+      assert.equal((await vault.charge({ ...request, reference })).outcome, 'approved');
+      return unsent;
+    };
+    if (kind === 'stripe') {
+      await fakes.stripe.control({ search_lag_ms: hourMs });
+      t.after(() => fakes.stripe.control({ search_lag_ms: 0 }));
+    }
+    await billNextCycle(merchant);
+    interference = {};
+    isRestored = true;
+    await runWorker();
+    assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 });
+    const [renewal] = await service.db.query<{ status: string; connection_id: string }>(
+      `SELECT o.status, t.connection_id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.id = o.sale_id
+       WHERE o.company_id = $1 AND o.subscription_cycle = 2`,
+      [companyId],
+    );
+    assert.deepEqual(renewal, { status: 'succeeded', connection_id: connections[0] });
+  });
+}
+
+it('a restored service finds a renewal that Adyen was paid for with the next reference, also after the comparison', async () => {
+  const merchant = await openMerchant('nmi', 'adyen');
+  const { companyId, connections } = merchant;
+  const subject = subjects.cycle(await beginSubscription(merchant), 2);
+  const before = await paid();
+  interference.charge = async (request: VaultCharge) => {
+    const reference = deriveReference(companyId, { subject, number: 1 });
+    await vault.charge({ ...request, reference, connectionId: connections[1] ?? '' });
+    return unsent;
+  };
+  await billNextCycle(merchant);
+  interference = {};
+  isRestored = true;
+  isCompared = true;
+  await runWorker();
+  assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
 });
 
 describe('an order that was not sent after a restore, and whose request is not repeated', () => {

@@ -105,17 +105,18 @@ export async function askConnections(
 ): Promise<Answer> {
   const prepared: Place[] = [];
   for (const connectionId of connections) {
-    const lookUp = (reference: string): Promise<LookupOutcome> =>
-      lookUpAt(charging, sale, { connectionId, reference }, { capturesNothing: true });
+    const lookUp = async (reference: string): Promise<LookupOutcome> => {
+      const answer = await lookUpAt(charging, sale, { connectionId, reference }, { capturesNothing: true });
+      const isUnheard = answer.outcome === 'unknown' && answer.isUnanswerable === true && answer.isPrepared !== true;
+      return isUnheard && isCompared(charging, sale) ? { outcome: 'not_found' } : answer;
+    };
     const own = await lookUp(sale.reference);
     const paid = own.outcome === 'not_found' ? await findPaid(later, lookUp) : undefined;
     const { reference, found } = paid ?? { reference: sale.reference, found: own };
     if (found.outcome === 'not_found') continue;
     if (found.outcome !== 'unknown') return { kind: 'executed', connectionId, reference, found };
-    if (found.isPrepared === true) prepared.push({ connectionId, reference });
-    else if (found.isUnanswerable !== true || !isCompared(charging, sale)) {
-      return notAsked(charging, sale, connectionId, found);
-    }
+    if (found.isPrepared !== true) return notAsked(charging, sale, connectionId, found);
+    prepared.push({ connectionId, reference });
   }
   return { kind: 'not_executed', prepared };
 }
