@@ -41,7 +41,7 @@ export async function recordEntries(db: Queryable, entries: readonly NewAuditEnt
 }
 
 /** Each process writes its own entries: with a shorter time, eight processes would commit more often for them than for orders. */
-const patienceMs = 100;
+const patienceMs = 250;
 
 type Insert = (row: ReturnType<typeof toRow>) => Promise<void>;
 

@@ -20,6 +20,10 @@ interface RecorderDependencies {
 }
 
 const flushEveryMs = 200;
+/** Each process writes its own batches. With a shorter time, eight busy processes would write mostly small ones. */
+const busyFlushEveryMs = 1_000;
+/** After a batch of this size, a process counts as busy. */
+const busyCount = 10;
 const batchMax = 200;
 // Ten megabytes of typical requests, eighty of the largest.
 const waitingMax = 5_000;
@@ -49,8 +53,10 @@ function recorderOf(
   const waiting: RequestRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> | undefined;
+  let isBusy = false;
 
   async function flush(): Promise<void> {
+    isBusy = waiting.length >= busyCount;
     while (waiting.length > 0) {
       const batch = waiting.splice(0, batchMax);
       await insertRequests(shard.db, batch).catch((error: unknown) =>
@@ -88,7 +94,7 @@ function recorderOf(
 
   function flushSoon(): void {
     if (waiting.length >= batchMax) flushNow();
-    else timer ??= setTimeout(flushNow, flushEveryMs).unref();
+    else timer ??= setTimeout(flushNow, isBusy ? busyFlushEveryMs : flushEveryMs).unref();
   }
 
   return {
