@@ -11,7 +11,7 @@ import type { Bench, Cell, Report, Workload } from './workload.ts';
 
 /** `npm run bench processes`: the same number of clients, over more and more API processes of one PostgreSQL. */
 
-const processCounts = [1, 2, 4, 8];
+const processCounts = [2, 4, 8];
 const commitsMax = 0.45;
 const growthMax = 1.3;
 /** They share the processor, so each compiles its code more slowly than one alone. */
@@ -87,7 +87,7 @@ async function run(bench: Bench): Promise<Report> {
   const settings = { SVC_DATA_DIR: dataDir, SVC_ROLES: 'api,vault', SVC_DATABASE_POOL: '4' };
   const servers: ServerProcess[] = [];
   const clients: Client[] = [];
-  const measured = processCounts.map((processes) => ({ processes, rounds: [] as Measured[] }));
+  const measured = processCounts.map((processes) => ({ processes, rounds: [] as Round[] }));
   try {
     for (let n = 1; n <= Math.max(...processCounts); n += 1) {
       servers.push(await environment.startService(`api ${n}`, { settings }));
@@ -98,14 +98,18 @@ async function run(bench: Bench): Promise<Report> {
     const { customers, products } = await openShop(first, environment.key);
     const data = { customers, products };
     await measure(bench, servers, clients, data, warmUpSecondsOfAll);
+    const measureWith = async (round: number, processes: number): Promise<Measured> => {
+      const some = servers.slice(0, processes);
+      const result = await undisturbed(() => measure(bench, some, clients, data, options.seconds ?? 8));
+      note(
+        `round ${round}, ${processes} processes: ${Math.round(result.perSecond)}/s, ${result.commits.toFixed(2)} commits, ${Math.round(result.nodeCpuUs)} + ${Math.round(result.postgresCpuUs)} µs`,
+      );
+      return result;
+    };
     for (let round = 1; round <= options.rounds; round += 1) {
       for (const { processes, rounds } of measured) {
-        const some = servers.slice(0, processes);
-        const one = await undisturbed(() => measure(bench, some, clients, data, options.seconds ?? 8));
-        rounds.push(one);
-        note(
-          `round ${round}, ${processes} processes: ${Math.round(one.perSecond)}/s, ${one.commits.toFixed(2)} commits, ${Math.round(one.nodeCpuUs)} + ${Math.round(one.postgresCpuUs)} µs`,
-        );
+        const one = await measureWith(round, 1);
+        rounds.push({ one, several: await measureWith(round, processes) });
       }
     }
   } finally {
@@ -116,16 +120,23 @@ async function run(bench: Bench): Promise<Report> {
   return reportOf(options.connections, measured);
 }
 
-function reportOf(
-  connections: number,
-  measured: readonly { processes: number; rounds: readonly Measured[] }[],
-): Report {
-  const middle = measured.map(({ processes, rounds }) => {
-    const of = (pick: (one: Measured) => number): number => median(rounds.map(pick));
-    const alone = measured[0]?.rounds ?? [];
-    const growth = median(rounds.map((one, index) => one.postgresCpuUs / (alone[index]?.postgresCpuUs ?? Number.NaN)));
-    return { processes, of, growth };
-  });
+/** One process is measured right before several, because the speed of a shared host changes within minutes. */
+interface Round {
+  readonly one: Measured;
+  readonly several: Measured;
+}
+
+function reportOf(connections: number, measured: readonly { processes: number; rounds: readonly Round[] }[]): Report {
+  const middleOf = (results: readonly Measured[]) => (pick: (one: Measured) => number) => median(results.map(pick));
+  const alone = measured.flatMap(({ rounds }) => rounds.map(({ one }) => one));
+  const middle = [
+    { processes: 1, of: middleOf(alone), growth: 1 },
+    ...measured.map(({ processes, rounds }) => ({
+      processes,
+      of: middleOf(rounds.map(({ several }) => several)),
+      growth: median(rounds.map(({ one, several }) => several.postgresCpuUs / one.postgresCpuUs)),
+    })),
+  ];
   const digits = (value: number, places = 0): Cell => Number(value.toFixed(places));
   return {
     tables: [
