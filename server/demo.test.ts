@@ -9,7 +9,7 @@ import { cloneDatabase } from '../tests/support/database.ts';
 import { callAt, startTestService } from '../tests/support/service.ts';
 import { loadConfig } from './config.ts';
 import { ensureDemo } from './demo.ts';
-import { createLog } from './platform/log.ts';
+import { silentLog } from '../tests/support/silent-log.ts';
 import { Secret } from './platform/secret.ts';
 import { originalKeys } from './platform/service-keys.ts';
 import { startService } from './service.ts';
@@ -61,7 +61,7 @@ test('processes that start at the same time share one demo company', async () =>
   };
   const start = (dataDir: string) => {
     const own = { PORT: '0', SVC_DEMO: '1', SVC_DATA_DIR: join(folder, dataDir), SVC_MAX_EVENT_LOOP_DELAY_MS: '0' };
-    return startService(loadConfig({ ...database.settings, ...own, ...secret }), createLog('silent'), assert.fail);
+    return startService(loadConfig({ ...database.settings, ...own, ...secret }), silentLog, assert.fail);
   };
   // Two on one machine, and one on another.
   const starts = await Promise.allSettled(['one', 'one', 'other'].map(start));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { sendDueMails } from '../server/features/mails/jobs.ts';
 import { codeAt, stepOf } from '../server/features/users/totp.ts';
-import { createLog } from '../server/platform/log.ts';
+import { silentLog } from './support/silent-log.ts';
 import { colleague, invitationOf, lastMail, newPerson, type Person, signUp } from './support/dashboard.ts';
 import { type Reply, someCustomer, startTestService, type TestService } from './support/service.ts';
 
@@ -58,7 +58,7 @@ before(async () => {
   await made(ask(resetBy.email));
   keep('reset that was sent', await resetOf(resetBy));
   const mailer = { send: async () => undefined, check: async () => undefined, close: async () => undefined };
-  await sendDueMails(service.db, mailer, service.mailKey, createLog('silent', { write: () => undefined }), 100);
+  await sendDueMails(service.db, mailer, service.mailKey, silentLog, 100);
   const waits = `waits-${randomUUID()}@example.com`;
   await made(invite(waits));
   keep('invitation that waits', await invitationOf(service, waits));

@@ -11,7 +11,7 @@ import { allCompanies } from '../server/features/companies/service.ts';
 import { backdateSubscription } from '../server/features/subscriptions/service.ts';
 import { type Failpoint, failpoints } from '../server/platform/failpoints.ts';
 import { applyDueNotices } from '../server/features/processors/notices.ts';
-import { createLog } from '../server/platform/log.ts';
+import { silentLog } from './support/silent-log.ts';
 import type { KindName } from '../server/vault/processors/kind.ts';
 import { kindNamed } from '../server/vault/processors/kinds.ts';
 import { chaosKinds } from './chaos/kinds.ts';
@@ -463,7 +463,7 @@ async function applyNotices(): Promise<boolean> {
   const { db, orders } = survivor;
   const isDelivered = await acquirer.isDelivered();
   await db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
-  await applyDueNotices({ db, vault: survivor.vault, orders, log: createLog('silent', process.stderr) }, 100);
+  await applyDueNotices({ db, vault: survivor.vault, orders, log: silentLog }, 100);
   const waiting = await db.query('SELECT id FROM processor_notices WHERE applied_at IS NULL');
   return !isDelivered || waiting.length > 0;
 }

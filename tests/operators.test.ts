@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { findCommand } from '../cli/commands.ts';
 import { loadConfig, settings as allSettings } from '../server/config.ts';
-import { createLog } from '../server/platform/log.ts';
+import { silentLog } from './support/silent-log.ts';
 import { type Service, startService } from '../server/service.ts';
 import { welcome } from '../server/welcome.ts';
 import { type Ended, svc } from './support/command.ts';
@@ -52,7 +52,7 @@ async function freePort(): Promise<string> {
 
 async function start(settings: Settings): Promise<Service> {
   const config = loadConfig({ PORT: '0', SVC_MAX_EVENT_LOOP_DELAY_MS: '0', ...settings });
-  const service = await startService(config, createLog('silent'), () => undefined);
+  const service = await startService(config, silentLog, () => undefined);
   running.push(service);
   return service;
 }

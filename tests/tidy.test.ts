@@ -183,6 +183,12 @@ test('only what begins a test run changes the environment of its process, which 
   assert.deepEqual(offenders(files, /process\.env(\.\w+|\[[^\]]+\]) *(\?\?|\|\|)?=[^=]|delete process\.env/), []);
 });
 
+test('no test adds a listener for the end of the process each time: test files share one', () => {
+  const allowed = ['tests/support/kill-at-exit.ts', 'tests/chaos/chaos.ts', 'server/platform/log-output.test.ts'];
+  const files = sources.filter((file) => /^tests\/|\.test\.ts$/.test(file) && !allowed.includes(file));
+  assert.deepEqual(offenders(files, /process\.(on|once)\('exit'|createLog\([^,)]+\)/), []);
+});
+
 test('a source file has at most 400 lines, a test file at most 800', () => {
   const long = sources
     .map((file) => ({ file, lines: read(file).split('\n').length }))

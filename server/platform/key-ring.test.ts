@@ -14,12 +14,11 @@ import {
   readersOfOtherSecrets,
   readersWithoutKeys,
 } from './key-rotation.ts';
-import { createLog } from './log.ts';
+import { silentLog } from '../../tests/support/silent-log.ts';
 import type { MasterSecrets } from './master-secret.ts';
 import { Secret } from './secret.ts';
 import { originalKeys } from './service-keys.ts';
 
-const log = createLog('silent', { write: () => undefined });
 const newSecret = (): Secret<Buffer> => new Secret(randomBytes(32));
 const [first, second] = [newSecret(), newSecret()];
 const onlyFirst: MasterSecrets = { current: first, previous: undefined };
@@ -59,8 +58,8 @@ describe('the keys of the service', () => {
   });
 
   it('are the same for processes with the old and with the new master secret', async () => {
-    const one = await openKeyRing(db, onlyFirst, 'one', log);
-    const other = await openKeyRing(db, both, 'other', log);
+    const one = await openKeyRing(db, onlyFirst, 'one', silentLog);
+    const other = await openKeyRing(db, both, 'other', silentLog);
     assert.deepEqual(one.keys.sessions.hash('token'), other.keys.sessions.hash('token'));
     assert.deepEqual(
       (await readersOfOtherSecrets(db, both)).map(({ name }) => name),
@@ -71,7 +70,10 @@ describe('the keys of the service', () => {
   });
 
   it('change in steps, in which each process reads what every other one writes', async () => {
-    const rings = [await openKeyRing(db, both, 'one', log), await openKeyRing(db, onlySecond, 'other', log)];
+    const rings = [
+      await openKeyRing(db, both, 'one', silentLog),
+      await openKeyRing(db, onlySecond, 'other', silentLog),
+    ];
     const values: { hash: Buffer; sealed: Buffer }[] = [];
     const check = (): void => {
       for (const { keys } of rings) {

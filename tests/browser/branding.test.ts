@@ -7,7 +7,7 @@ import { common } from '../../dashboard/src/texts/common.ts';
 import { emails } from '../../dashboard/src/texts/emails.ts';
 import { makeCustomerEmails } from '../../server/features/customer-emails/jobs.ts';
 import { customerPageLink } from '../../server/features/customer-sessions/service.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { signUp } from '../support/dashboard.ts';
 import { inspect } from '../support/inspect.ts';
@@ -32,7 +32,7 @@ before(async () => {
     name: company.shard,
     db: service.db,
     clock: service.clock,
-    log: createLog('silent', { write: () => undefined }),
+    log: silentLog,
   };
   const links = {
     baseUrl: service.baseUrl,

@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { continuePayments } from '../../server/features/checkout-sessions/jobs.ts';
 import { changeProfile } from '../../server/features/profile/service.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { someCoupon } from '../support/coupons.ts';
 import { form, imagesPath, picture } from '../support/images.ts';
 import { allLooks, checkLooks, openPagesWorld, typeCard, type Look, type Visited } from '../support/hosted-pages.ts';
@@ -365,7 +365,7 @@ describe('the checkout page', () => {
       await checkAllOpen(service);
       await service.db.query('UPDATE checkout_payments SET check_at = now() WHERE session_id = $1', [id]);
       const shard = { name: home.name, db: service.db, clock: service.clock };
-      await continuePayments(shard, dependencies, createLog('silent', { write: () => undefined }), 10);
+      await continuePayments(shard, dependencies, silentLog, 10);
     }
   }
 

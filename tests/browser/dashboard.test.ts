@@ -26,7 +26,7 @@ import { transactions } from '../../dashboard/src/texts/transactions.ts';
 import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
 import { loadConfig } from '../../server/config.ts';
 import { codeAt, stepOf } from '../../server/features/users/totp.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
@@ -83,7 +83,7 @@ before(async () => {
     SVC_WEBHOOK_CA: authority,
     PORT: '0',
   });
-  service = await startService(config, createLog('silent'), () => undefined);
+  service = await startService(config, silentLog, () => undefined);
   page = await newPage();
 });
 after(async () => {

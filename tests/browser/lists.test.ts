@@ -12,7 +12,7 @@ import { lists } from '../../dashboard/src/texts/lists.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
 import { loadConfig } from '../../server/config.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
@@ -70,7 +70,7 @@ before(async () => {
     SVC_DEMO: '1',
     PORT: '0',
   });
-  service = await startService(config, createLog('silent'), () => undefined);
+  service = await startService(config, silentLog, () => undefined);
   assert.ok(service.demo);
   await buy('Olga', '4242424242424242', [1, 2, 3]);
   await buy('Piet', '4000000000009995', [4]);

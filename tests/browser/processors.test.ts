@@ -12,7 +12,7 @@ import { processors } from '../../dashboard/src/texts/processors.ts';
 import { settings } from '../../dashboard/src/texts/settings.ts';
 import { applyDueNotices } from '../../server/features/processors/notices.ts';
 import { limits } from '../../server/limits.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import { violationsIn } from '../support/axe.ts';
 import { launchBrowser } from '../support/browser.ts';
@@ -33,7 +33,6 @@ let browser: Browser;
 let owner: Person;
 let page: Page;
 const problems: string[] = [];
-const log = createLog('silent', process.stderr);
 
 before(async () => {
   [stripe, acquirer, browser] = await Promise.all([
@@ -128,7 +127,7 @@ const liveConnections = async (): Promise<Record<string, any>[]> =>
 async function applied(orderId: string, status: string): Promise<void> {
   const read = async (): Promise<string> => {
     const { vault, orders, db } = service;
-    await applyDueNotices({ db, vault, orders, log }, 100);
+    await applyDueNotices({ db, vault, orders, log: silentLog }, 100);
     const [row] = await db.query<{ status: string }>('SELECT status FROM orders WHERE id = $1', [orderId]);
     return row?.status ?? '';
   };

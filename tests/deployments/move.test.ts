@@ -9,6 +9,7 @@ import { sendDueMails } from '../../server/features/mails/jobs.ts';
 import { writeMails } from '../../server/features/mails/service.ts';
 import { openDatabase, controlPlaneOn } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { elsewhereThan } from '../../server/shards/follow.ts';
 import { abortMove, findAccount, moveCompanies, type Mover } from '../../server/shards/move/move.ts';
 import { MoveError, until } from '../../server/shards/move/sql.ts';
@@ -394,10 +395,9 @@ describe('a request that outlives the move of its company', () => {
       await released.promise;
     };
     const mailer = { send, check: async () => undefined, close: async () => undefined };
-    const log = createLog('silent');
     const sendFrom = (shard: string): Promise<number> => {
       const elsewhere = elsewhereThan(service.shards, shard, ({ db }) => db);
-      return sendDueMails(on(shard), mailer, service.mailKey, log, 10, { elsewhere });
+      return sendDueMails(on(shard), mailer, service.mailKey, silentLog, 10, { elsewhere });
     };
     const sending = sendFrom('b');
     await reached.promise;

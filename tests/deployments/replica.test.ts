@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { loadConfig } from '../../server/config.ts';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { openReplica, replicaState } from '../../server/platform/replica.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { svc } from '../support/command.ts';
@@ -51,7 +51,7 @@ before(async () => {
     SVC_DEMO: '1',
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
   };
-  const start = (): Promise<Service> => startService(loadConfig(settings), createLog('silent'), assert.fail);
+  const start = (): Promise<Service> => startService(loadConfig(settings), silentLog, assert.fail);
   services = [await start(), await start()];
   const [{ demo, baseUrl }] = services;
   assert.ok(demo);
@@ -174,7 +174,7 @@ describe('a replica', () => {
   it('is refused as DATABASE_URL when a process starts', async () => {
     const config = loadConfig({ ...settings, DATABASE_URL: pair.standby.connectionString });
     await assert.rejects(
-      startService(config, createLog('silent'), () => undefined),
+      startService(config, silentLog, () => undefined),
       /DATABASE_URL is a standby.*Set DATABASE_URL to its primary/,
     );
   });
@@ -220,7 +220,7 @@ describe('a replica', () => {
       SVC_SHARDS: `b=${inShard(pair.primary.connectionString)}`,
       SVC_READ_SHARDS: `b=${inShard(pair.standby.connectionString)}`,
     };
-    const third = await startService(loadConfig(sharded), createLog('silent'), assert.fail);
+    const third = await startService(loadConfig(sharded), silentLog, assert.fail);
     try {
       const call: TestService['call'] = (method, path, options = {}) =>
         callAt(third.baseUrl, key, method, path, options);

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { loadConfig } from '../../server/config.ts';
 import { openDatabase } from '../../server/platform/database.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { type StandbyState, standbyState } from '../../server/platform/synchronous-standby.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { svc } from '../support/command.ts';
@@ -30,7 +30,7 @@ before(async () => {
     SVC_DATA_DIR: join(folder, 'data'),
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
   };
-  service = await startService(loadConfig(settings), createLog('silent'), assert.fail);
+  service = await startService(loadConfig(settings), silentLog, assert.fail);
   await query(
     'CREATE ROLE ordinary LOGIN',
     'CREATE TABLE written (at timestamptz)',

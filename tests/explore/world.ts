@@ -7,7 +7,7 @@ import { startDispatcher } from '../../server/features/webhooks/jobs.ts';
 import { hashFields } from '../../server/http/idempotency.ts';
 import type { PhasedRequest } from '../../server/http/phases.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from '../support/silent-log.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import { compareLedger } from '../support/ledger.ts';
 import type { Laboratory, Merchant, Snapshot } from './laboratory.ts';
@@ -50,7 +50,6 @@ export interface Operation {
 }
 
 const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
-const log = createLog('silent');
 const clockStepMs = 120_000;
 /** How long a client waits before it repeats a request. */
 const patienceMs = 7_000;
@@ -213,7 +212,7 @@ export class World {
     const vault = this.vaultFor(machine);
     const candidates = async (): Promise<string[]> => [this.merchant.connectionId];
     const connections = { candidates, ever: async () => [], note: () => undefined };
-    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log, connections });
+    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log: silentLog, connections });
     const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role };
     this.nodes.push(node);
     if (role === 'api') return;
@@ -224,7 +223,7 @@ export class World {
           db: claims(db),
           batchDb: claims(deliveriesDb),
           clock,
-          log,
+          log: silentLog,
           outbound: steppedOutbound(machine, this.scheduler, (body) => this.received.push(body)),
           secretKey: this.laboratory.service.webhookSecretKey,
           random: () => 0.5,

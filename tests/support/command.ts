@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { killAtExit } from './kill-at-exit.ts';
 import { programPath } from './programs.ts';
 
 /** The `svc` command as a person runs it, and a plain receiver on this machine. */
@@ -50,7 +51,7 @@ export function startSvc(settings: Record<string, string>, ...parameters: string
   // A test that fails before it ends the command must not keep the test run waiting for it.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket).unref();
-  process.once('exit', () => child.kill('SIGKILL'));
+  killAtExit(child);
   return {
     child,
     output: () => output,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KindName } from '../../server/vault/processors/kind.ts';
 import type { Control } from '../../server/vault/processors/simulator/faults.ts';
+import { killAtExit } from './kill-at-exit.ts';
 import { programPath } from './programs.ts';
 
 /** A simulated processor in its own process, which can produce faults and can be killed. */
@@ -46,13 +47,13 @@ export async function startSimulator(
   );
   let printed = '';
   let child: ChildProcess | undefined;
-  process.on('exit', () => child?.kill('SIGKILL'));
 
   function start(port: string): Promise<string> {
     const started = spawn(process.execPath, [program, kind, '--port', port, ...given], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child = started;
+    killAtExit(started);
     started.stderr.on('data', (chunk) => (printed += String(chunk)));
     return new Promise((resolve, reject) => {
       let output = '';

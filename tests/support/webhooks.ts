@@ -8,7 +8,7 @@ import {
   startDispatcher,
 } from '../../server/features/webhooks/dispatcher.ts';
 import { newId } from '../../server/platform/ids.ts';
-import { createLog } from '../../server/platform/log.ts';
+import { silentLog } from './silent-log.ts';
 import { testAuthority } from './receiver.ts';
 import { type CallOptions, type Reply, someCustomer, startTestService, type TestService } from './service.ts';
 import type { Company } from '../../server/company.ts';
@@ -28,7 +28,7 @@ export function dispatchFor(
     db: service.db,
     batchDb: service.db,
     clock: service.clock,
-    log: createLog('silent', { write: () => undefined }),
+    log: silentLog,
     outbound: service.outbound,
     secretKey: service.webhookSecretKey,
     random: () => 0.5,

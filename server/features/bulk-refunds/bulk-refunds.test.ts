@@ -10,7 +10,7 @@ import {
   unknownOutcome,
 } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { executeBulkRefunds, type RefundingOrders } from './jobs.ts';
 import { claimDueRefunds } from './queries.ts';
 import type { BulkRefund } from './schemas.ts';
@@ -69,7 +69,7 @@ async function created(orders: readonly Wanted[], person = owner): Promise<strin
 async function execute(orders: RefundingOrders = service.orders): Promise<void> {
   await service.db.query(`UPDATE bulk_refund_orders SET check_at = now() WHERE state = 'waiting'`);
   const { db, clock } = service;
-  await executeBulkRefunds({ name: service.company.shard, db, clock, orders, log: createLog('silent') }, 100);
+  await executeBulkRefunds({ name: service.company.shard, db, clock, orders, log: silentLog }, 100);
 }
 
 const dyingAfterRefund: RefundingOrders = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { someCoupon } from '../../../tests/support/coupons.ts';
 import { createProduct, openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
@@ -290,7 +290,7 @@ describe('a checkout session that is over', () => {
     const home = { name: service.company.shard, db: service.db, clock: service.clock };
     let status = 'processing';
     for (let look = 1; look <= 50 && status === 'processing'; look += 1) {
-      await continuePayments(home, { db: service.db, orders, subscriptions }, createLog('silent'), 10);
+      await continuePayments(home, { db: service.db, orders, subscriptions }, silentLog, 10);
       ({ status } = (await onPage(token, 'session')).body);
       await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1 AND state = 'open'`, [
         session.id,
@@ -356,7 +356,7 @@ describe('a payment that begins at the last moment', () => {
     );
     const home = { name: service.company.shard, db: service.db, clock: service.clock };
     const { orders, subscriptions } = service.paymentsOn(service.company.shard);
-    await continuePayments(home, { db: service.db, orders, subscriptions }, createLog('silent'), 10);
+    await continuePayments(home, { db: service.db, orders, subscriptions }, silentLog, 10);
     const { body: page } = await onPage(tokenOf(session), 'session');
     assert.deepEqual([page.status, page.attempt], ['open', 1]);
     assert.equal((await service.call('GET', `/v1/orders?customer_id=${made.id}`)).body.data.length, 0);

@@ -15,6 +15,7 @@ import {
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { limits } from '../../limits.ts';
 import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import type { Mailer, MailContent } from '../../platform/mail/mailer.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -39,7 +40,6 @@ interface Row extends Record<string, unknown> {
   attempts: number;
 }
 
-const log = createLog('silent', { write: () => undefined });
 let service: TestService;
 let shop: Shop;
 before(async () => {
@@ -51,7 +51,7 @@ before(async () => {
 after(() => service.stop());
 
 /** A worker that was just started: it remembers nothing. */
-const worker = () => ({ name: service.company.shard, db: { ...service.db }, clock: service.clock, log });
+const worker = () => ({ name: service.company.shard, db: { ...service.db }, clock: service.clock, log: silentLog });
 const links = () => ({
   baseUrl: 'https://pay.example.com',
   linkKey: service.linkKey,
@@ -464,7 +464,7 @@ const quiet = async (): Promise<void> => {
   await service.db.query('UPDATE mails SET next_attempt_at = NULL');
 };
 const send = (mailer: Mailer): Promise<number> =>
-  sendDueMails(service.db, mailer, service.mailKey, log, 50, { toCustomers: true });
+  sendDueMails(service.db, mailer, service.mailKey, silentLog, 50, { toCustomers: true });
 
 describe('sending', () => {
   it('uses the name and the reply address of the merchant, and both HTML and text', async () => {
@@ -478,7 +478,7 @@ describe('sending', () => {
     const { id } = await succeeded(service, shop);
     await made();
     await withServer(async (mailer, received) => {
-      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 50), 0, 'mails to teams only');
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, silentLog, 50), 0, 'mails to teams only');
       assert.equal(await send(mailer), 1);
       const { text } = received[0] as Received;
       assert.match(text, /^From: .*<svc@example\.com>$/m);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
 import { companyAddress } from '../../http/page-token.ts';
 import { limits } from '../../limits.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { createMemoryRateLimiter } from '../../platform/rate-limiter/memory.ts';
 import { getCustomerEmails } from '../customer-emails/service.ts';
 import { sendDueMails } from '../mails/jobs.ts';
@@ -522,11 +522,10 @@ describe('a link by email', () => {
       check: async () => undefined,
       close: async () => undefined,
     };
-    const log = createLog('silent', { write: () => undefined });
     const texts = () => sent.filter(({ recipient }) => recipient === customer.email).map(({ text }) => text);
-    await sendDueMails(service.db, mailer, service.mailKey, log, 500);
+    await sendDueMails(service.db, mailer, service.mailKey, silentLog, 500);
     assert.deepEqual(texts(), []);
-    await sendDueMails(service.db, mailer, service.mailKey, log, 500, { toCustomers: true });
+    await sendDueMails(service.db, mailer, service.mailKey, silentLog, 500, { toCustomers: true });
     assert.equal(texts().length, 1);
     assert.match(texts()[0] ?? '', /^Open this link within 60 minutes .*\/customer\/[0-9A-Za-z]{44}\s/s);
     assert.ok(!texts()[0]?.includes(customer.first_name), 'the text has no name that a stranger could choose');

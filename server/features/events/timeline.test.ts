@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { checkAllOpen } from '../../../tests/support/orders.ts';
 import { someCustomer, someProduct, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { executeBulkRefunds } from '../bulk-refunds/jobs.ts';
 
 let service: TestService;
@@ -63,7 +63,7 @@ describe('the timeline of an order', () => {
     const orders = [{ order_id, amount: 1000 }];
     await post('/dashboard/bulk_refunds', { orders, totals: [{ currency: 'usd', amount: 1000 }] });
     const { db, clock, orders: orderService } = service;
-    const home = { name: service.company.shard, db, clock, orders: orderService, log: createLog('silent') };
+    const home = { name: service.company.shard, db, clock, orders: orderService, log: silentLog };
     await executeBulkRefunds(home, 100);
     await checkAllOpen(service);
     const [refund] = await refundsIn(order_id);

@@ -22,7 +22,7 @@ import { seededRandom } from '../../../tests/support/seeded-random.ts';
 import { someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { dayMs } from '../../platform/durations.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { companyClock } from '../companies/service.ts';
@@ -44,7 +44,6 @@ before(async () => {
 });
 after(() => stop());
 
-const log = createLog('silent');
 const currencies = ['usd', 'eur', 'jpy'] as const;
 
 async function context(): Promise<RequestContext> {
@@ -132,7 +131,7 @@ async function assertExact(zone: string, when: string): Promise<void> {
 }
 
 async function sumAll(): Promise<void> {
-  while (await sumEndedDays(service.db, log, { graceSeconds: 0, zonePauseSeconds: 0 }));
+  while (await sumEndedDays(service.db, silentLog, { graceSeconds: 0, zonePauseSeconds: 0 }));
 }
 
 const cancel = (id: string): Promise<{ status: number; text: string }> =>
@@ -258,7 +257,7 @@ describe('the figures of a company', () => {
     await post(`/v1/sandbox/orders/${charged}/chargeback`);
     assert.ok((await countOf(service, 'figure_marks', 'company_id = $1', [service.company.id])) > 0);
     await assertExact(zone, 'with marks');
-    const isMore = await sumEndedDays(service.db, log, { graceSeconds: 0, zonePauseSeconds: 0 });
+    const isMore = await sumEndedDays(service.db, silentLog, { graceSeconds: 0, zonePauseSeconds: 0 });
     assert.equal(isMore, false, 'a day that changes all the time would be summed all the time');
     assert.equal(await countOf(service, 'figure_marks', 'company_id = $1', [service.company.id]), 0);
     await assertExact(zone, 'without marks');
@@ -474,7 +473,7 @@ describe('the worker', () => {
   it('adds a long history in parts, each after the one before is summed', async () => {
     const id = await rival(upTo(250));
     await processCompany(service.db, id, now);
-    await sumEndedDays(service.db, log, now);
+    await sumEndedDays(service.db, silentLog, now);
     assert.equal(await daysOf(id), 100);
     await sumAll();
     assert.equal(await daysOf(id, 'figures IS NOT NULL'), 250);

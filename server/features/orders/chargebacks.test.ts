@@ -24,7 +24,7 @@ import {
   voidOrder,
 } from '../../../tests/support/orders.ts';
 import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { subscriptionBilling } from '../subscriptions/service.ts';
 import { openOrders } from './service.ts';
 
@@ -134,7 +134,7 @@ describe('a chargeback that is due', () => {
       batchDb: db,
       vault,
       clock,
-      log: createLog('fatal', { write: () => undefined }),
+      log: silentLog,
     });
     await assert.rejects(dying.raiseDueChargebacks(100), /killed/);
     assert.equal(await service.orders.raiseDueChargebacks(100), 1);

@@ -4,11 +4,10 @@ import { after, before, describe, it } from 'node:test';
 import { countOf, openShop, succeeded } from '../../../tests/support/orders.ts';
 import { planOf } from '../../../tests/support/plans.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { findDueIndexes } from './index-queries.ts';
 import { indexOrderObjects } from './jobs.ts';
 
-const log = createLog('silent');
 let service: TestService;
 before(async () => {
   service = await startTestService();
@@ -16,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const run = (): Promise<boolean> => indexOrderObjects(service.db, service.clock, log);
+const run = (): Promise<boolean> => indexOrderObjects(service.db, service.clock, silentLog);
 const makeDue = (): Promise<unknown> =>
   service.db.query(`UPDATE order_index_cursors SET until_at = now() - interval '301 s'`);
 const dueCount = (): Promise<number> =>

@@ -24,7 +24,7 @@ import {
   until,
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { subscriptionBilling } from '../subscriptions/service.ts';
 import { findOpenOf } from './open-queries.ts';
 import { findOrder } from './queries.ts';
@@ -161,7 +161,7 @@ describe('POST /v1/orders/{id}/refund', () => {
       batchDb: db,
       vault,
       clock,
-      log: createLog('fatal', { write: () => undefined }),
+      log: silentLog,
     });
     const { id } = await succeeded(service, shop);
     const { body } = await overtaken.refund(

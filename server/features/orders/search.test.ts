@@ -14,7 +14,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { raw, sql, toStatement } from '../../platform/sql.ts';
 import { findOwners } from '../customers/queries.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { indexOrderObjects } from './jobs.ts';
 import { listOrders } from './list-queries.ts';
 
@@ -119,9 +119,9 @@ describe('the search of orders', () => {
     ];
     const expected = [[0, 4, 5], [1, 2], [5]];
     assert.deepEqual(await byProduct(), expected);
-    await indexOrderObjects(service.db, service.clock, createLog('silent'));
+    await indexOrderObjects(service.db, service.clock, silentLog);
     await service.db.query(`UPDATE order_index_cursors SET until_at = now() - interval '301 s'`);
-    await indexOrderObjects(service.db, service.clock, createLog('silent'));
+    await indexOrderObjects(service.db, service.clock, silentLog);
     const [{ count } = { count: 0 }] = await service.db.query<{ count: number }>(
       'SELECT count(*)::integer AS count FROM orders_by_object WHERE company_id = $1',
       [companyId],

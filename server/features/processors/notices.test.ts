@@ -15,7 +15,7 @@ import {
 import { openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../../vault/processors/notices.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { failureReasons, noResponse } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { recordAcceptance } from '../disputes/service.ts';
@@ -31,7 +31,6 @@ let company: string;
 let connection: string;
 let key: string;
 let shop: Shop;
-const log = createLog('silent', process.stderr);
 /** Whether the vault itself checks the notices. */
 let believed = false;
 /** What the vault was asked to release, and whether it can. */
@@ -108,7 +107,7 @@ async function receive(...notices: readonly Notice[]): Promise<void> {
   reception = { outcome: 'accepted', notices };
   assert.equal((await post()).status, 200);
   await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
-  await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+  await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100);
 }
 
 const paid = async (): Promise<Reply['body']> => {
@@ -190,7 +189,7 @@ describe('an acquirer that sends notices itself', () => {
       assert.deepEqual(await viaAcquirer(notice, { forged: true }), [400]);
       assert.deepEqual(await viaAcquirer(notice, { signed_ms_ago: 400_000 }), [400]);
       assert.deepEqual(await viaAcquirer(notice, { times: 2 }), [200, 200]);
-      await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+      await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100);
       assert.equal((await read(id)).status, 'chargeback');
     } finally {
       believed = false;
@@ -549,7 +548,7 @@ describe('a notice about a dispute', () => {
     const other = await connectAcquirer(service, live.id, { url: acquirer.url, secret: acquirer.secret, ...timing });
     reception = { outcome: 'accepted', notices: [noticeOf(disputeOf(one))] };
     assert.equal((await post(other)).status, 200);
-    await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+    await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100);
     assert.equal((await read(one.id)).status, 'succeeded');
   });
 });

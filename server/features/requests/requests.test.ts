@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../limits.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 import { maintainRequestPartitions } from './jobs.ts';
@@ -216,15 +216,13 @@ const someRequest = (over: Partial<AnsweredRequest> = {}): AnsweredRequest => ({
 });
 
 describe('the recorder', () => {
-  const log = createLog('silent');
-
   test('keeps the newest 5,000 when the database does not follow, and says how many are missing', async () => {
     const companyId = randomUUID();
     let dropped = 0;
     const onDropped = (count: number): void => {
       dropped += count;
     };
-    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log, onDropped });
+    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log: silentLog, onDropped });
     await service.db.transaction(async (transaction) => {
       await transaction.query('LOCK TABLE requests');
       for (let number = 0; number < 6_000; number += 1)
@@ -244,7 +242,7 @@ describe('the recorder', () => {
     const onDropped = (count: number): void => {
       dropped += count;
     };
-    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log, onDropped });
+    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log: silentLog, onDropped });
     recorder.record(someRequest({ company: { ...service.company, id: 'nonsense' } }));
     await eventually('it is counted', async () => dropped === 1);
     recorder.record(someRequest({ path: '/v1/after\0wards' }));

@@ -6,7 +6,7 @@ import { assertRefused, contextOf, countOf, until } from '../../../tests/support
 import { newPerson, signUp, somePassword } from '../../../tests/support/dashboard.ts';
 import { type CallOptions, type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { memberPermissions } from '../../http/permissions.ts';
-import { createLog } from '../../platform/log.ts';
+import { silentLog } from '../../../tests/support/silent-log.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
 import { removeExpiredLinks, sendDueMails } from '../mails/jobs.ts';
 import { latestMails } from '../mails/service.ts';
@@ -308,24 +308,23 @@ describe('mails', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
     const { port } = server.server.address() as { port: number };
     const mailer = smtpMailer(`smtp://127.0.0.1:${port}`, 'Payments <svc@example.com>');
-    const log = createLog('silent', { write: () => undefined });
     try {
       await service.db.query('DELETE FROM mails');
       const { body: member } = await invite(newMember());
       assert.equal(
-        await sendDueMails(service.db, undefined, service.mailKey, log, 10),
+        await sendDueMails(service.db, undefined, service.mailKey, silentLog, 10),
         0,
         'without a server they are kept',
       );
-      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 1);
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, silentLog, 10), 1);
       const [refused] = await service.db.query<{ last_error: string; sent_at: null }>('SELECT * FROM mails');
       assert.match(refused?.last_error ?? '', /try later/);
-      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 0, 'not before its time');
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, silentLog, 10), 0, 'not before its time');
       refuse = false;
       await service.db.query('UPDATE mails SET next_attempt_at = now()');
-      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 1);
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, silentLog, 10), 1);
       await service.db.query('UPDATE mails SET inserted_at = inserted_at');
-      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 0);
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, silentLog, 10), 0);
       assert.equal(received.length, 1);
       assert.match(received[0] ?? '', new RegExp(`To: ${member.email}`));
       assert.match(received[0] ?? '', /From: Payments <svc@example\.com>/);

@@ -18,7 +18,7 @@ import { type Reply, startTestService, type TestService } from '../../../../test
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { applyDueNotices } from '../../../features/processors/notices.ts';
-import { createLog } from '../../../platform/log.ts';
+import { silentLog } from '../../../../tests/support/silent-log.ts';
 import { localVault } from '../../vault.ts';
 
 /** Events that Stripe sends, and disputes: what they do to the order, and to the figures of the merchant. */
@@ -71,9 +71,8 @@ const disputesOf = async ({ owner, companyId }: Merchant, orderId: string): Prom
 
 async function applyAll(): Promise<void> {
   const vault = localVault(service.vaultDb, service.keys, service.clock);
-  const log = createLog('silent', process.stderr);
   await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
-  await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+  await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100);
 }
 
 /** Moves the dispute of an order at Stripe, and waits until the dispute has this state here. */

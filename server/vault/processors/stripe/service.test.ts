@@ -8,7 +8,7 @@ import { checkAllOpen, openShop, order, readOrder, refund, type Shop } from '../
 import { type Reply, startTestService, type TestService } from '../../../../tests/support/service.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { applyDueNotices } from '../../../features/processors/notices.ts';
-import { createLog } from '../../../platform/log.ts';
+import { silentLog } from '../../../../tests/support/silent-log.ts';
 import { localVault } from '../../vault.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import type { Operation } from '../acquirer/protocol.ts';
@@ -71,11 +71,10 @@ async function atStripe(orderId: string): Promise<[string, string][]> {
 
 /** Waits until the events that Stripe sends have brought the order into this status. */
 async function waitForStatus(orderId: string, status: string): Promise<void> {
-  const log = createLog('silent', process.stderr);
   const vault = localVault(service.vaultDb, service.keys, service.clock);
   await waitUntil(async () => {
     await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
-    await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+    await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100);
     return (await readOrder(service, orderId, { key })).status === status;
   });
 }
