@@ -224,7 +224,13 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: keys,
     },
     { name: 'keys list', summary: 'List the API keys of a company', options: ['company'], load: keys },
-    { name: 'keys revoke', takes: 'ID', summary: 'Revoke an API key immediately', options: ['company'], load: keys },
+    {
+      name: 'keys revoke',
+      takes: 'ID',
+      summary: 'Revoke an API key; it stops working within seconds',
+      options: ['company'],
+      load: keys,
+    },
     {
       name: 'plans create',
       takes: 'JSON',
