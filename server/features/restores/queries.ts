@@ -27,9 +27,12 @@ export interface NewRestore {
   readonly unlessReconciledUntil?: Date;
 }
 
-/** Returns false if the restore is already known. */
+/**
+ * Returns false if the restore is already known. If an earlier one is not reconciled, the backup was perhaps made in that
+ * state: what is missing now is newer, so the time counts anew. An old result does not tell which restore lost it.
+ */
 export async function insertRestore(db: Queryable, restore: NewRestore): Promise<boolean> {
-  const rows = await db.query(
+  const [row] = await db.query<{ is_new: boolean }>(
     `INSERT INTO restores (id, noticed_by, detail, books_until)
      SELECT $1, $2, $3, (
        SELECT to_timestamp(('x' || left(replace(max(latest.id::text), '-', ''), 12))::bit(48)::bigint / 1000.0)
@@ -37,7 +40,11 @@ export async function insertRestore(db: Queryable, restore: NewRestore): Promise
          SELECT t.id FROM transactions t WHERE t.company_id = c.id AND t.id < $4 ORDER BY t.id DESC LIMIT 1
        ) latest WHERE c.mode = 'live')
      WHERE NOT EXISTS (SELECT 1 FROM restores WHERE noticed_at >= $5 OR reconciled_until >= $6)
-     ON CONFLICT DO NOTHING RETURNING 1`,
+     ON CONFLICT ((reconciled_at IS NULL)) WHERE reconciled_at IS NULL DO UPDATE SET id = excluded.id,
+       noticed_at = now(), noticed_by = excluded.noticed_by, detail = excluded.detail,
+       books_until = least(restores.books_until, excluded.books_until)
+       WHERE excluded.noticed_by <> 'earlier_result'
+     RETURNING xmax = 0 OR noticed_by <> 'operator' AS is_new`,
     [
       restore.id,
       restore.noticedBy,
@@ -47,7 +54,7 @@ export async function insertRestore(db: Queryable, restore: NewRestore): Promise
       restore.unlessReconciledUntil ?? null,
     ],
   );
-  return rows.length === 1;
+  return row?.is_new ?? false;
 }
 
 const columns = 'id, noticed_at, noticed_by, detail, books_until';

@@ -87,6 +87,36 @@ describe('the high-water mark', () => {
   });
 });
 
+describe('a second restore, to a backup that was made before the first one was reconciled', () => {
+  const first = `INSERT INTO restores (id, noticed_at, noticed_by, detail, books_until)
+    VALUES ($1, now() - interval '3 days', 'operator', 'the first', now() - interval '4 days')`;
+  const assertCountsAnew = async (watched: RestoreWatch): Promise<void> => {
+    assert.ok(watched.noticedAgoMs() < 60_000, 'a search is not believed yet');
+    assert.equal(watched.mayRepeatKey(Date.now()), true);
+    const found = await currentRestore(service.db);
+    assert.ok((found?.books_until?.getTime() ?? 0) < Date.now() - 3 * 86_400_000, 'all that is lost is compared');
+  };
+
+  it('counts from when the high-water mark shows it, and once', async () => {
+    const id = randomUUID();
+    await service.db.query(first, [id]);
+    const before = await watch();
+    before.recorded(booked.companyId, randomUUID());
+    await before.stop();
+    await assertCountsAnew(await watch());
+    assert.equal(await endRestore(service.db, id, new Date()), false, 'a comparison that began before does not end it');
+    const found = await currentRestore(service.db);
+    await watch();
+    assert.deepEqual(await currentRestore(service.db), found);
+  });
+
+  it('counts from when the operator notes it', async () => {
+    await service.db.query(first, [randomUUID()]);
+    assert.equal(await noteRestored(service.db, Date.now(), 'the second'), false);
+    await assertCountsAnew(await watch());
+  });
+});
+
 describe('an answer that is older than its question', () => {
   it('is a restore, unless the books were compared after it was executed', async () => {
     const reference = randomUUID();
