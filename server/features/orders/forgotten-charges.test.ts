@@ -196,6 +196,15 @@ it('a comparison includes the connections after one that cannot list its operati
   assert.ok(found.missing.length > 0);
 });
 
+it('a comparison includes a company that has disconnected its only processor', async () => {
+  const merchant = await openMerchant('adyen');
+  await disconnectFirst(merchant);
+  const dependencies = { name: service.company.shard, db: service.db, vault, clock: service.clock };
+  const { comparisons } = await reconcile(dependencies, { adopt: false });
+  const found = comparisons.find(({ company }) => company.id === merchant.companyId);
+  assert.match(found?.failure ?? '', /no list of operations/);
+});
+
 for (const kind of ['nmi', 'stripe'] as const) {
   describe(`a restored service that forgot a payment at ${kind}`, () => {
     it('captures nothing at the connection that was refused before, although it is asked first', async () => {

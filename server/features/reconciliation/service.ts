@@ -120,13 +120,14 @@ export async function reconcile(
 ): Promise<Reconciliation> {
   const { db, clock } = dependencies;
   const restore = await currentRestore(db);
-  const companies = (await allCompanies({ all: [dependencies] })).filter(
-    ({ mode, processor }) => mode === 'live' && processor !== null,
-  );
+  const companies = (await allCompanies({ all: [dependencies] })).filter(({ mode }) => mode === 'live');
   const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
   const comparisons: Comparison[] = [];
   let untilMs = Number.POSITIVE_INFINITY;
   for (const company of companies) {
+    // A disconnected processor may have charged before. Without its credentials it cannot be asked.
+    const connections = (await companyConnections(db, company.id)).filter(({ removed_at }) => removed_at === null);
+    if (connections.length === 0) continue;
     const compared = await compare(dependencies, options, companies, company, fromMs);
     comparisons.push(compared.comparison);
     untilMs = Math.min(untilMs, compared.nowMs ?? untilMs);
