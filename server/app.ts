@@ -216,7 +216,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountAccounts(app, users, http);
-  mountDashboard(app, brand);
+  mountDashboard(app, brand, config.SMTP_URL ? 'sent' : showsMailbox(config) ? 'mailbox' : 'stored');
   return app;
 }
 

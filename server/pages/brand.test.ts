@@ -31,6 +31,24 @@ test('the pages show the name of the installation as text', async () => {
   }
 });
 
+test('the dashboard is given what happens to emails: sent, shown in the mailbox, or only stored', async () => {
+  const smtp = { SMTP_URL: 'smtp://127.0.0.1:9', SVC_MAIL_FROM: 'pay@example.com' };
+  const expected: readonly (readonly [Record<string, string>, string])[] = [
+    [{}, 'mailbox'],
+    [smtp, 'sent'],
+    [{ SVC_BASE_URL: 'https://pay.example.com' }, 'stored'],
+  ];
+  for (const [settings, emails] of expected) {
+    const one = await startTestService({ settings });
+    try {
+      const { body } = await one.app.inject({ method: 'GET', url: '/login', headers: { accept: 'text/html' } });
+      assert.match(body, new RegExp(`<meta name="svc-emails" content="${emails}"`));
+    } finally {
+      await one.stop();
+    }
+  }
+});
+
 test('the logo of the installation is served as a picture that runs no script', async () => {
   const { headers } = await read('/logo');
   assert.equal(headers.get('content-type'), 'image/svg+xml');

@@ -50,9 +50,14 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function mountDashboard(app: FastifyInstance, brand: Brand): void {
+/** What happens to emails: a server sends them, the page /mailbox shows them, or only `svc mails` does. */
+export type Emails = 'sent' | 'mailbox' | 'stored';
+
+export function mountDashboard(app: FastifyInstance, brand: Brand, emails: Emails): void {
   const file = builtFile('index.html');
-  const document = file && readFileSync(file, 'utf8').replaceAll('{{brand}}', escaped(brand.name));
+  const written: Readonly<Record<string, string>> = { brand: escaped(brand.name), emails };
+  const document =
+    file && readFileSync(file, 'utf8').replaceAll(/{{(\w+)}}/g, (whole, name: string) => written[name] ?? whole);
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');

@@ -27,6 +27,13 @@ export const auth = {
   forgotLead: 'We’ll email you a link to reset your password.',
   sendLink: 'Send link',
   linkSent: 'If an account with this email exists, we sent it a reset link. The link is valid for one hour.',
+  unsent: {
+    forgotLead: 'No mail server is configured, so the link is not emailed.',
+    sendLink: 'Create link',
+    mailbox: 'If an account with this email exists, the mailbox shows its reset link. The link is valid for one hour.',
+    stored:
+      'If an account with this email exists, the operator of this installation can give you its reset link. The command “svc mails” shows it. The link is valid for one hour.',
+  },
   backToLogin: 'Back to sign in',
   resetTitle: 'Choose a new password',
   resetNoToken: 'This link is incomplete. Open it from the email again, or request a new one.',

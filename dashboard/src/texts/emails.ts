@@ -1,6 +1,11 @@
 export const emails = {
   title: 'Emails',
   lead: 'Receipts and notices sent to your customers in the last 30 days.',
+  unsent: {
+    openMailbox: 'Open mailbox',
+    mailbox: 'No mail server is configured, so emails are not sent. The mailbox shows them.',
+    stored: 'No mail server is configured, so your customers get no emails.',
+  },
   kind: 'Email',
   recipient: 'To',
   state: 'State',

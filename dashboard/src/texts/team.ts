@@ -6,6 +6,15 @@ export const team = {
   inviteTitle: 'Invite a team member',
   inviteText: 'We’ll email them an invitation link. They add their name when they accept.',
   invited: 'Invitation sent.',
+  unsent: {
+    inviteText:
+      'No mail server is configured, so you send the invitation link yourself. They add their name when they accept.',
+    title: 'Invitation created',
+    text: (email: string) =>
+      `No mail server is configured, so ${email} did not get an email. Send the invitation link yourself. It is valid for 7 days.`,
+    mailbox: 'The mailbox shows the link.',
+    stored: 'The operator of this installation can give you the link. The command “svc mails” shows it.',
+  },
   emptyTitle: 'No other members yet',
   empty: 'Invite your colleagues. Each member’s role sets what they can see and do.',
   enterEmail: 'Enter an email address.',

@@ -1,7 +1,10 @@
 import { call } from '../../api.ts';
+import { unsentEmails } from '../../brand.ts';
+import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
+import { MailboxLink } from '../../components/mailbox-link.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { useReasonAgainst } from '../../session.ts';
@@ -31,7 +34,7 @@ const choicesOf = (roles: readonly Role[]) => [
   ...roles.map(({ id, name, description }) => ({ value: id, label: `${name} — ${description}` })),
 ];
 
-export function Invite({ onClose }: { onClose: () => void }) {
+export function Invite({ onDone, onClose }: { onDone: (member: TeamMember) => void; onClose: () => void }) {
   const roles = useOwnRoles();
   const form = useForm({
     initial: { email: '', role_id: '' },
@@ -41,18 +44,41 @@ export function Invite({ onClose }: { onClose: () => void }) {
     }),
     send: ({ email, role_id }, key) =>
       call<TeamMember>('POST', '/dashboard/team_members', { body: { email: email.trim(), role_id }, key }),
-    onDone: () => {
-      toast(team.invited);
+    onDone: (member) => {
       onClose();
+      onDone(member);
     },
   });
   return (
     <Dialog title={team.inviteTitle} onClose={onClose}>
       <Form form={form} submit={team.invite} onCancel={onClose}>
-        <p className="text-muted">{team.inviteText}</p>
+        <p className="text-muted">{unsentEmails ? team.unsent.inviteText : team.inviteText}</p>
         <TextField form={form} name="email" label={team.email} type="email" autoFocus />
         <SelectField form={form} name="role_id" label={team.role} choices={choicesOf(roles)} />
       </Form>
+    </Dialog>
+  );
+}
+
+/** Where to find the link of an invitation that no mail server sends. */
+export function UnsentInvitation({ email, onClose }: { email: string; onClose: () => void }) {
+  return (
+    <Dialog title={team.unsent.title} onClose={onClose}>
+      <div className="flex flex-col gap-4">
+        <p className="wrap-anywhere">{team.unsent.text(email)}</p>
+        {unsentEmails === 'mailbox' ? (
+          <p>
+            {team.unsent.mailbox} <MailboxLink />
+          </p>
+        ) : (
+          <p>{team.unsent.stored}</p>
+        )}
+        <div className="flex justify-end">
+          <Button kind="primary" onClick={onClose}>
+            {common.done}
+          </Button>
+        </div>
+      </div>
     </Dialog>
   );
 }

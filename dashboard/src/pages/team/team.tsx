@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { unsentEmails } from '../../brand.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -16,9 +17,11 @@ import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { TeamMember } from '../../types.ts';
-import { ChangeRole, Invite, useReasonAgainstMember } from './member-dialogs.tsx';
+import { ChangeRole, Invite, UnsentInvitation, useReasonAgainstMember } from './member-dialogs.tsx';
 
-type Open = { readonly what: 'invite' } | { readonly what: 'role' | 'block' | 'remove'; readonly member: TeamMember };
+type Open =
+  | { readonly what: 'invite' }
+  | { readonly what: 'role' | 'block' | 'remove' | 'unsent'; readonly member: TeamMember };
 
 const filters: readonly Filter[] = [statusFilter(['pending', 'active', 'blocked'])];
 
@@ -29,11 +32,12 @@ export function TeamPage() {
   const reasonAgainst = useReasonAgainstMember();
   const close = () => setOpen(undefined);
   useOpening('add', () => setOpen({ what: 'invite' }));
-  const tell = (text: string) => () => toast(text);
+  const tellInvited = (text: string) => (member: TeamMember) =>
+    unsentEmails ? setOpen({ what: 'unsent', member }) : toast(text);
   const post = (verb: string) => (id: string, key: string) =>
-    call('POST', `/dashboard/team_members/${id}/${verb}`, { body: {}, key });
-  const unblock = useAction<string, unknown>({ tells: true, send: post('unblock'), onDone: tell(team.unblocked) });
-  const resend = useAction<string, unknown>({ tells: true, send: post('resend'), onDone: tell(team.resent) });
+    call<TeamMember>('POST', `/dashboard/team_members/${id}/${verb}`, { body: {}, key });
+  const unblock = useAction({ tells: true, send: post('unblock'), onDone: () => toast(team.unblocked) });
+  const resend = useAction({ tells: true, send: post('resend'), onDone: tellInvited(team.resent) });
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setOpen({ what: 'invite' })}>
       {team.invite}
@@ -103,7 +107,8 @@ export function TeamPage() {
           </Empty>
         }
       />
-      {open?.what === 'invite' && <Invite onClose={close} />}
+      {open?.what === 'invite' && <Invite onDone={tellInvited(team.invited)} onClose={close} />}
+      {open?.what === 'unsent' && <UnsentInvitation email={open.member.email} onClose={close} />}
       {open?.what === 'role' && <ChangeRole member={open.member} onClose={close} />}
       {open?.what === 'block' && (
         <Confirm
