@@ -122,6 +122,7 @@ export const receiptTexts = {
   quantity: 'Qty',
   unitPrice: 'Unit price',
   amount: 'Amount',
+  setupFee: 'Setup fee',
   subtotal: 'Subtotal',
   discount: (code: string | null) => (code === null ? 'Discount' : `Discount (${code})`),
   total: 'Total',

@@ -181,9 +181,14 @@ describe('a merchant', () => {
     const card = { number: '4242424242424242', exp_month: '12', exp_year: '2040', cvc: '999' };
     await create('/capture', { customer_id, card });
     const billing_cycle = { interval: 'month', interval_count: 1, anchor_day: 28 };
-    const plan = await create('/dashboard/plans', { name: 'Monthly', amount: 1900, currency: 'usd', billing_cycle });
-    const { id } = await create('/v1/subscriptions', { customer_id, plan_id: plan.id });
-    await page.goto(`/subscriptions/${id}`);
+    const price = { amount: 1900, one_time_amount: 500, currency: 'usd' };
+    const plan = await create('/dashboard/plans', { name: 'Monthly', ...price, billing_cycle });
+    const { latest_order_id } = await create('/v1/subscriptions', { customer_id, plan_id: plan.id });
+    // The order names the plan, its price and the setup fee.
+    await page.goto(`/orders/${latest_order_id}`);
+    await page.getByRole('row', { name: 'Monthly $19.00' }).waitFor();
+    await page.getByRole('row', { name: `${orders.setupFee} $5.00` }).waitFor();
+    await page.getByRole('link', { name: orders.cycle('Monthly', 1) }).click();
     await button(subscriptions.cancel).click();
     await button(subscriptions.endRenewal, dialog()).click();
     await page.getByText(/does not renew. It ends on/).waitFor();

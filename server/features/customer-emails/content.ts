@@ -9,6 +9,8 @@ import {
 } from '../../customer-texts.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
+import { receiptLines } from '../receipts/service.ts';
+import type { PlanCharge } from '../subscriptions/service.ts';
 
 /** What each email says, independent of how it is laid out. Pure functions without I/O. */
 
@@ -42,7 +44,7 @@ interface Paid {
 interface ReceiptOf<Kind> {
   readonly kind: Kind;
   readonly order: Order;
-  readonly planName: string | null;
+  readonly plan: PlanCharge | null;
   readonly receipt: Receipt;
 }
 
@@ -97,7 +99,7 @@ const plain = { lines: [], facts: [], button: null } as const;
 const buttonTo = (url: string | undefined, text: string): EmailContent['button'] => (url ? { text, url } : null);
 
 const ofPayment = (
-  { order, planName, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
+  { order, plan, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
   { merchant }: Surroundings,
 ): EmailContent => {
   const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
@@ -105,7 +107,7 @@ const ofPayment = (
     subject: texts.subject(merchant, receipt.number),
     headline: texts.headline(amountText(order.total, order.currency)),
     paragraphs: [texts.text],
-    lines: [...itemLines(order, planName), ...sumLines(order)],
+    lines: [...itemLines(order, plan), ...sumLines(order)],
     facts: receiptFacts(order, receipt, order.created_at),
     button: { text: emailTexts.viewReceipt, url: receipt.url },
   };
@@ -189,15 +191,12 @@ export function contentOf(occasion: Occasion, surroundings: Surroundings): Email
   return write(occasion, surroundings);
 }
 
-/** Items of a plan have no price of their own, so the plan is a line with the price. */
-function itemLines({ items, subtotal, currency }: Order, planName: string | null): EmailContent['lines'] {
-  const plan = planName === null ? [] : [{ text: planName, amount: amountText(subtotal, currency) }];
-  const lines = items.map(({ name, quantity, total }) => ({
-    text: quantity === 1 ? name : `${quantity} × ${name}`,
-    amount: total === null ? '' : amountText(total, currency),
+/** The lines of the receipt, with their quantity in the text. */
+const itemLines = (order: Order, plan: PlanCharge | null): EmailContent['lines'] =>
+  receiptLines(order, plan).map(({ description, quantity, amount }) => ({
+    text: quantity === '' || quantity === '1' ? description : `${quantity} × ${description}`,
+    amount,
   }));
-  return [...plan, ...lines];
-}
 
 function sumLines({ subtotal, discount_amount, total, coupon, currency }: Order): EmailContent['lines'] {
   const sums = [{ text: receiptTexts.total, amount: amountText(total, currency), isStrong: true }];

@@ -289,8 +289,8 @@ describe('a refund', () => {
 });
 
 describe('a subscription', () => {
-  async function sending(number?: string, emails: object = {}): Promise<Scene> {
-    const scene = await openScene(service, { billing_cycle: everyDays(20) }, number);
+  async function sending(number?: string, emails: object = {}, plan: object = {}): Promise<Scene> {
+    const scene = await openScene(service, { billing_cycle: everyDays(20), ...plan }, number);
     await changeProfile(contextOf(service, scene.company), { emails: { enabled: true, ...emails } });
     await made();
     return scene;
@@ -302,14 +302,20 @@ describe('a subscription', () => {
     service.db.query('UPDATE companies SET clock_offset_ms = $2 WHERE id = $1', [company.id, 18 * dayMs]);
   const remind = async (): Promise<void> => void (await makeReminders(worker(), links()));
 
-  it('has a receipt for the first charge and one for each renewal', async () => {
-    const scene = await sending();
+  it('has a receipt for the first charge, with the setup fee, and one for each renewal', async () => {
+    const scene = await sending(undefined, {}, { one_time_amount: 500 });
     await created(service, scene);
     await moveTo(service, scene.key, inDays(20));
     await made();
     assert.deepEqual(await kindsOf(scene), ['order_receipt', 'renewal_receipt']);
     for (const row of await mailsOf(scene.company.id))
       assert.match(opened(row).text, /^Tea of the month.*: \$19\.00$/m);
+    const feeOf = async (kind: string): Promise<string | undefined> => {
+      const row = (await mailsOf(scene.company.id)).find((one) => one.kind === kind);
+      assert.ok(row);
+      return /^Setup fee: (.*)$/m.exec(opened(row).text)?.[1];
+    };
+    assert.deepEqual([await feeOf('order_receipt'), await feeOf('renewal_receipt')], ['$5.00', undefined]);
   });
 
   it('whose renewal is declined asks for another card at each attempt, and ends with one notice', async () => {

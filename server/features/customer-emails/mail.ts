@@ -8,7 +8,7 @@ import { customersById } from '../customers/service.ts';
 import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mails/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { linkedReceipt } from '../receipts/service.ts';
-import { getSubscription, planNameOf } from '../subscriptions/service.ts';
+import { getSubscription, planChargeOf } from '../subscriptions/service.ts';
 import { type Occasion, optionalKinds, pageKinds } from './content.ts';
 import { DailyLimitError } from './each-alone.ts';
 import type { Draft } from './occasions.ts';
@@ -75,8 +75,8 @@ async function occasionOf(
     const receipt = await linkedReceipt(context, dependencies, order.id, refundId, expiresAtMs);
     const refund = order.transactions.find(({ id }) => id === refundId);
     if (refund) return { kind: 'refund_receipt', order, refund, receipt };
-    const planName = await planNameOf(context, order);
-    return { kind: kind === 'renewal_receipt' ? kind : 'order_receipt', order, planName, receipt };
+    const plan = await planChargeOf(context, order);
+    return { kind: kind === 'renewal_receipt' ? kind : 'order_receipt', order, plan, receipt };
   }
   if ('declined' in about) {
     const { declined: order } = about;

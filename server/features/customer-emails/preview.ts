@@ -1,12 +1,13 @@
 import { dayMs } from '../../platform/durations.ts';
 import type { Order } from '../orders/schemas.ts';
+import type { PlanCharge } from '../subscriptions/service.ts';
 import type { EmailKind, Occasion } from './content.ts';
 
 const sampleReceipt = { number: 'R-000042', url: '#' };
 
 /** What would have happened to this order, for a preview of the email about it. */
-export function previewOf(kind: EmailKind, order: Order, planName: string | null, nowMs: number): Occasion {
-  const name = planName ?? order.items[0]?.name ?? order.order_number;
+export function previewOf(kind: EmailKind, order: Order, plan: PlanCharge | null, nowMs: number): Occasion {
+  const name = plan?.name ?? order.items[0]?.name ?? order.order_number;
   const card = order.payment_method;
   const { total: amount, currency } = order;
   const inDays = (days: number): Date => new Date(nowMs + days * dayMs);
@@ -15,8 +16,8 @@ export function previewOf(kind: EmailKind, order: Order, planName: string | null
   const failureCode = order.failure_code ?? 'insufficient_funds';
   const receipt = sampleReceipt;
   const occasions: { readonly [Kind in EmailKind]: Occasion & { readonly kind: Kind } } = {
-    order_receipt: { kind: 'order_receipt', order, planName, receipt },
-    renewal_receipt: { kind: 'renewal_receipt', order, planName, receipt },
+    order_receipt: { kind: 'order_receipt', order, plan, receipt },
+    renewal_receipt: { kind: 'renewal_receipt', order, plan, receipt },
     refund_receipt: { kind: 'refund_receipt', order, refund, receipt },
     payment_failed: {
       kind: 'payment_failed',

@@ -11,7 +11,7 @@ import type { MailState } from '../mails/schemas.ts';
 import { customerMails, stateOf } from '../mails/service.ts';
 import { ordersById } from '../orders/service.ts';
 import { profileOf } from '../profile/service.ts';
-import { planNameOf } from '../subscriptions/service.ts';
+import { planChargeOf } from '../subscriptions/service.ts';
 import type { EmailKind } from './content.ts';
 import { previewOf } from './preview.ts';
 import { insertOptOut } from './queries.ts';
@@ -69,7 +69,7 @@ export async function writePreview(
   const customer = (await customersById(context, [order.customer_id])).get(order.customer_id);
   if (!customer) throw notFound('customer');
   const profile = await profileOf(context.db, context.company);
-  const occasion = previewOf(kind, order, await planNameOf(context, order), context.nowMs);
+  const occasion = previewOf(kind, order, await planChargeOf(context, order), context.nowMs);
   return writeEmail(links, context.company, profile, customer, occasion, links.baseUrl);
 }
 

@@ -2,6 +2,7 @@ import { addressLines, amountText, cardText, dateText, receiptTexts } from '../.
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
+import type { PlanCharge } from '../subscriptions/service.ts';
 import { defaultColor } from '../profile/service.ts';
 
 /** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
@@ -39,7 +40,7 @@ export interface ReceiptFacts {
   readonly createdAt: Date;
   readonly refundId: string | null;
   readonly order: Order;
-  readonly planName: string | null;
+  readonly plan: PlanCharge | null;
   readonly customer: Customer | undefined;
   readonly profile: Profile;
   readonly logo: Buffer | undefined;
@@ -58,7 +59,7 @@ const present = (texts: readonly (string | null | undefined | false)[]): string[
   texts.filter((text): text is string => typeof text === 'string' && text !== '');
 
 export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
-  const { number, createdAt, refundId, planName, logo } = receipt;
+  const { number, createdAt, refundId, plan, logo } = receipt;
   const refund = refundId === null ? undefined : order.transactions.find(({ id }) => id === refundId);
   const { support_email: email, website } = profile;
   const contact = email ?? website;
@@ -83,7 +84,7 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
       [receiptTexts.date, dateText(refund?.created_at ?? order.created_at)],
       [receiptTexts.order, order.order_number],
     ],
-    lines: linesOf(order, planName),
+    lines: receiptLines(order, plan),
     sums: refund ? refundSums(order, refund) : orderSums(order),
     notes: present([
       refund && refundedText(order, refund),
@@ -95,16 +96,20 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
   };
 }
 
-/** Items of a plan have no price of their own, so the plan is a line with the price. */
-function linesOf({ items, subtotal, currency }: Order, planName: string | null): ReceiptLine[] {
+/** What was charged for. Items of a plan have no price of their own, so the plan is a line with the price. */
+export function receiptLines({ items, currency }: Order, plan: PlanCharge | null): ReceiptLine[] {
   const lines = items.map(({ name, quantity, unit_price, total }) => ({
     description: name,
     quantity: String(quantity),
     unitPrice: unit_price === null ? '' : amountText(unit_price, currency),
     amount: total === null ? '' : amountText(total, currency),
   }));
-  if (planName === null) return lines;
-  return [{ description: planName, quantity: '', unitPrice: '', amount: amountText(subtotal, currency) }, ...lines];
+  if (plan === null) return lines;
+  const ofPlan = (description: string, amount: number): ReceiptLine[] => [
+    { description, quantity: '', unitPrice: '', amount: amountText(amount, currency) },
+  ];
+  const setupFee = plan.setupFee > 0 ? ofPlan(receiptTexts.setupFee, plan.setupFee) : [];
+  return [...ofPlan(plan.name, plan.price), ...setupFee, ...lines];
 }
 
 type Refund = Order['transactions'][number];

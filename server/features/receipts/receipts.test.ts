@@ -140,18 +140,23 @@ describe('the receipt of an order', () => {
     assert.deepEqual(document.sums.at(-1), { label: 'Refunded', amount: '$10.00', isStrong: true });
   });
 
-  it('names the plan of a subscription with its price, and then its products', async () => {
+  it('names the plan of a subscription with its price, then the setup fee and the products', async () => {
     const product = await createProduct(service, 4900);
-    const plan = await somePlan(service, { amount: 1900, products: [{ product_id: product, quantity: 2 }] });
+    const products = [{ product_id: product, quantity: 2 }];
+    const plan = await somePlan(service, { amount: 1900, one_time_amount: 500, products });
     const subscribed = await service.call('POST', '/v1/subscriptions', {
       body: { customer_id: shop.customerId, plan_id: plan.id },
       idempotencyKey: randomUUID(),
     });
     assert.equal(subscribed.status, 201, subscribed.text);
     const [paid] = (await service.call('GET', `/v1/orders?plan_id=${plan.id}`)).body.data;
-    const { lines } = await documentOf((await receiptOf(paid.id)).body.url);
-    assert.deepEqual(lines[0], { description: plan.name, quantity: '', unitPrice: '', amount: '$19.00' });
-    assert.deepEqual([lines.length, lines[1]?.quantity, lines[1]?.amount], [2, '2', '']);
+    const { lines, sums } = await documentOf((await receiptOf(paid.id)).body.url);
+    assert.deepEqual(lines.slice(0, 2), [
+      { description: plan.name, quantity: '', unitPrice: '', amount: '$19.00' },
+      { description: 'Setup fee', quantity: '', unitPrice: '', amount: '$5.00' },
+    ]);
+    assert.deepEqual([lines.length, lines[2]?.quantity, lines[2]?.amount], [3, '2', '']);
+    assert.equal(sums[0]?.amount, '$24.00');
   });
 
   it('is on A4 with the name, logo, address and tax ID of the merchant, also beyond Latin-1', async () => {

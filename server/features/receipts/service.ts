@@ -10,12 +10,12 @@ import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { ordersById } from '../orders/service.ts';
 import { logoOfProfile, profileOf } from '../profile/service.ts';
-import { planNameOf } from '../subscriptions/service.ts';
+import { planChargeOf } from '../subscriptions/service.ts';
 import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts';
 import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
 
-export { refundsOf } from './document.ts';
+export { receiptLines, refundsOf } from './document.ts';
 export { openRenderer } from './renderer.ts';
 
 export interface ReceiptLinks {
@@ -93,9 +93,9 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
   const row = await findReceipt(db, company.id, id);
   const order = row && (await ordersById(context, [row.order_id])).get(row.order_id);
   if (!order) return undefined;
-  const [customers, planName, profile, logo] = await Promise.all([
+  const [customers, plan, profile, logo] = await Promise.all([
     customersById(context, [order.customer_id]),
-    planNameOf(context, order),
+    planChargeOf(context, order),
     profileOf(db, company),
     logoOfProfile(db, company.id),
   ]);
@@ -106,7 +106,7 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
     createdAt: row.created_at,
     refundId: row.refund_id,
     order,
-    planName,
+    plan,
     customer,
     profile,
     logo,
@@ -114,6 +114,6 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
   return {
     document: receiptDocument(facts),
     fileName: `${number}.pdf`,
-    version: [row.id, order.updated_at, planName, profile.updated_at, customer?.updated_at].join(' '),
+    version: [row.id, order.updated_at, plan?.name, profile.updated_at, customer?.updated_at].join(' '),
   };
 }

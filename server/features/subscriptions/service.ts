@@ -4,6 +4,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { customersById } from '../customers/service.ts';
+import type { Order } from '../orders/schemas.ts';
 import { hasOrdersOf } from '../orders/service.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
 import { plansById } from '../plans/service.ts';
@@ -94,13 +95,24 @@ export async function getSubscription(
   return subscription ?? shown;
 }
 
-/** What the customer subscribed to; null for an order without a subscription. */
-export async function planNameOf(
+/** What an order charges for a plan, before discounts. */
+export interface PlanCharge {
+  readonly name: string;
+  readonly price: number;
+  /** 0 after the first cycle. */
+  readonly setupFee: number;
+}
+
+/** Null for an order without a subscription. */
+export async function planChargeOf(
   { db, company }: Pick<RequestContext, 'db' | 'company'>,
-  { subscription_id: id }: { readonly subscription_id: string | null },
-): Promise<string | null> {
+  order: Pick<Order, 'subscription_id' | 'subscription_cycle' | 'subtotal'>,
+): Promise<PlanCharge | null> {
+  const id = order.subscription_id;
   const row = id === null ? undefined : await findSubscription(db, company.id, id);
-  return row?.plan_name ?? null;
+  if (!row) return null;
+  const setupFee = (order.subscription_cycle ?? 1) === 1 ? row.one_time_amount : 0;
+  return { name: row.plan_name, price: order.subtotal - setupFee, setupFee };
 }
 
 export async function getSubscriptions(

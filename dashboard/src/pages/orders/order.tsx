@@ -18,7 +18,7 @@ import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
-import type { Order } from '../../types.ts';
+import type { Order, Subscription } from '../../types.ts';
 import { OrderActions } from './order-actions.tsx';
 import { OrderDisputes, useDisputesOf } from './order-disputes.tsx';
 import { useParams } from '../../routing.tsx';
@@ -40,6 +40,7 @@ function Details({ order }: { order: Order }) {
   const { customer, payment_method: card, currency } = order;
   const canSeeRequests = useCan('requests:read');
   const disputes = useDisputesOf(order);
+  const subscription = useSubscriptionOf(order);
   return (
     <Page
       title={orders.titleOf(order.order_number)}
@@ -58,7 +59,7 @@ function Details({ order }: { order: Order }) {
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />
-          <Items order={order} />
+          <Items order={order} subscription={subscription} />
           <Panel title={orders.transactions}>
             <Table
               label={orders.transactions}
@@ -99,7 +100,7 @@ function Details({ order }: { order: Order }) {
                 order.subscription_id !== null && [
                   orders.subscription,
                   <TextLink key="subscription" to={`/subscriptions/${order.subscription_id}`}>
-                    {orders.cycle(order.subscription_cycle ?? 1)}
+                    {orders.cycle(subscription?.plan.name, order.subscription_cycle ?? 1)}
                   </TextLink>,
                 ],
                 order.coupon !== null && [
@@ -132,26 +133,60 @@ function Details({ order }: { order: Order }) {
   );
 }
 
-function Items({ order, order: { currency } }: { order: Order }) {
+/** Undefined if the order has none, or the member cannot read it. */
+function useSubscriptionOf({ subscription_id: id }: Order): Subscription | undefined {
+  const enabled = useCan('subscriptions:read') && id !== null;
+  return useGet<Subscription>(`/v1/subscriptions/${id}`, {}, { enabled }).data;
+}
+
+interface Line {
+  readonly name: string;
+  readonly to: string | null;
+  readonly quantity?: number;
+  readonly unitPrice?: number | null;
+  readonly total: number | null;
+}
+
+/** As on the receipt: the plan with its price, the setup fee, and then the products. */
+function linesOf({ items, subtotal }: Order, subscription: Subscription | undefined): Line[] {
+  const products = items.map(({ product_id, name, quantity, unit_price, total }) => ({
+    name,
+    to: `/products/${product_id}`,
+    quantity,
+    unitPrice: unit_price,
+    total,
+  }));
+  if (!subscription) return products;
+  const { plan, plan_id } = subscription;
+  const setupFee = subtotal - plan.amount;
+  return [
+    { name: plan.name, to: `/plans/${plan_id}`, total: plan.amount },
+    ...(setupFee > 0 ? [{ name: orders.setupFee, to: null, total: setupFee }] : []),
+    ...products,
+  ];
+}
+
+function Items({ order, subscription }: { order: Order; subscription: Subscription | undefined }) {
+  const { currency } = order;
   return (
     <Panel title={orders.items}>
       <Table
         label={orders.items}
-        rows={order.items}
-        keyOf={({ product_id }) => product_id}
-        link={({ product_id }) => `/products/${product_id}`}
+        rows={linesOf(order, subscription)}
+        keyOf={({ name, to }) => to ?? name}
+        link={({ to }) => to}
         columns={[
-          { header: orders.product, cell: ({ name }) => name, wraps: true },
+          { header: orders.item, cell: ({ name }) => name, wraps: true },
           { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
           {
             header: orders.unitPrice,
-            cell: ({ unit_price }) => (unit_price === null ? '—' : money(unit_price, currency)),
+            cell: ({ unitPrice }) => (typeof unitPrice === 'number' ? money(unitPrice, currency) : null),
             end: true,
             wide: true,
           },
           {
             header: orders.total,
-            cell: ({ total }) => (total === null ? '—' : money(total, currency)),
+            cell: ({ total }) => (total === null ? orders.included : money(total, currency)),
             end: true,
           },
         ]}
