@@ -1,4 +1,5 @@
 import { apiVersion } from '../../sdk/node/src/generated/operations.ts';
+import { errorText, fieldSentence } from './error-texts.ts';
 import { signInAgain, stepUp } from './questions.ts';
 
 /** Calls the service. The browser sends the session cookie; this adds the headers that a call needs. */
@@ -16,14 +17,19 @@ export class ApiError extends Error {
   readonly fieldErrors: readonly FieldError[];
 
   constructor(status: number, body: ErrorBody, fallback: string) {
-    super(body.message ?? fallback);
+    const { param, field_errors: listed = [] } = body;
+    super(errorText(body.message ?? fallback, listed));
     this.name = 'ApiError';
     this.status = status;
     this.code = body.code ?? 'no_answer';
     this.requestId = body.request_id ?? null;
-    const { param, field_errors: listed = [] } = body;
-    this.fieldErrors =
-      listed.length === 0 && param ? [{ field: param, code: this.code, message: this.message }] : listed;
+    const wrong = listed.length === 0 && param ? [{ field: param, code: this.code, message: this.message }] : listed;
+    this.fieldErrors = wrong.map((one) => ({ ...one, message: fieldSentence(one.message) }));
+  }
+
+  /** Not caused by what was entered, so a merchant may report it. */
+  get isFault(): boolean {
+    return this.status >= 500;
   }
 
   /** The outcome is unknown. Repeat the call with the same idempotency key. */

@@ -131,6 +131,24 @@ describe('a merchant', () => {
     await page.getByRole('button', { name: shell.sandbox, pressed: true }).waitFor();
   });
 
+  it('reads an error at its field as a sentence, and the request ID only if the service is at fault', async () => {
+    const { page, button, field, dialog } = opened;
+    await page.goto('/customers');
+    await button(customers.add).first().click();
+    await field(customers.email, dialog()).fill('nowhere');
+    await button(customers.add, dialog()).click();
+    await dialog().getByText('Must be an email address, for example ada@example.com.', { exact: true }).waitFor();
+    assert.doesNotMatch((await dialog().textContent()) ?? '', /req_/);
+    const fault = { code: 'internal_error', message: 'An internal error occurred.', request_id: 'req_1' };
+    await page.route('**/v1/customers', (route) => route.fulfill({ status: 500, json: { error: fault } }));
+    await button(customers.add, dialog()).click();
+    await dialog().getByText('req_1').waitFor();
+    await page.unroute('**/v1/customers');
+    await page.keyboard.press('Escape');
+    await button(common.discard).click();
+    await dialog().waitFor({ state: 'hidden' });
+  });
+
   it('goes on with the same form after the session has expired', async () => {
     const { page, context, button, field, dialog } = opened;
     await page.goto('/products');

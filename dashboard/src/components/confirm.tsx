@@ -54,9 +54,6 @@ interface AskedProps extends QuestionProps {
   readonly onClose: () => void;
 }
 
-/** Removes the advice for programs about keys and requests. People have a button for that. */
-const forPeople = (message: string): string => message.replace(/ Repeat the request\b.*$/, '');
-
 function Question(props: AskedProps) {
   const {
     title,
@@ -79,7 +76,7 @@ function Question(props: AskedProps) {
       <div className="flex flex-col gap-4">
         <div>{children}</div>
         {amount && <Amount text={amount} />}
-        {error && <ErrorNote error={error} text={forPeople(error.message)} />}
+        {error && <ErrorNote error={error} />}
         {error?.undecided && (
           <p className="text-sm text-muted">
             {common.notTwice} <TextLink to="/in-doubt">{shell.places.inDoubt}</TextLink>

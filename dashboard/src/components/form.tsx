@@ -92,9 +92,6 @@ interface FormOptions<Draft extends object, Result> {
   readonly forgettable?: boolean;
 }
 
-/** `must be a number` → `Must be a number` */
-const sentence = (text: string | undefined): string | undefined => text && text.charAt(0).toUpperCase() + text.slice(1);
-
 /** `allowed_addresses[0]` → `allowed_addresses`, which is one field here. */
 const fieldOf = (path: string): string => path.replace(/\[\d+\]$/, '');
 
@@ -133,7 +130,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
       shown.current.add(path);
       // Errors appear only after the first submit, and disappear as soon as they are fixed.
       const found = checked ? problems[path] : undefined;
-      return found ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
+      return found ?? wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message;
     },
     async submit() {
       setChecked(true);
@@ -216,11 +213,15 @@ export function FormError<Draft extends object>({ form }: { form: FormState<Draf
 }
 
 export function ErrorNote({ error, text = error.message }: { error: ApiError | Error; text?: string }) {
-  const requestId = error instanceof ApiError ? error.requestId : null;
+  const requestId = error instanceof ApiError && error.isFault ? error.requestId : null;
   return (
     <div role="alert" className="rounded-[8px] bg-bad-soft px-3.5 py-2.5 text-bad">
       <p>{text}</p>
-      {requestId && <p className="mt-0.5 font-mono text-xs">{requestId}</p>}
+      {requestId && (
+        <p className="mt-0.5 text-xs">
+          {common.requestId} <span className="font-mono wrap-anywhere">{requestId}</span>
+        </p>
+      )}
     </div>
   );
 }

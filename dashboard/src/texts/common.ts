@@ -71,6 +71,7 @@ export const common = {
   exporting: (count: number) => `Exporting… ${count}`,
   exported: (count: number) => (count === 1 ? 'Exported 1 row.' : `Exported ${count} rows.`),
   required: 'This field is required.',
+  requestId: 'Request ID:',
   seeMarked: 'Please fix the highlighted fields.',
   invalidJson: 'Enter a JSON object, for example {"crm_id": "c-1001"}.',
   metadataHint: 'A JSON object with your own data.',
