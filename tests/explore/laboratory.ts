@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { RestoreWatch } from '../../server/features/restores/service.ts';
+import { restoresWith } from '../support/restores.ts';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { byKeySettings, queueSettings } from '../../server/platform/database-settings.ts';
 import { Secret } from '../../server/platform/secret.ts';
@@ -88,15 +88,7 @@ const clockStatements = `
  * The merchants of earlier schedules are removed. A watch would find their transactions missing, take the database for
  * restored and stop all billing.
  */
-const unwatched: RestoreWatch = {
-  isRestored: () => false,
-  looksFirst: () => false,
-  mayRepeatKey: () => false,
-  noticedAgoMs: () => 0,
-  recorded: () => undefined,
-  earlierResult: async () => undefined,
-  stop: async () => undefined,
-};
+const unwatched = restoresWith();
 
 /** PostgreSQL looks for deadlocks after this wait. Until then a statement that waits may still be ended. */
 const deadlockMs = 5;

@@ -2,20 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { examine } from '../../../cli/doctor.ts';
-import { connectTo, vaultBehind } from '../../../tests/support/connect.ts';
-import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import {
-  liveConfiguration,
-  type LiveKind,
-  type LiveProcessors,
-  liveSecrets,
-  settingsFor,
-  startLiveProcessors,
-} from '../../../tests/support/live-processors.ts';
-import { assertRefused, openShop, order, readOrder, refund, type Shop } from '../../../tests/support/orders.ts';
-import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { type ConnectedMerchant, type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
+import type { LiveProcessors } from '../../../tests/support/live-processors.ts';
+import { assertRefused, order, readOrder, refund } from '../../../tests/support/orders.ts';
+import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
-import { localVault, type Vault } from '../../vault/vault.ts';
+import type { Vault } from '../../vault/vault.ts';
 import { claimStopped } from './due-queries.ts';
 import { discardUnexecuted, findOpenOf, renewSending } from './open-queries.ts';
 
@@ -24,6 +16,7 @@ import { discardUnexecuted, findOpenOf, renewSending } from './open-queries.ts';
  * lookup at Adyen completes what was prepared, so only one of the two may go on.
  */
 
+let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
 let vault: Vault;
@@ -31,46 +24,16 @@ let vault: Vault;
 let interference: Partial<Vault> = {};
 
 before(async () => {
-  fakes = await startLiveProcessors();
-  const between = vaultBehind(
-    () => vault,
-    () => ({ nowMs: async () => Date.now(), ...interference }),
-  );
-  service = await startTestService({ settings: settingsFor(fakes), vault: between });
-  const origins = Object.values(fakes).map(({ url }) => url);
-  vault = localVault(service.vaultDb, service.keys, service.clock, origins);
+  live = await startLiveService({}, () => interference);
+  ({ service, fakes, vault } = live);
 });
-after(async () => {
-  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
-});
+after(() => live.stop());
 
 const repair = (): Promise<void> => fakes.adyen.control({ next: [], revoked: false });
 beforeEach(async () => {
   interference = {};
   await repair();
 });
-
-interface Merchant {
-  readonly owner: Person;
-  readonly companyId: string;
-  readonly connections: readonly string[];
-  readonly shop: Shop;
-  readonly key: string;
-}
-
-async function openMerchant(...kinds: readonly LiveKind[]): Promise<Merchant> {
-  const owner = await signUp(service);
-  const companyId = companyOf(owner, 'live');
-  const connections: string[] = [];
-  for (const kind of kinds) {
-    const configuration = liveConfiguration(fakes, kind, liveSecrets[kind]);
-    const extraOrigins = [fakes[kind].url];
-    const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
-    connections.push(await connectTo(service, companyId, { kind, configuration, ...timing, extraOrigins }));
-  }
-  const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
-  return { owner, companyId, connections, key, shop: await openShop(service, undefined, { key }) };
-}
 
 /** How often each processor has executed an operation of this kind. */
 async function executed(kind: 'charge' | 'refund' | 'void'): Promise<number> {
@@ -104,7 +67,7 @@ function holdLookup(): { readonly held: Promise<void>; readonly lookUp: () => vo
   return { held: held.promise, lookUp: released.resolve };
 }
 
-async function openOrderOf({ companyId }: Merchant): Promise<string> {
+async function openOrderOf({ companyId }: ConnectedMerchant): Promise<string> {
   const [row] = await service.db.query<{ order_id: string }>(
     'SELECT order_id FROM open_transactions WHERE company_id = $1',
     [companyId],
@@ -122,12 +85,12 @@ async function lastOrderOf(companyId: string): Promise<string> {
 
 const resolvers = {
   'the worker': () => service.orders.reconcileDue(1_000),
-  'a reader': ({ companyId }: Merchant, orderId: string) => service.orders.reconcile(companyId, orderId),
+  'a reader': ({ companyId }: ConnectedMerchant, orderId: string) => service.orders.reconcile(companyId, orderId),
 } as const;
 
 /** The reservation of the operation ends, and it is looked up when its sender learns that it was refused. */
 async function refuseLate(
-  merchant: Merchant,
+  merchant: ConnectedMerchant,
   { call, fault, resolver }: { call: 'charge' | 'refund' | 'void'; fault: string; resolver: keyof typeof resolvers },
   request: () => Promise<Reply>,
 ): Promise<{ readonly reply: Reply; readonly orderId: string }> {
@@ -154,7 +117,7 @@ for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
     for (const kinds of [['adyen', 'nmi'], ['adyen']] as const) {
       const does = kinds.length > 1 ? 'does not charge the next connection' : 'does not record that it failed';
       it(does, async () => {
-        const merchant = await openMerchant(...kinds);
+        const merchant = await live.openMerchant(...kinds);
         const before = await executed('charge');
         const options = { key: merchant.key, idempotencyKey: randomUUID() };
         const place = (): Promise<Reply> => order(service, merchant.shop, {}, options);
@@ -169,7 +132,7 @@ for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
     }
 
     it('does not discard a refund', async () => {
-      const merchant = await openMerchant('adyen');
+      const merchant = await live.openMerchant('adyen');
       const { key } = merchant;
       const { id } = (await order(service, merchant.shop, {}, { key })).body;
       const before = await executed('refund');
@@ -183,7 +146,7 @@ for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
     });
 
     it('does not discard a void', async () => {
-      const merchant = await openMerchant('adyen');
+      const merchant = await live.openMerchant('adyen');
       const { id } = (await order(service, merchant.shop, {}, { key: merchant.key })).body;
       const options = { company: merchant.companyId, idempotencyKey: randomUUID() };
       const cancel = (): Promise<Reply> => merchant.owner.in('POST', `/dashboard/orders/${id}/void`, {}, options);
@@ -224,7 +187,7 @@ async function holdUpdates(): Promise<{ readonly held: () => Promise<boolean>; r
 }
 
 it('a sender that stops before it records a refusal does not record it after a lookup has executed the charge', async () => {
-  const { companyId, shop, key } = await openMerchant('adyen');
+  const { companyId, shop, key } = await live.openMerchant('adyen');
   const before = await executed('charge');
   await fakes.adyen.control({ next: ['capture:revoke'] });
   const updates = await holdUpdates();
@@ -246,7 +209,7 @@ it('a sender that stops before it records a refusal does not record it after a l
 });
 
 it('a sender discards nothing that is in doubt', async () => {
-  const merchant = await openMerchant('adyen');
+  const merchant = await live.openMerchant('adyen');
   const sender = holdAnswer('charge');
   const sending = order(service, merchant.shop, {}, { key: merchant.key });
   await sender.held;
@@ -259,7 +222,7 @@ it('a sender discards nothing that is in doubt', async () => {
 });
 
 it('a reader does not look up a charge that its sender sends to the next connection', async () => {
-  const merchant = await openMerchant('adyen', 'nmi');
+  const merchant = await live.openMerchant('adyen', 'nmi');
   const sender = holdAnswer('charge');
   const sending = order(service, merchant.shop, {}, { key: merchant.key });
   await sender.held;

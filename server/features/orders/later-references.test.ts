@@ -7,6 +7,7 @@ import {
   openAcquirer,
   type OwnAcquirer,
 } from '../../../tests/support/own-acquirer.ts';
+import { restoresWith } from '../../../tests/support/restores.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, someSubscriber, subscribe } from '../../../tests/support/subscriptions.ts';
 import { reconcile } from '../reconciliation/service.ts';
@@ -19,15 +20,7 @@ let service: TestService;
 let merchant: LiveMerchant;
 
 before(async () => {
-  const restores = {
-    isRestored: () => false,
-    looksFirst: () => true,
-    mayRepeatKey: () => true,
-    noticedAgoMs: () => 0,
-    recorded: () => undefined,
-    earlierResult: async () => undefined,
-    stop: async () => undefined,
-  };
+  const restores = restoresWith({ looksFirst: () => true, mayRepeatKey: () => true });
   [acquirer, service] = await Promise.all([openAcquirer(), startTestService({ restores })]);
   merchant = await connectMerchant(service, acquirer);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import type { Person } from '../../../tests/support/dashboard.ts';
 import { assertRefused, createProduct, order } from '../../../tests/support/orders.ts';
-import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { type Reply, someCustomer, type TestService } from '../../../tests/support/service.ts';
 import { limits } from '../../limits.ts';
 import { Secret } from '../../platform/secret.ts';
 import {
@@ -12,26 +12,20 @@ import {
   liveKinds,
   type LiveProcessors,
   liveSecrets,
-  settingsFor,
-  startLiveProcessors,
 } from '../../../tests/support/live-processors.ts';
-import type { Configuration } from '../../vault/processors/kind.ts';
-import { connectTo } from '../../../tests/support/connect.ts';
+import { type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
 
 /** A live company verifies new cards at its first processor. Who tests stolen cards must not learn the result. */
 
+let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
 
 before(async () => {
-  fakes = await startLiveProcessors();
-  service = await startTestService({ settings: settingsFor(fakes) });
+  live = await startLiveService();
+  ({ service, fakes } = live);
 });
-after(async () => {
-  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
-});
-
-const configurationOf = (kind: LiveKind, key: string): Configuration => liveConfiguration(fakes, kind, key);
+after(() => live.stop());
 
 interface Merchant {
   readonly owner: Person;
@@ -42,18 +36,9 @@ interface Merchant {
 }
 
 async function openMerchant(kind: LiveKind): Promise<Merchant> {
-  const owner = await signUp(service);
-  const companyId = companyOf(owner, 'live');
-  const connection = await connectTo(service, companyId, {
-    kind,
-    configuration: configurationOf(kind, liveSecrets[kind]),
-    timeoutMs: 1_000,
-    requestLifeMs: 60_000,
-    extraOrigins: [fakes[kind].url],
-  });
-  const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
-  const key = await service.createKey(company);
-  return { owner, companyId, connection, key, pageKey: await service.createKey(company, { kind: 'publishable' }) };
+  const { connections, company, ...merchant } = await live.connectMerchant(kind);
+  const pageKey = await service.createKey(company, { kind: 'publishable' });
+  return { ...merchant, connection: connections[0] ?? '', pageKey };
 }
 
 const cardWith = (cvc: string) => ({ number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc });
@@ -115,7 +100,7 @@ for (const kind of liveKinds) {
     it('is stored without a verification while the processor refuses the key', async () => {
       const merchant = await openMerchant(kind);
       const { companyId, connection: id } = merchant;
-      const configuration = new Secret(configurationOf(kind, `${liveSecrets[kind].slice(0, -1)}7`));
+      const configuration = new Secret(liveConfiguration(fakes, kind, `${liveSecrets[kind].slice(0, -1)}7`));
       await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 });
       assert.equal((await capture(merchant)).reply.status, 201);
       assert.equal(await verified(merchant), null, 'unknown is not declined');
@@ -137,7 +122,7 @@ describe('turning verification on, and copying from the sandbox', () => {
       'step_up_required',
     );
     assertRefused(
-      await inLive('POST', '/dashboard/copy_from_sandbox', { liveKinds: ['products'] }),
+      await inLive('POST', '/dashboard/copy_from_sandbox', { include: ['products'] }),
       403,
       'step_up_required',
     );

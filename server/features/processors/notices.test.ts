@@ -13,6 +13,7 @@ import {
   type Shop,
 } from '../../../tests/support/orders.ts';
 import { openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
+import { restoresWith } from '../../../tests/support/restores.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../../vault/processors/notices.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
@@ -43,15 +44,7 @@ let reception: Reception = { outcome: 'accepted', notices: [] };
 before(async () => {
   acquirer = await openAcquirer();
   service = await startTestService({
-    restores: {
-      isRestored: () => false,
-      looksFirst: () => restored,
-      mayRepeatKey: () => restored,
-      noticedAgoMs: () => 0,
-      recorded: () => undefined,
-      earlierResult: async () => undefined,
-      stop: async () => undefined,
-    },
+    restores: restoresWith({ looksFirst: () => restored, mayRepeatKey: () => restored }),
     vault: vaultBehind(
       () => vault,
       () => ({

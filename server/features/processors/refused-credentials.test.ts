@@ -4,124 +4,80 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { examine } from '../../../cli/doctor.ts';
 import { everyDays, ordersOf, typesOf } from '../../../tests/support/billing.ts';
+import { type ConnectedMerchant, type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
 import {
   liveConfiguration,
   type LiveKind,
   liveKinds,
   type LiveProcessors,
   liveSecrets,
-  settingsFor,
-  startLiveProcessors,
 } from '../../../tests/support/live-processors.ts';
-import { connectTo } from '../../../tests/support/connect.ts';
-import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import {
-  assertRefused,
-  capture,
-  openShop,
-  order,
-  readOrder,
-  refund,
-  retry,
-  type Shop,
-} from '../../../tests/support/orders.ts';
+import { assertRefused, capture, order, readOrder, refund, retry } from '../../../tests/support/orders.ts';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
-import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { restoresWith } from '../../../tests/support/restores.ts';
+import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
-import type { Company } from '../../company.ts';
 import { Secret } from '../../platform/secret.ts';
 import { claimWaiting, findOpenOf } from '../orders/open-queries.ts';
 import { reconcile } from '../reconciliation/service.ts';
-import type { Configuration } from '../../vault/processors/kind.ts';
 
 /** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */
 
-const timing = { timeoutMs: 1_000, requestLifeMs: 60_000 };
-
+let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
 /** Whether the database was restored lately. */
 let isRestored = false;
-const restores = {
-  isRestored: () => false,
-  looksFirst: () => isRestored,
-  mayRepeatKey: () => isRestored,
-  noticedAgoMs: () => 0,
-  recorded: () => undefined,
-  earlierResult: async () => undefined,
-  stop: async () => undefined,
-};
 
 before(async () => {
-  fakes = await startLiveProcessors();
-  service = await startTestService({ settings: settingsFor(fakes), restores });
+  const restores = restoresWith({ looksFirst: () => isRestored, mayRepeatKey: () => isRestored });
+  live = await startLiveService({ restores });
+  ({ service, fakes } = live);
 });
-after(async () => {
-  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
-});
-
-const configurationOf = (kind: LiveKind, key: string): Configuration => liveConfiguration(fakes, kind, key);
-
-interface Merchant {
-  readonly owner: Person;
-  readonly company: Company;
-  readonly connections: readonly string[];
-  readonly shop: Shop;
-  readonly key: string;
-}
-
-async function openMerchant(...connected: readonly LiveKind[]): Promise<Merchant> {
-  const owner = await signUp(service);
-  const company: Company = { ...service.company, id: companyOf(owner, 'live'), mode: 'live', processor: 'connected' };
-  const connections: string[] = [];
-  for (const kind of connected) {
-    const configuration = configurationOf(kind, liveSecrets[kind]);
-    const extraOrigins = [fakes[kind].url];
-    connections.push(await connectTo(service, company.id, { kind, configuration, ...timing, extraOrigins }));
-  }
-  const key = await service.createKey(company);
-  return { owner, company, connections, key, shop: await openShop(service, undefined, { key }) };
-}
+after(() => live.stop());
 
 /** The processor no longer knows the key that is stored. */
-async function revoke({ company, connections }: Merchant, kind: LiveKind): Promise<void> {
+async function revoke({ company, connections }: ConnectedMerchant, kind: LiveKind): Promise<void> {
   await store(company.id, connections[0] ?? '', kind, `${liveSecrets[kind].slice(0, -1)}7`);
 }
 
 async function store(companyId: string, id: string, kind: LiveKind, key: string): Promise<void> {
-  const configuration = new Secret(configurationOf(kind, key));
+  const configuration = new Secret(liveConfiguration(fakes, kind, key));
   assert.equal(await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 }), undefined);
 }
 
-const place = ({ shop, key }: Merchant): Promise<Reply> =>
+const place = ({ shop, key }: ConnectedMerchant): Promise<Reply> =>
   order(service, shop, {}, { key, idempotencyKey: randomUUID() });
 
-const connectionsOf = async ({ owner, company }: Merchant): Promise<Reply['body'][]> =>
+const connectionsOf = async ({ owner, company }: ConnectedMerchant): Promise<Reply['body'][]> =>
   (await owner.in('GET', '/dashboard/processors', undefined, { company: company.id })).body.connections;
 
-async function attentionOf({ owner, company }: Merchant): Promise<Reply['body'][]> {
+async function attentionOf({ owner, company }: ConnectedMerchant): Promise<Reply['body'][]> {
   const { body } = await owner.in('GET', '/dashboard/attention', undefined, { company: company.id });
   return body.data.map(({ kind, count }: Reply['body']) => ({ kind, count }));
 }
 
 /** The charges that the dashboard shows as waiting. */
-async function waitingOf({ owner, company }: Merchant, orderId?: string): Promise<Reply['body'][]> {
+async function waitingOf({ owner, company }: ConnectedMerchant, orderId?: string): Promise<Reply['body'][]> {
   const path = `/dashboard/waiting_charges${orderId === undefined ? '' : `?order_id=${orderId}`}`;
   return (await owner.in('GET', path, undefined, { company: company.id })).body.data;
 }
 
-async function subscribed({ company, key, shop: { customerId } }: Merchant): Promise<Reply['body']> {
+async function subscribed({ company, key, shop: { customerId } }: ConnectedMerchant): Promise<Reply['body']> {
   const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
   const reply = await subscribe(service, { plan_id: plan.id, customer_id: customerId }, { key });
   assert.deepEqual([reply.status, reply.body.status], [201, 'active'], reply.text);
   return reply.body;
 }
 
-const act = ({ owner, company }: Merchant, id: string, action: 'pause' | 'resume' | 'end_renewal'): Promise<Reply> =>
-  owner.in('POST', `/dashboard/subscriptions/${id}/${action}`, {}, { company: company.id });
+const act = (
+  { owner, company }: ConnectedMerchant,
+  id: string,
+  action: 'pause' | 'resume' | 'end_renewal',
+): Promise<Reply> => owner.in('POST', `/dashboard/subscriptions/${id}/${action}`, {}, { company: company.id });
 
-async function renew({ company }: Merchant): Promise<void> {
+async function renew({ company }: ConnectedMerchant): Promise<void> {
   await service.db.query('UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1', [company.id]);
   await service.subscriptions.billDue(64);
 }
@@ -140,7 +96,7 @@ async function gauge(name: string): Promise<number> {
 for (const kind of liveKinds) {
   describe(`after the key at ${kind} was revoked`, () => {
     it('an order fails as a configuration problem, and the connection says why', async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       assert.equal((await place(merchant)).body.status, 'succeeded');
       assert.deepEqual(await attentionOf(merchant), []);
       await revoke(merchant, kind);
@@ -156,7 +112,7 @@ for (const kind of liveKinds) {
     });
 
     it('a charge in doubt stays in doubt, and a refund is not executed', async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const paid = (await place(merchant)).body;
       // Adyen is asked a second time under the same key, and an authorization that is never captured moves no money.
       const isAdyen = kind === 'adyen';
@@ -177,7 +133,7 @@ for (const kind of liveKinds) {
     });
 
     it('a renewal waits, and is charged once when the merchant has replaced the key', async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const { id } = await subscribed(merchant);
       await revoke(merchant, kind);
       await renew(merchant);
@@ -214,7 +170,7 @@ for (const kind of liveKinds) {
 
 describe('credentials that a processor refuses', () => {
   it('send a charge to the next connection, within the same transaction', async () => {
-    const merchant = await openMerchant('stripe', 'nmi');
+    const merchant = await live.openMerchant('stripe', 'nmi');
     await revoke(merchant, 'stripe');
     const { body } = await place(merchant);
     assert.equal(body.status, 'succeeded', inspect(body));
@@ -227,7 +183,7 @@ describe('credentials that a processor refuses', () => {
   });
 
   it('are named by the doctor until the owner replaces them', async () => {
-    const merchant = await openMerchant('stripe');
+    const merchant = await live.openMerchant('stripe');
     await revoke(merchant, 'stripe');
     await place(merchant);
     const [id] = merchant.connections;
@@ -253,7 +209,7 @@ const chargesAtStripe = async (): Promise<number> => (await fakes.stripe.call('G
 
 describe('a renewal that waits', () => {
   it('is discarded if the subscription is paused, and can be retried by hand', async () => {
-    const merchant = await openMerchant('stripe');
+    const merchant = await live.openMerchant('stripe');
     const { id } = await subscribed(merchant);
     const before = await chargesAtStripe();
     await revoke(merchant, 'stripe');
@@ -281,7 +237,7 @@ describe('a renewal that waits', () => {
   });
 
   it('keeps the renewal from being ended, and the error says what to do', async () => {
-    const merchant = await openMerchant('stripe');
+    const merchant = await live.openMerchant('stripe');
     const { id } = await subscribed(merchant);
     await revoke(merchant, 'stripe');
     await renew(merchant);
@@ -294,7 +250,7 @@ describe('a renewal that waits', () => {
   });
 
   it('is never charged if the subscription is canceled meanwhile', async () => {
-    const merchant = await openMerchant('stripe');
+    const merchant = await live.openMerchant('stripe');
     const { key } = merchant;
     const { id } = await subscribed(merchant);
     const before = await chargesAtStripe();
@@ -313,7 +269,7 @@ describe('a renewal that waits', () => {
 
 describe('a renewal that no connected processor takes', () => {
   it('waits, and is charged when the merchant has corrected the rules', async () => {
-    const merchant = await openMerchant('stripe');
+    const merchant = await live.openMerchant('stripe');
     const { id } = await subscribed(merchant);
     const path = `/dashboard/processors/${merchant.connections[0]}`;
     const limit = (rules: object) => merchant.owner.in('PATCH', path, { rules }, { company: merchant.company.id });
@@ -348,8 +304,13 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     };
 
     /** A merchant whose renewal was refused midway and waits. */
-    async function waitingRenewal(): Promise<{ merchant: Merchant; id: string; before: number; orderId: string }> {
-      const merchant = await openMerchant(kind);
+    async function waitingRenewal(): Promise<{
+      merchant: ConnectedMerchant;
+      id: string;
+      before: number;
+      orderId: string;
+    }> {
+      const merchant = await live.openMerchant(kind);
       const { id } = await subscribed(merchant);
       const before = await payments();
       await revokeMidway();
@@ -359,7 +320,7 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
       return { merchant, id, before, orderId: charge?.order_id };
     }
 
-    async function assertRenewedOnce(merchant: Merchant, id: string, transactions = 1): Promise<void> {
+    async function assertRenewedOnce(merchant: ConnectedMerchant, id: string, transactions = 1): Promise<void> {
       const { status, completed_cycles, attempt_count } = await readSubscription(service, id, merchant);
       assert.deepEqual([status, completed_cycles, attempt_count], ['active', 2, 0]);
       const scene = { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' };
@@ -402,12 +363,7 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
       const { merchant, id, before } = await waitingRenewal();
       const path = `/dashboard/processors/${merchant.connections[0]}`;
       const { company } = merchant;
-      await connectTo(service, company.id, {
-        kind: 'nmi',
-        configuration: configurationOf('nmi', liveSecrets.nmi),
-        ...timing,
-        extraOrigins: [fakes.nmi.url],
-      });
+      await live.connect(company.id, 'nmi');
       const gone = await merchant.owner.in('POST', `${path}/disconnect`, {}, { company: company.id });
       assert.equal(gone.status, 200, gone.text);
       const remove = (): Promise<Reply> => merchant.owner.in('DELETE', path, undefined, { company: company.id });
@@ -430,7 +386,7 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     });
 
     it('an order fails as a configuration problem, the connection says why, and a retry charges it once', async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const before = await payments();
       await revokeMidway();
       const { body } = await place(merchant);
@@ -444,7 +400,7 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     });
 
     it('an order is charged once if its idempotency key is used again after it has expired', async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const { shop, key, company } = merchant;
       const before = await payments();
       await revokeMidway();
@@ -460,7 +416,7 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     });
 
     it('an order is charged at the next connection, within the same transaction', async () => {
-      const merchant = await openMerchant(kind, 'nmi');
+      const merchant = await live.openMerchant(kind, 'nmi');
       const before = await payments();
       await revokeMidway();
       const { body } = await place(merchant);
@@ -493,14 +449,14 @@ describe('after a restore, refused credentials', () => {
       (one: Reply['body']) => one.kind === 'charge' && one.status === 'approved',
     ).length;
 
-  async function assertMarked(merchant: Merchant): Promise<void> {
+  async function assertMarked(merchant: ConnectedMerchant): Promise<void> {
     await waitUntil(async () => (await attentionOf(merchant)).some(({ kind }) => kind === 'processors_refusing'));
     const [connection] = await connectionsOf(merchant);
     assert.ok(connection?.refused_at);
     assert.equal(connection.health.last_calls[0].outcome, 'refused');
   }
 
-  async function assertRenewedOnce(merchant: Merchant, id: string): Promise<void> {
+  async function assertRenewedOnce(merchant: ConnectedMerchant, id: string): Promise<void> {
     const { status, completed_cycles, attempt_count } = await readSubscription(service, id, merchant);
     assert.deepEqual([status, completed_cycles, attempt_count], ['active', 2, 0]);
     assert.ok(!(await typesOf(service, id)).includes('subscription.past_due'));
@@ -509,7 +465,7 @@ describe('after a restore, refused credentials', () => {
 
   for (const kind of liveKinds) {
     it(`at ${kind} are named by the error of an order, which is charged once with the new key`, async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const before = await paidAt(kind);
       const options = { key: merchant.key, idempotencyKey: randomUUID() };
       const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
@@ -525,7 +481,7 @@ describe('after a restore, refused credentials', () => {
     });
 
     it(`at ${kind} make a renewal wait, which is charged once with the new key`, async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const { id } = await subscribed(merchant);
       const before = await paidAt(kind);
       await revoke(merchant, kind);
@@ -544,7 +500,7 @@ describe('after a restore, refused credentials', () => {
 
   for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondSteps, string][]) {
     it(`at ${kind} between two requests leave a renewal in doubt, which is charged once with the new key`, async () => {
-      const merchant = await openMerchant(kind);
+      const merchant = await live.openMerchant(kind);
       const { id } = await subscribed(merchant);
       const before = await paidAt(kind);
       await fakes[kind].control({ next: [fault] });
@@ -566,7 +522,7 @@ describe('after a restore, refused credentials', () => {
   }
 
   it('of a connection that is only asked are named, too', async () => {
-    const merchant = await openMerchant('stripe', 'nmi');
+    const merchant = await live.openMerchant('stripe', 'nmi');
     await store(merchant.company.id, merchant.connections[1] ?? '', 'nmi', liveSecrets.nmi.replace('8', '7'));
     const before = await paidAt('stripe');
     const refused = await place(merchant);
@@ -578,7 +534,7 @@ describe('after a restore, refused credentials', () => {
   });
 
   it('leave a charge in doubt that may have been executed before, and send it nowhere else', async () => {
-    const merchant = await openMerchant('stripe', 'nmi');
+    const merchant = await live.openMerchant('stripe', 'nmi');
     const before = [await paidAt('stripe'), await paidAt('nmi')];
     const idempotencyKey = randomUUID();
     const send = (): Promise<Reply> => order(service, merchant.shop, {}, { key: merchant.key, idempotencyKey });
@@ -596,7 +552,7 @@ describe('after a restore, refused credentials', () => {
   });
 
   it('do not let another card of a retry pay with what was prepared for the first', async () => {
-    const merchant = await openMerchant('adyen');
+    const merchant = await live.openMerchant('adyen');
     const { id } = await subscribed(merchant);
     await fakes.adyen.control({ next: ['decline:2'] });
     await renew(merchant);
@@ -621,7 +577,7 @@ describe('after a restore, refused credentials', () => {
 
 for (const kind of liveKinds) {
   it(`a void at ${kind} with a revoked key is not executed, and can be repeated`, async () => {
-    const merchant = await openMerchant(kind);
+    const merchant = await live.openMerchant(kind);
     const { id } = (await place(merchant)).body;
     await revoke(merchant, kind);
     const idempotencyKey = randomUUID();
@@ -636,7 +592,7 @@ for (const kind of liveKinds) {
 }
 
 it('reconciliation reports a charge that two connections executed', async () => {
-  const merchant = await openMerchant('stripe', 'nmi');
+  const merchant = await live.openMerchant('stripe', 'nmi');
   const { body } = await place(merchant);
   const [, other] = merchant.connections;
   // As if the charge had then been sent to the other connection, too.

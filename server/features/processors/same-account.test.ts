@@ -1,31 +1,29 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
 import {
   liveConfiguration,
   liveKinds,
   type LiveProcessors,
   liveSecrets,
-  settingsFor,
-  startLiveProcessors,
 } from '../../../tests/support/live-processors.ts';
 import { assertRefused } from '../../../tests/support/orders.ts';
-import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import type { Reply, TestService } from '../../../tests/support/service.ts';
 
 /** An account at a processor is connected once: a second connection would get the notices of the first. */
 
 const acquirer = 'https://acquirer.example/';
+let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
 let owner: Person;
 
 before(async () => {
-  fakes = await startLiveProcessors();
-  service = await startTestService({ settings: { ...settingsFor(fakes), SVC_ACQUIRERS: acquirer } });
+  live = await startLiveService({ settings: { SVC_ACQUIRERS: acquirer } });
+  ({ service, fakes } = live);
 });
-after(async () => {
-  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
-});
+after(() => live.stop());
 beforeEach(async () => {
   owner = await signUp(service);
 });

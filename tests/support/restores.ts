@@ -1,0 +1,13 @@
+import type { RestoreWatch } from '../../server/features/restores/service.ts';
+
+/** The watch of a database that was not restored, except for what a test says. */
+export const restoresWith = (given: Partial<RestoreWatch> = {}): RestoreWatch => ({
+  isRestored: () => false,
+  looksFirst: () => false,
+  mayRepeatKey: () => false,
+  noticedAgoMs: () => 0,
+  recorded: () => undefined,
+  earlierResult: async () => undefined,
+  stop: async () => undefined,
+  ...given,
+});
