@@ -10,7 +10,7 @@ const optionText = (name: OptionName): string => {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 };
 
-const footer = `Every command accepts --json and --help; svc --version prints the version. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
+const footer = `Every command accepts --json and --help; svc --version prints the version. Lists are tables, or JSON with --json. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
 service on this machine. Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.`;
 
 export function overview(): string {

@@ -19,6 +19,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { table } from './table.ts';
 import { auditOperator } from './audit.ts';
 import type { Company } from '../server/company.ts';
 import type { ServiceKey } from '../server/platform/service-keys.ts';
@@ -119,16 +120,15 @@ function describe(key: Awaited<ReturnType<typeof apiKeysOf>>[number]): Record<st
 async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promise<string> {
   const keys = await apiKeysOf(db, company.id);
   if (flags.json) return `${JSON.stringify(keys.map(describe))}\n`;
-  const lines = keys.map((key) => {
+  const rows = keys.map((key) => {
     const state = key.revokedAt
       ? 'revoked'
       : key.expiresAt && key.expiresAt.getTime() <= systemClock.nowMs()
         ? 'expired'
         : 'active';
-    const used = key.lastUsedAt ? `used ${key.lastUsedAt.toISOString()}` : 'never used';
-    return `${key.id}  ${key.kind.padEnd(11)}  ${state.padEnd(7)}  ${used.padEnd(29)}  ${key.name}`;
+    return [key.id, key.kind, state, key.lastUsedAt?.toISOString() ?? 'never', key.name];
   });
-  return `${lines.join('\n') || `${company.name} has no keys.`}\n`;
+  return table(['ID', 'KIND', 'STATUS', 'LAST USED', 'NAME'], rows, `${company.name} has no keys.`);
 }
 
 async function revokeKey(db: DatabasePool, company: Company, id: string | undefined, flags: Flags): Promise<string> {

@@ -5,6 +5,7 @@ import type { ShardDatabase } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
 import { type Reached, withReachable } from './connect.ts';
 import type { Flags } from './options.ts';
+import { table } from './table.ts';
 
 /** `companies list`: the companies of every shard, or of one, in pages. Copies that a move leaves or makes are listed too. */
 
@@ -94,16 +95,15 @@ const shownOf = (company: Listed) => ({
 
 function ordersText(orders: number): string {
   const shownNumber = new Intl.NumberFormat('en-US', { maximumSignificantDigits: orders > ordersCounted ? 2 : 21 });
-  return `${orders > ordersCounted ? 'about ' : ''}${shownNumber.format(orders)} ${orders === 1 ? 'order' : 'orders'}`;
+  return `${orders > ordersCounted ? 'about ' : ''}${shownNumber.format(orders)}`;
 }
 
 function shown(listed: readonly Listed[], next: string | null, away: readonly string[]): string {
-  const lines = listed.map((company) => {
+  const rows = listed.map((company) => {
     const meaning = meanings[stateOf(company)]?.(company) ?? '';
     const { id, shard, mode, name, orders } = company;
-    return `${id}  ${shard}  ${mode.padEnd(7)}  ${ordersText(orders).padStart(18)}  ${name}${meaning ? `  (${meaning})` : ''}`;
+    return [id, shard, mode, ordersText(orders), `${name}${meaning ? `  (${meaning})` : ''}`];
   });
-  if (listed.length === 0) lines.push('No companies.');
-  if (next !== null) lines.push(`There are more: add --after ${next}`);
-  return [...lines, ...away, ''].join('\n');
+  const more = next === null ? [] : [`There are more: add --after ${next}`];
+  return table(['ID', 'SHARD', 'MODE', 'ORDERS', 'NAME'], rows, 'No companies.') + [...more, ...away, ''].join('\n');
 }

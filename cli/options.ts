@@ -24,7 +24,11 @@ export const options = {
   'dry-run': { type: 'boolean', describe: 'show the moves, and move nothing' },
   apply: { type: 'boolean', describe: 'move the companies, one account after the other' },
   kind: { type: 'string', value: 'secret|publishable', describe: 'type of the key; default: secret' },
-  name: { type: 'string', value: 'TEXT', describe: 'name of the key; default: "command line"' },
+  name: {
+    type: 'string',
+    value: 'TEXT',
+    describe: 'name of the key or the connection; default: "command line", or the name of the processor',
+  },
   permissions: { type: 'string', value: 'a:read,b:write', describe: 'permissions of the key; default: all' },
   'expires-in': { type: 'string', value: 'SECONDS', describe: 'lifetime of the key; default: never expires' },
   'allow-ip': {

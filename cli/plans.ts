@@ -2,12 +2,14 @@ import { ApiError } from '../server/errors.ts';
 import { type Plan, planCreate } from '../server/features/plans/schemas.ts';
 import { changePlan, createPlan, getPlans } from '../server/features/plans/service.ts';
 import { validator } from '../server/http/validate.ts';
+import { decimalText } from '../server/platform/currencies.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { idArgument } from './id-argument.ts';
 import type { Flags } from './options.ts';
+import { table } from './table.ts';
 import { auditOperator } from './audit.ts';
 import type { RequestContext } from '../server/request-context.ts';
 
@@ -42,8 +44,8 @@ export async function plansCommand([action, argument]: readonly string[], flags:
         return shown(await telling('updatePlan', ['active'], archive));
       }
       if (action === 'list') {
-        const page = { limit: 100, sort: { field: 'created_at', descending: true }, cursor: null };
-        return shown((await getPlans(context, {}, page)).items);
+        const plans = await allPlans(context);
+        return flags.json ? shown(plans) : listed(plans, `${company.name} has no plans.`);
       }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -53,6 +55,33 @@ export async function plansCommand([action, argument]: readonly string[], flags:
     throw new CommandError('Use plans create JSON, plans list or plans archive ID.');
   });
 }
+
+const pageSize = 100;
+
+/** Newest first. */
+async function allPlans(context: RequestContext, after?: string): Promise<Plan[]> {
+  const cursor = after === undefined ? null : ({ id: after, parameter: 'starting_after' } as const);
+  const page = { limit: pageSize, sort: { field: 'created_at', descending: true }, cursor };
+  const { items, hasMore } = await getPlans(context, {}, page);
+  return hasMore ? [...items, ...(await allPlans(context, items.at(-1)?.id))] : [...items];
+}
+
+function listed(plans: readonly Plan[], empty: string): string {
+  const rows = plans.map(({ id, amount, one_time_amount, currency, billing_cycle, active, name }) => [
+    id,
+    active ? 'active' : 'archived',
+    priceText(amount, currency),
+    one_time_amount === 0 ? '-' : priceText(one_time_amount, currency),
+    billing_cycle.interval_count === 1
+      ? billing_cycle.interval
+      : `${billing_cycle.interval_count} ${billing_cycle.interval}s`,
+    name,
+  ]);
+  return table(['ID', 'STATUS', 'PRICE', 'SETUP FEE', 'EVERY', 'NAME'], rows, empty);
+}
+
+const priceText = (amount: number, currency: string): string =>
+  `${decimalText(amount, currency)} ${currency.toUpperCase()}`;
 
 function parsed(text: string | undefined): unknown {
   try {

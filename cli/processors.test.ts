@@ -113,4 +113,9 @@ test('accepts the rules that the dashboard accepts, and explains others', async 
   assert.match(currency.stderr, /^--currencies/);
   assert.match(brand.stderr, /^--brands/);
   assert.equal(ruled.stdout, 'The rules are {"currencies":["eur","usd"],"brands":["visa"],"share":30}.\n');
+  const [headings, row = ''] = (await processors('list')).stdout
+    .split('\n')
+    .filter((line) => !line.includes('removed'));
+  assert.match(headings ?? '', /^ID +ORDER +KIND +CHARGES +NAME$/);
+  assert.match(row, / {2}stripe +eur,usd visa 30% +Stripe$/);
 });

@@ -27,6 +27,7 @@ import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
+import { tableLines } from './table.ts';
 
 /** `processors …`: the processors that charge the cards of a live company. */
 
@@ -39,18 +40,23 @@ type Action = (given: {
 const actions: Readonly<Record<string, Action>> = {
   list: async ({ connected, company }) => {
     const rows = await companyConnections(connected.shards.of(company).db, company.id);
-    const lines = rows.map((row) => {
-      const status = row.removed_at ? 'removed' : row.disconnected_at ? 'disconnected' : `${row.position}.`;
+    const [headings = '', ...lines] = tableLines(
+      ['ID', 'ORDER', 'KIND', 'CHARGES', 'NAME'],
+      rows.map((row) => [row.id, orderOf(row), row.kind, chargesText(row.rules), row.name]),
+    );
+    const shown = rows.map((row, index) => {
       const notices = row.removed_at ? null : noticesTo(connected, row);
-      const line = `${row.id}  ${status.padEnd(12)}  ${row.kind.padEnd(8)}  ${row.name}  ${JSON.stringify(row.rules)}`;
       const seen = row.notice_seen_at ? `last notice ${row.notice_seen_at.toISOString()}` : 'no notice yet';
       const refused = row.refused_at && `credentials refused since ${row.refused_at.toISOString()}`;
       const notRead =
         row.notice_refused_at && `notice refused ${row.notice_refused_at.toISOString()}: ${row.notice_refusal}`;
       const more = [refused, notices === null ? null : `notice URL ${notices}, ${seen}`, notRead];
-      return [line, ...more.filter((one) => one !== null)].join('\n    ');
+      return [lines[index], ...more.filter((one) => one !== null)].join('\n    ');
     });
-    return { json: rows, text: lines.length > 0 ? `${lines.join('\n')}\n` : 'No processor is connected.\n' };
+    return {
+      json: rows,
+      text: rows.length > 0 ? `${[headings, ...shown].join('\n')}\n` : 'No processor is connected.\n',
+    };
   },
   connect: async ({ connected, company, flags }) => {
     const replaced = flags.connection === undefined ? undefined : await known(connected, company, flags.connection);
@@ -198,6 +204,15 @@ async function store(vault: Vault, connection: Parameters<Vault['connect']>[0]):
 }
 
 type Row = Awaited<ReturnType<typeof companyConnections>>[number];
+
+/** In which order the connections are tried, or why one is not. */
+const orderOf = ({ removed_at, disconnected_at, position }: Row): string =>
+  removed_at ? 'removed' : disconnected_at ? 'disconnected' : `${position}.`;
+
+function chargesText({ currencies, brands, share }: Row['rules']): string {
+  const rules = [currencies?.join(','), brands?.join(','), share === undefined ? undefined : `${share}%`];
+  return rules.filter((rule) => rule !== undefined).join(' ') || 'all';
+}
 
 const credentialsRemoved = 'The credentials of this connection were removed. Connect the processor again.';
 

@@ -6,6 +6,7 @@ import { addShard } from './add-shard.ts';
 import { CommandError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
+import { table } from './table.ts';
 
 /** `shards list`, `shards add`, `shards drain` and `shards undrain`. */
 export async function shardsCommand([action, name]: readonly string[], flags: Flags): Promise<string> {
@@ -18,11 +19,8 @@ export async function shardsCommand([action, name]: readonly string[], flags: Fl
     const draining = await findDraining(shards.control);
     const found = await Promise.all(shards.all.map((shard) => describe(shard, draining)));
     if (flags.json) return `${JSON.stringify(found)}\n`;
-    return found
-      .map(
-        (one) => `${one.name}  ${one.companies} companies  wal_level ${one.wal_level}${one.drains ? '  drains' : ''}\n`,
-      )
-      .join('');
+    const rows = found.map((one) => [one.name, String(one.companies), one.drains ? 'yes' : 'no', one.wal_level]);
+    return table(['NAME', 'COMPANIES', 'DRAINS', 'WAL LEVEL'], rows, 'No shards.');
   });
 }
 
