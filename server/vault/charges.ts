@@ -139,19 +139,28 @@ interface Lookup extends LookupRequest {
   readonly isRestored?: boolean;
   readonly capturesNothing?: boolean;
   readonly restoredAgoMs?: number;
+  readonly isCompared?: boolean;
 }
 
 /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer be executed. */
 export async function lookUp(
   db: Queryable,
   connected: Connected,
-  { validUntilMs, isRestored = false, capturesNothing = false, restoredAgoMs = 0, ...request }: Lookup,
+  {
+    validUntilMs,
+    isRestored = false,
+    capturesNothing = false,
+    restoredAgoMs = 0,
+    isCompared = false,
+    ...request
+  }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
   const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
   if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
-  if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
+  const isKnown = !isRestored || (isCompared && processor.findsBy === 'notice');
+  if (isPrepared && handle === undefined && isKnown) return giveUp(db, connected, request);
   // Such a lookup repeats the capture, and would execute one that was refused or never sent.
   const isClosed = request.ageMs === undefined && !isRestored;
   if (handle && processor.findsBy === 'notice') {

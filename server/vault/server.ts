@@ -182,6 +182,7 @@ const vaultCalls = {
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
       capturesNothing: Type.Optional(Type.Boolean()),
+      isCompared: Type.Optional(Type.Boolean()),
       restoredAgoMs: Type.Optional(Type.Number()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),

@@ -185,6 +185,8 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly isRestored?: boolean;
   /** Do not complete what is prepared, at a processor where a lookup does that. */
   readonly capturesNothing?: boolean;
+  /** The operator has compared what the database forgot, also with processors that only send notices. */
+  readonly isCompared?: boolean;
   /** For a connection that was sent nothing since the restore: how long ago that was noticed. */
   readonly restoredAgoMs?: number;
 }

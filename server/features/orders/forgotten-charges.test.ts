@@ -398,6 +398,38 @@ describe('an order that was not sent after a restore, and whose request is not r
   }
 });
 
+describe('a charge that was not sent after a restore, and is not wanted any more', () => {
+  for (const kinds of [['adyen'], ['nmi', 'adyen']] as const) {
+    it(`is recorded as failed once the operator has compared the records with Adyen, at ${kinds.join(' and ')}`, async () => {
+      const merchant = await openMerchant(...kinds);
+      const { companyId, key } = merchant;
+      const before = await paid();
+      const subscriptionId = await beginSubscription(merchant);
+      forgets([], undefined, unsent);
+      await billNextCycle(merchant);
+      const canceled = await service.call('DELETE', `/v1/subscriptions/${subscriptionId}`, { key });
+      assert.equal(canceled.status, 200, canceled.text);
+      await placeForgotten(merchant, 503);
+      noticedAgoMs = 3 * dayMs;
+      const undecided = async (): Promise<number> => {
+        await runWorker();
+        await service.db.query(`UPDATE open_transactions SET valid_until = now() - interval '1 minute'`);
+        await runWorker();
+        const { length } = await service.db.query('SELECT 1 FROM open_transactions WHERE company_id = $1', [companyId]);
+        return length;
+      };
+      assert.equal(await undecided(), 2);
+      isCompared = true;
+      assert.equal(await undecided(), 0);
+      const failed = await service.db.query(`SELECT 1 FROM orders WHERE company_id = $1 AND status = 'failed'`, [
+        companyId,
+      ]);
+      assert.equal(failed.length, 2);
+      assert.deepEqual(await paid(), { ...before, [kinds[0]]: before[kinds[0]] + 1 }, 'only the first cycle was paid');
+    });
+  }
+});
+
 it('a restored service sends nothing elsewhere while the processor that may have executed it cannot be reached', async (t) => {
   const adyen = await startSimulator('adyen', liveSecrets.adyen);
   t.after(() => adyen.stop());

@@ -44,6 +44,8 @@ interface Sought extends Opened {
   readonly amount: number;
   readonly currency: string;
   readonly card_last4: string;
+  /** It is not sent any more. If it was not executed, it has failed. */
+  readonly isOver?: boolean;
 }
 
 interface Place {
@@ -91,9 +93,12 @@ function lookUpAt(
   });
 }
 
-/** Whether a connection that never says what it executed has been compared by the operator. */
+/**
+ * Whether a connection that never says what it executed has been compared by the operator. A key may still repeat a lost
+ * request, whose payment the operator leaves to that; so its order may be closed then, and not be sent.
+ */
 function isCompared({ restores }: Charging, sale: Sought): boolean {
-  return restores?.isRestored() === false && !isOfKey(sale);
+  return restores?.isRestored() === false && (sale.isOver === true || !isOfKey(sale));
 }
 
 /** Asks these connections about a charge and its later references. No money moves. */

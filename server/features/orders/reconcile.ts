@@ -49,6 +49,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     kind: open.type === 'sale' ? ('charge' as const) : open.type,
     ageMs: open.age_ms,
     isRestored,
+    isCompared: charging.restores?.isRestored() === false,
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
@@ -59,7 +60,8 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   let found = await charging.vault.lookup({ ...request, capturesNothing: asksOthers });
   const isPrepared = found.outcome === 'unknown' && found.isPrepared === true;
   if (asksOthers && (isPrepared || found.outcome === 'not_found')) {
-    const elsewhere = await askOthers(charging, state, open);
+    const isOver = !isPrepared && open.request_id !== null;
+    const elsewhere = await askOthers(charging, state, { ...open, isOver });
     if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
     if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
     if (isPrepared) found = await charging.vault.lookup(request);
@@ -86,7 +88,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
 async function askOthers(
   charging: Charging,
   state: OrderState,
-  open: OpenTransaction,
+  open: OpenTransaction & { readonly isOver: boolean },
 ): ReturnType<typeof askConnections> {
   const attempt = attemptOf(state, open);
   const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
