@@ -109,12 +109,23 @@ async function sendCharge(
   const { order, card, mode } = state;
   const { company_id, id: order_id, currency } = order;
   let intent = { ...sale, company_id, order_id };
+  const lookFirst = charging.restores?.looksFirst() ?? false;
+  const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
+  const isForgotten = mode === 'live' && mayBeForgotten(charging, sale);
+  const elsewhereThan = async (
+    used: string | undefined,
+  ): Promise<Sent<OpenedSale & OpenKey> | undefined | 'nowhere'> => {
+    const found = isForgotten ? await findElsewhere(charging, { ...intent, currency }, used, later) : undefined;
+    if (!found) return 'nowhere';
+    return found.kind === 'not_asked' ? { intent, outcome: found.outcome } : moveTo(charging, intent, found);
+  };
   if (!card) {
+    const found = await elsewhereThan(undefined);
+    if (found !== 'nowhere') return found;
     return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
   }
   const { billing: _, ...chargedCard } = card;
   const about = aboutCharge(path, state, card);
-  const lookFirst = charging.restores?.looksFirst() ?? false;
   const looked = { lookFirst, ...(lookFirst && { restoredAgoMs: charging.restores?.noticedAgoMs() ?? 0 }) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
@@ -124,12 +135,8 @@ async function sendCharge(
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
-  const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
-  if (mode === 'live' && mayBeForgotten(charging, sale)) {
-    const elsewhere = await findElsewhere(charging, { ...intent, currency }, first, later);
-    if (elsewhere?.kind === 'not_asked') return { intent, outcome: elsewhere.outcome };
-    if (elsewhere) return moveTo(charging, intent, elsewhere);
-  }
+  const elsewhere = await elsewhereThan(first);
+  if (elsewhere !== 'nowhere') return elsewhere;
   if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
   return await send(charging, {
     mode,

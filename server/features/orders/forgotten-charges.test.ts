@@ -170,6 +170,12 @@ async function billNextCycle({ companyId }: Merchant): Promise<void> {
   await service.subscriptions.billDue(64);
 }
 
+async function deleteCard({ shop: { customerId, paymentMethodId }, key }: Merchant): Promise<void> {
+  const path = `/v1/customers/${customerId}/payment_methods/${paymentMethodId}`;
+  const reply = await service.call('DELETE', path, { key });
+  assert.equal(reply.status, 200, reply.text);
+}
+
 async function secondsToNextCheck({ companyId }: Merchant): Promise<number> {
   const [row] = await service.db.query<{ seconds: number }>(
     `SELECT extract(epoch FROM next_check_at - now())::float8 AS seconds FROM open_transactions WHERE company_id = $1`,
@@ -395,6 +401,20 @@ describe('an order that was not sent after a restore, and whose request is not r
       if (isPaid) assert.equal(await connectionOf(body.id), merchant.connections[1]);
       assert.deepEqual(await paid(), { ...before, stripe: before.stripe + (isPaid ? 1 : 0) });
     });
+  }
+});
+
+it('a restored service finds a charge although its card was deleted since', async () => {
+  for (const kinds of [['nmi'], ['nmi', 'stripe']] as const) {
+    const merchant = await openMerchant(...kinds);
+    const before = await paid();
+    forgets(merchant.connections.slice(-1), undefined, unsent);
+    const send = await placeForgotten(merchant, 503);
+    await deleteCard(merchant);
+    assert.equal((await send()).body.status, 'succeeded');
+    const [last = 'nmi'] = kinds.slice(-1);
+    assert.deepEqual(await paid(), { ...before, [last]: before[last] + 1 });
+    isRestored = false;
   }
 });
 
