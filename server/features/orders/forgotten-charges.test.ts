@@ -464,6 +464,26 @@ it('a restored service sends nothing elsewhere while the processor that may have
 });
 
 describe('a renewal after a restore', () => {
+  it('that waited when the subscription was paused is not charged after it is resumed', async () => {
+    const merchant = await openMerchant('nmi', 'stripe');
+    const { owner, companyId } = merchant;
+    const id = await beginSubscription(merchant);
+    const before = await paid();
+    const change = (what: string): Promise<Reply> =>
+      owner.in('POST', `/dashboard/subscriptions/${id}/${what}`, {}, { company: companyId });
+    isRestored = true;
+    await billNextCycle(merchant);
+    assert.equal((await change('pause')).status, 200);
+    await runWorker();
+    assertRefused(await change('resume'), 409, 'resource_in_use');
+    noticedAgoMs = 3 * hourMs;
+    await service.db.query(`UPDATE open_transactions SET valid_until = now() - interval '1 minute'`);
+    await runWorker();
+    const resumed = await change('resume');
+    assert.deepEqual([resumed.status, resumed.body.status], [200, 'active'], resumed.text);
+    assert.deepEqual(await paid(), before);
+  });
+
   it('waits while the search of another connection may lag, and not longer', async () => {
     const merchant = await openMerchant('nmi', 'stripe');
     await beginSubscription(merchant);

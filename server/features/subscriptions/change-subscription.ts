@@ -158,9 +158,11 @@ export async function pauseSubscription(context: RequestContext, id: string): Pr
 export async function resumeSubscription(context: RequestContext, id: string): Promise<Subscription> {
   return operate(context, id, 'paused', 'subscription.resumed', async (transaction, row) => {
     const { company_id, latest_order_id } = row;
-    // If the subscription were active again, the worker would send it.
-    if (latest_order_id && (await isWaitingCharge(transaction, company_id, latest_order_id))) {
-      const message = 'The renewal that waited when the subscription was paused is being discarded. Retry shortly.';
+    // If the subscription were active again, the worker would send it, or a decline would begin dunning.
+    if (latest_order_id && (await isUnderWay(transaction, company_id, latest_order_id))) {
+      const message = (await isWaitingCharge(transaction, company_id, latest_order_id))
+        ? 'The renewal that waited when the subscription was paused is being discarded. Retry shortly.'
+        : 'It is not known yet whether the renewal that waited when the subscription was paused had been charged before. Retry later.';
       throw new ApiError('resource_in_use', message);
     }
     return resumed(row, context.nowMs);
