@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { connectTo, vaultBehind } from '../../../tests/support/connect.ts';
-import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import {
-  liveConfiguration,
-  type LiveKind,
-  type LiveProcessors,
-  liveSecrets,
-  settingsFor,
-  startLiveProcessors,
-} from '../../../tests/support/live-processors.ts';
-import { assertRefused, openShop, order, type Shop } from '../../../tests/support/orders.ts';
+import { type ConnectedMerchant, type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
+import type { LiveKind, LiveProcessors } from '../../../tests/support/live-processors.ts';
+import { assertRefused, order } from '../../../tests/support/orders.ts';
 import { everyDays } from '../../../tests/support/billing.ts';
-import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { startSimulator } from '../../../tests/support/simulator.ts';
+import { restoresWith } from '../../../tests/support/restores.ts';
+import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { reconcile } from '../reconciliation/service.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
-import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
+import type { Vault, VaultCharge, VaultOutcome } from '../../vault/vault.ts';
 
 /**
  * The credentials at one connection were refused during a charge, and another connection was paid. Then the database
@@ -27,6 +19,7 @@ import { localVault, type Vault, type VaultCharge, type VaultOutcome } from '../
  * Adyen must not be captured.
  */
 
+let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
 let vault: Vault;
@@ -37,28 +30,16 @@ let isCompared = false;
 let noticedAgoMs = 0;
 
 before(async () => {
-  fakes = await startLiveProcessors();
-  const between = vaultBehind(
-    () => vault,
-    () => ({ nowMs: async () => Date.now(), ...interference }),
-  );
-  const restores = {
+  const restores = restoresWith({
     isRestored: () => isRestored && !isCompared,
     looksFirst: () => isRestored,
     mayRepeatKey: () => mayRepeatKey,
     noticedAgoMs: () => noticedAgoMs,
-    recorded: () => undefined,
-    earlierResult: async () => undefined,
-    stop: async () => undefined,
-  };
-  service = await startTestService({ settings: settingsFor(fakes), vault: between, restores });
-  vault = localVault(service.vaultDb, service.keys, service.clock, origins());
+  });
+  live = await startLiveService({ restores }, () => interference);
+  ({ service, fakes, vault } = live);
 });
-after(async () => {
-  await Promise.all([service, ...Object.values(fakes)].map((one) => one.stop()));
-});
-
-const origins = (): string[] => Object.values(fakes).map(({ url }) => url);
+after(() => live.stop());
 
 async function repair(): Promise<void> {
   for (const fake of [fakes.adyen, fakes.stripe]) await fake.control({ next: [], revoked: false });
@@ -71,40 +52,6 @@ beforeEach(async () => {
   noticedAgoMs = 0;
   await repair();
 });
-
-interface Merchant {
-  readonly owner: Person;
-  readonly companyId: string;
-  readonly connections: readonly string[];
-  readonly shop: Shop;
-  readonly key: string;
-}
-
-/** `at` is given for a processor other than the shared one. */
-const store = async (companyId: string, kind: LiveKind, at = fakes[kind].url): Promise<string> =>
-  connectTo(service, companyId, {
-    kind,
-    configuration: liveConfiguration({ ...fakes, [kind]: { ...fakes[kind], url: at } }, kind, liveSecrets[kind]),
-    timeoutMs: 1_000,
-    requestLifeMs: 60_000,
-    extraOrigins: [at],
-  });
-
-async function openMerchant(...kinds: readonly LiveKind[]): Promise<Merchant> {
-  return openMerchantAt({}, ...kinds);
-}
-
-async function openMerchantAt(
-  urls: Partial<Record<LiveKind, string>>,
-  ...kinds: readonly LiveKind[]
-): Promise<Merchant> {
-  const owner = await signUp(service);
-  const companyId = companyOf(owner, 'live');
-  const connections: string[] = [];
-  for (const kind of kinds) connections.push(await store(companyId, kind, urls[kind]));
-  const key = await service.createKey({ ...service.company, id: companyId, mode: 'live', processor: 'connected' });
-  return { owner, companyId, connections, key, shop: await openShop(service, undefined, { key }) };
-}
 
 async function paid(): Promise<Record<LiveKind, number>> {
   const count = async (kind: LiveKind): Promise<number> =>
@@ -132,14 +79,14 @@ function forgets(
 const unsent = { outcome: 'unavailable', reason: 'forgotten' } as const;
 const inDoubt = { outcome: 'unknown', reason: 'forgotten' } as const;
 
-async function disconnectFirst({ owner, companyId, connections }: Merchant): Promise<void> {
+async function disconnectFirst({ owner, companyId, connections }: ConnectedMerchant): Promise<void> {
   const path = `/dashboard/processors/${connections[0]}/disconnect`;
   const reply = await owner.in('POST', path, {}, { company: companyId });
   assert.equal(reply.status, 200, reply.text);
 }
 
 /** Places an order that the database then does not remember as sent. Returns a function that repeats the request. */
-async function placeForgotten({ shop, key }: Merchant, status: number): Promise<() => Promise<Reply>> {
+async function placeForgotten({ shop, key }: ConnectedMerchant, status: number): Promise<() => Promise<Reply>> {
   const options = { key, idempotencyKey: randomUUID() };
   const send = (): Promise<Reply> => order(service, shop, {}, options);
   assert.equal((await send()).status, status);
@@ -157,26 +104,25 @@ async function connectionOf(orderId: string): Promise<string | undefined> {
 }
 
 /** Returns its ID. */
-async function beginSubscription({ companyId, shop, key }: Merchant): Promise<string> {
-  const company = { ...service.company, id: companyId, mode: 'live', processor: 'connected' } as const;
+async function beginSubscription({ company, shop, key }: ConnectedMerchant): Promise<string> {
   const plan = await somePlan(service, { billing_cycle: everyDays(1) }, company);
   const reply = await subscribe(service, { plan_id: plan.id, customer_id: shop.customerId }, { key });
   assert.equal(reply.status, 201, reply.text);
   return reply.body.id;
 }
 
-async function billNextCycle({ companyId }: Merchant): Promise<void> {
+async function billNextCycle({ companyId }: ConnectedMerchant): Promise<void> {
   await service.db.query('UPDATE companies SET clock_offset_ms = $2 WHERE id = $1', [companyId, 25 * hourMs]);
   await service.subscriptions.billDue(64);
 }
 
-async function deleteCard({ shop: { customerId, paymentMethodId }, key }: Merchant): Promise<void> {
+async function deleteCard({ shop: { customerId, paymentMethodId }, key }: ConnectedMerchant): Promise<void> {
   const path = `/v1/customers/${customerId}/payment_methods/${paymentMethodId}`;
   const reply = await service.call('DELETE', path, { key });
   assert.equal(reply.status, 200, reply.text);
 }
 
-async function secondsToNextCheck({ companyId }: Merchant): Promise<number> {
+async function secondsToNextCheck({ companyId }: ConnectedMerchant): Promise<number> {
   const [row] = await service.db.query<{ seconds: number }>(
     `SELECT extract(epoch FROM next_check_at - now())::float8 AS seconds FROM open_transactions WHERE company_id = $1`,
     [companyId],
@@ -190,7 +136,7 @@ async function runWorker(): Promise<void> {
 }
 
 it('a comparison includes the connections after one that cannot list its operations', async () => {
-  const merchant = await openMerchant('adyen', 'nmi');
+  const merchant = await live.openMerchant('adyen', 'nmi');
   forgets(merchant.connections.slice(1), undefined, unsent);
   await placeForgotten(merchant, 503);
   await service.db.query('DELETE FROM open_transactions WHERE company_id = $1', [merchant.companyId]);
@@ -203,7 +149,7 @@ it('a comparison includes the connections after one that cannot list its operati
 });
 
 it('a comparison includes a company that has disconnected its only processor', async () => {
-  const merchant = await openMerchant('adyen');
+  const merchant = await live.openMerchant('adyen');
   await disconnectFirst(merchant);
   const dependencies = { name: service.company.shard, db: service.db, vault, clock: service.clock };
   const { comparisons } = await reconcile(dependencies, { adopt: false });
@@ -214,7 +160,7 @@ it('a comparison includes a company that has disconnected its only processor', a
 for (const kind of ['nmi', 'stripe'] as const) {
   describe(`a restored service that forgot a payment at ${kind}`, () => {
     it('captures nothing at the connection that was refused before, although it is asked first', async () => {
-      const merchant = await openMerchant('adyen', kind);
+      const merchant = await live.openMerchant('adyen', kind);
       const before = await paid();
       forgets(merchant.connections, 'capture:revoke', unsent);
       const send = await placeForgotten(merchant, 503);
@@ -226,7 +172,7 @@ for (const kind of ['nmi', 'stripe'] as const) {
     });
 
     it('captures nothing when the worker looks up the charge where it was sent first', async () => {
-      const merchant = await openMerchant('adyen', kind);
+      const merchant = await live.openMerchant('adyen', kind);
       const before = await paid();
       forgets(merchant.connections, 'capture:revoke', inDoubt);
       const send = await placeForgotten(merchant, 502);
@@ -241,7 +187,7 @@ for (const kind of ['nmi', 'stripe'] as const) {
 
 describe('a restored service that forgot a charge at Adyen', () => {
   it('completes it if the other connection has not executed it', async () => {
-    const merchant = await openMerchant('adyen', 'nmi');
+    const merchant = await live.openMerchant('adyen', 'nmi');
     const before = await paid();
     forgets(merchant.connections.slice(0, 1), 'capture:revoke', unsent);
     const send = await placeForgotten(merchant, 503);
@@ -253,7 +199,7 @@ describe('a restored service that forgot a charge at Adyen', () => {
   });
 
   it('has the worker complete it if the other connection has not executed it', async () => {
-    const merchant = await openMerchant('adyen', 'nmi');
+    const merchant = await live.openMerchant('adyen', 'nmi');
     const before = await paid();
     forgets(merchant.connections.slice(0, 1), 'capture:revoke', inDoubt);
     const send = await placeForgotten(merchant, 502);
@@ -264,7 +210,7 @@ describe('a restored service that forgot a charge at Adyen', () => {
 
   it('captures nothing while the other connection cannot be asked', async () => {
     for (const answer of [unsent, inDoubt]) {
-      const merchant = await openMerchant('adyen', 'nmi');
+      const merchant = await live.openMerchant('adyen', 'nmi');
       const before = await paid();
       forgets(merchant.connections, 'capture:revoke', answer);
       const send = await placeForgotten(merchant, answer === unsent ? 503 : 502);
@@ -289,7 +235,7 @@ describe('a restored service that forgot a charge at Adyen', () => {
   });
 
   it('captures nothing if it is prepared at two connections', async () => {
-    const merchant = await openMerchant('adyen', 'nmi', 'adyen');
+    const merchant = await live.openMerchant('adyen', 'nmi', 'adyen');
     const [first = '', , second = ''] = merchant.connections;
     const before = await paid();
     const lost: string[] = [];
@@ -313,7 +259,7 @@ describe('a restored service that forgot a charge at Adyen', () => {
 
 describe('a restored service that forgot that the second connection was paid', () => {
   it('does not record the order as failed because the first one did not execute it', async () => {
-    const merchant = await openMerchant('stripe', 'nmi');
+    const merchant = await live.openMerchant('stripe', 'nmi');
     const before = await paid();
     forgets(merchant.connections, 'revoke:charge', inDoubt, 'stripe');
     const send = await placeForgotten(merchant, 502);
@@ -325,7 +271,7 @@ describe('a restored service that forgot that the second connection was paid', (
   });
 
   it('does not charge the renewal at the first one', async () => {
-    const merchant = await openMerchant('stripe', 'nmi');
+    const merchant = await live.openMerchant('stripe', 'nmi');
     await beginSubscription(merchant);
     const before = await paid();
     forgets(merchant.connections, 'revoke:charge', { ...inDoubt, isInterrupted: true }, 'stripe');
@@ -339,7 +285,7 @@ describe('a restored service that forgot that the second connection was paid', (
 
 for (const kind of ['adyen', 'stripe'] as const) {
   it(`a restored service that forgot that a renewal was given up at ${kind} and paid there with the next reference charges nothing`, async (t) => {
-    const merchant = await openMerchant(kind, 'nmi');
+    const merchant = await live.openMerchant(kind, 'nmi');
     const { companyId, connections } = merchant;
     const subject = subjects.cycle(await beginSubscription(merchant), 2);
     const before = await paid();
@@ -368,7 +314,7 @@ for (const kind of ['adyen', 'stripe'] as const) {
 }
 
 it('a restored service finds a renewal that Adyen was paid for with the next reference, also after the comparison', async () => {
-  const merchant = await openMerchant('nmi', 'adyen');
+  const merchant = await live.openMerchant('nmi', 'adyen');
   const { companyId, connections } = merchant;
   const subject = subjects.cycle(await beginSubscription(merchant), 2);
   const before = await paid();
@@ -388,7 +334,7 @@ it('a restored service finds a renewal that Adyen was paid for with the next ref
 describe('an order that was not sent after a restore, and whose request is not repeated', () => {
   for (const isPaid of [true, false]) {
     it(`is recorded as ${isPaid ? 'paid' : 'failed'} if the other connection was${isPaid ? '' : ' not'} paid`, async () => {
-      const merchant = await openMerchant('nmi', 'stripe');
+      const merchant = await live.openMerchant('nmi', 'stripe');
       const before = await paid();
       forgets(isPaid ? merchant.connections.slice(1) : [], undefined, unsent);
       const send = await placeForgotten(merchant, 503);
@@ -406,7 +352,7 @@ describe('an order that was not sent after a restore, and whose request is not r
 
 it('a restored service finds a charge although its card was deleted since', async () => {
   for (const kinds of [['nmi'], ['nmi', 'stripe']] as const) {
-    const merchant = await openMerchant(...kinds);
+    const merchant = await live.openMerchant(...kinds);
     const before = await paid();
     forgets(merchant.connections.slice(-1), undefined, unsent);
     const send = await placeForgotten(merchant, 503);
@@ -421,7 +367,7 @@ it('a restored service finds a charge although its card was deleted since', asyn
 describe('a charge that was not sent after a restore, and is not wanted any more', () => {
   for (const kinds of [['adyen'], ['nmi', 'adyen']] as const) {
     it(`is recorded as failed once the operator has compared the records with Adyen, at ${kinds.join(' and ')}`, async () => {
-      const merchant = await openMerchant(...kinds);
+      const merchant = await live.openMerchant(...kinds);
       const { companyId, key } = merchant;
       const before = await paid();
       const subscriptionId = await beginSubscription(merchant);
@@ -450,22 +396,23 @@ describe('a charge that was not sent after a restore, and is not wanted any more
   }
 });
 
-it('a restored service sends nothing elsewhere while the processor that may have executed it cannot be reached', async (t) => {
-  const adyen = await startSimulator('adyen', liveSecrets.adyen);
-  t.after(() => adyen.stop());
-  vault = localVault(service.vaultDb, service.keys, service.clock, [...origins(), adyen.url]);
-  const merchant = await openMerchantAt({ adyen: adyen.url }, 'adyen', 'nmi');
+it('a restored service sends nothing elsewhere while the processor that may have executed it cannot be reached', async () => {
+  const merchant = await live.openMerchant('adyen', 'nmi');
   const before = await paid();
   forgets(merchant.connections.slice(0, 1), undefined, unsent);
   const send = await placeForgotten(merchant, 503);
-  await adyen.kill();
-  assert.equal((await send()).status, 502);
-  assert.deepEqual(await paid(), before);
+  await fakes.adyen.kill();
+  try {
+    assert.equal((await send()).status, 502);
+  } finally {
+    await fakes.adyen.restart();
+  }
+  assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
 });
 
 describe('a renewal after a restore', () => {
   it('that waited when the subscription was paused is not charged after it is resumed', async () => {
-    const merchant = await openMerchant('nmi', 'stripe');
+    const merchant = await live.openMerchant('nmi', 'stripe');
     const { owner, companyId } = merchant;
     const id = await beginSubscription(merchant);
     const before = await paid();
@@ -485,7 +432,7 @@ describe('a renewal after a restore', () => {
   });
 
   it('waits while the search of another connection may lag, and not longer', async () => {
-    const merchant = await openMerchant('nmi', 'stripe');
+    const merchant = await live.openMerchant('nmi', 'stripe');
     await beginSubscription(merchant);
     const before = await paid();
     isRestored = true;
@@ -499,7 +446,7 @@ describe('a renewal after a restore', () => {
   });
 
   it('waits until the operator has compared a connection that cannot say what it executed', async () => {
-    const merchant = await openMerchant('nmi', 'adyen');
+    const merchant = await live.openMerchant('nmi', 'adyen');
     await beginSubscription(merchant);
     const before = await paid();
     isRestored = true;
@@ -515,7 +462,7 @@ describe('a renewal after a restore', () => {
 
 describe('a new order of a merchant with two connections, after a restore', () => {
   it('is charged although its key may repeat a lost request, once the search of the other one can be believed', async () => {
-    const { owner, companyId, shop, key } = await openMerchant('nmi', 'stripe');
+    const { owner, companyId, shop, key } = await live.openMerchant('nmi', 'stripe');
     const before = await paid();
     isRestored = true;
     const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey: randomUUID() });
@@ -530,7 +477,7 @@ describe('a new order of a merchant with two connections, after a restore', () =
   });
 
   it('does not go to the next connection after a failure of the processor while its key may repeat a lost request', async () => {
-    const { shop, key } = await openMerchant('adyen', 'nmi');
+    const { shop, key } = await live.openMerchant('adyen', 'nmi');
     const before = await paid();
     isRestored = true;
     const place = async (): Promise<Reply> => {
@@ -549,7 +496,7 @@ describe('a new order of a merchant with two connections, after a restore', () =
     ['nmi', 'stripe'],
   ] as const) {
     it(`is charged at ${kinds[0]} although ${kinds[1]} cannot say what it executed, once lost keys have expired`, async () => {
-      const { shop, key } = await openMerchant(...kinds);
+      const { shop, key } = await live.openMerchant(...kinds);
       const before = await paid();
       isRestored = true;
       const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey: randomUUID() });
