@@ -1,5 +1,6 @@
 import { isUuid, newId } from '../../platform/ids.ts';
 import type { DisputeState, NoticedCharge, NoticedDispute, NoticeSubject } from '../../vault/processors/notices.ts';
+import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { changeIfPossible, type Dispute } from './chargebacks.ts';
 import type { Charging } from './charging.ts';
@@ -12,10 +13,13 @@ import {
   type NoticedTransaction,
   returnRefund,
 } from './notice-queries.ts';
-import { changeSale, findOpenByReference, findOpenOf } from './open-queries.ts';
+import { changeSale, claimWaiting, findOpenByReference, findOpenOf, type OpenTransaction } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { recordFound } from './reconcile.ts';
+import { mayBeForgotten } from './other-connections.ts';
+import { askOthers, recordElsewhere, recordFound } from './reconcile.ts';
+import { attemptOf } from './retry.ts';
+import { lockMs } from './timing.ts';
 import { nextOrderStatus, refundReturned, transactionChanges } from './transitions.ts';
 
 /** Applies what a processor reports later. The same notice may be applied any number of times, and in any order. */
@@ -72,13 +76,45 @@ async function applyOutcome(
   if (found.outcome === 'unknown') return done('it says nothing certain');
   const open = await findOpenByReference(charging.db, companyId, reference);
   if (!open) return applyToClosed(charging, { companyId, connectionId }, reference, found);
-  if (open.connection_id !== connectionId) return done('the operation is of another connection');
+  if (open.connection_id !== connectionId) return applyElsewhere(charging, connectionId, open, found);
   // The process that sends it is about to record the answer.
   if ((open.locked && !open.in_doubt) || open.waiting) return later('the operation is being sent');
   const state = await findOrder(charging.db, companyId, open.order_id);
   if (!state) return later('the order is not recorded yet');
+  if (found.outcome === 'not_found' && open.type === 'sale' && isForgettable(charging, state, open)) {
+    const elsewhere = await askOthers(charging, state, open, false);
+    if (elsewhere.kind === 'executed') {
+      await recordElsewhere(charging, state, open, elsewhere);
+      return done('another connection executed it');
+    }
+    const isCertain = elsewhere.kind === 'not_executed' && elsewhere.prepared.length === 0;
+    if (!isCertain) return later('another connection may have executed it');
+  }
   await recordFound(charging, state, open, found);
   return done(`the operation is ${found.outcome}`);
+}
+
+const isForgettable = (charging: Charging, state: OrderState, open: OpenTransaction): boolean =>
+  state.mode === 'live' && mayBeForgotten(charging, { ...open, numbered: attemptOf(state, open) });
+
+/** A restored database may have forgotten that this connection executed the charge, and have recorded another one. */
+async function applyElsewhere(
+  charging: Charging,
+  connectionId: string,
+  open: OpenTransaction,
+  found: Exclude<LookupOutcome, { outcome: 'unknown' }>,
+): Promise<Applied> {
+  const isOther = done('the operation is of another connection');
+  if (open.type !== 'sale' || found.outcome !== 'approved') return isOther;
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return later('the order is not recorded yet');
+  if (!isForgettable(charging, state, open)) return isOther;
+  if (open.locked && !open.in_doubt) return later('the operation is being sent');
+  const claimed = open.waiting ? await claimWaiting(charging.db, open, lockMs[state.mode]) : {};
+  if (!claimed) return later('the operation is being sent');
+  const { reference } = open;
+  await recordElsewhere(charging, state, { ...open, ...claimed }, { kind: 'executed', connectionId, reference, found });
+  return done('this connection executed it');
 }
 
 async function applyToClosed(

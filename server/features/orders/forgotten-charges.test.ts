@@ -11,6 +11,7 @@ import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { reconcile } from '../reconciliation/service.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
+import { type LookupOutcome, noResponse } from '../../vault/processors/processor.ts';
 import type { Vault, VaultCharge, VaultOutcome } from '../../vault/vault.ts';
 
 /**
@@ -408,6 +409,59 @@ it('a restored service sends nothing elsewhere while the processor that may have
     await fakes.adyen.restart();
   }
   assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
+});
+
+describe('a notice after a restore', () => {
+  const approved = { outcome: 'approved', response: { ...noResponse, transaction_id: 'PSP1' } } as const;
+  const notice = async (
+    { companyId }: ConnectedMerchant,
+    connectionId: string,
+    found: LookupOutcome,
+  ): Promise<string> => {
+    const [open] = await service.db.query<{ reference: string }>(
+      'SELECT reference FROM open_transactions WHERE company_id = $1',
+      [companyId],
+    );
+    const about = { kind: 'operation', reference: open?.reference ?? '', found } as const;
+    return (await service.orders.applyNotice({ companyId, connectionId, about, happenedAt: new Date() })).result;
+  };
+
+  for (const answer of [unsent, inDoubt]) {
+    it(`says that another connection was paid for an order that is ${answer === unsent ? 'waiting' : 'in doubt'}`, async () => {
+      const merchant = await live.openMerchant('nmi', 'adyen');
+      const [, adyen = ''] = merchant.connections;
+      forgets([], undefined, answer);
+      const send = await placeForgotten(merchant, answer === unsent ? 503 : 502);
+      await notice(merchant, adyen, approved);
+      const { body } = await send();
+      assert.equal(body.status, 'succeeded');
+      assert.equal(await connectionOf(body.id), adyen);
+    });
+  }
+
+  it('that nothing was executed does not hide that another connection was paid', async () => {
+    const merchant = await live.openMerchant('adyen', 'nmi');
+    const [adyen = '', nmi = ''] = merchant.connections;
+    forgets([nmi], undefined, inDoubt);
+    const send = await placeForgotten(merchant, 502);
+    const silent = { outcome: 'unknown', reason: 'no answer' } as const;
+    interference.lookup = async (request) => (request.connectionId === nmi ? silent : vault.lookup(request));
+    const cancelled = { outcome: 'not_found', isFinal: true } as const;
+    assert.match(await notice(merchant, adyen, cancelled), /another connection/);
+    interference = {};
+    await notice(merchant, adyen, cancelled);
+    const { body } = await send();
+    assert.deepEqual([body.status, await connectionOf(body.id)], ['succeeded', nmi]);
+  });
+});
+
+it('a restored service asks the other connections about a charge that Adyen can say nothing about', async () => {
+  const merchant = await live.openMerchant('adyen', 'nmi');
+  forgets(merchant.connections.slice(1), undefined, inDoubt);
+  const send = await placeForgotten(merchant, 502);
+  await runWorker();
+  const { body } = await send();
+  assert.deepEqual([body.status, await connectionOf(body.id)], ['succeeded', merchant.connections[1]]);
 });
 
 describe('a renewal after a restore', () => {

@@ -59,9 +59,9 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     open.type === 'sale' && mode === 'live' && mayBeForgotten(charging, { ...open, numbered: attemptOf(state, open) });
   let found = await charging.vault.lookup({ ...request, capturesNothing: asksOthers });
   const isPrepared = found.outcome === 'unknown' && found.isPrepared === true;
-  if (asksOthers && (isPrepared || found.outcome === 'not_found')) {
-    const isOver = !isPrepared && open.request_id !== null;
-    const elsewhere = await askOthers(charging, state, { ...open, isOver });
+  const isUnanswerable = found.outcome === 'unknown' && found.isUnanswerable === true;
+  if (asksOthers && (isPrepared || isUnanswerable || found.outcome === 'not_found')) {
+    const elsewhere = await askOthers(charging, state, open, isPrepared);
     if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
     if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
     if (isPrepared) found = await charging.vault.lookup(request);
@@ -85,19 +85,21 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
 }
 
 /** Asks the other connections of the company whether they executed the charge. */
-async function askOthers(
+export async function askOthers(
   charging: Charging,
   state: OrderState,
-  open: OpenTransaction & { readonly isOver: boolean },
+  open: OpenTransaction,
+  isPrepared: boolean,
 ): ReturnType<typeof askConnections> {
   const attempt = attemptOf(state, open);
   const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
   const later = attempt ? referencesAfter(open.company_id, attempt) : [];
-  return askConnections(charging, { ...open, numbered: attempt }, others, later);
+  const isOver = !isPrepared && open.request_id !== null;
+  return askConnections(charging, { ...open, numbered: attempt, isOver }, others, later);
 }
 
 /** The database was restored to a time before the charge was sent to this connection. */
-async function recordElsewhere(
+export async function recordElsewhere(
   charging: Charging,
   state: OrderState,
   open: OpenTransaction,
