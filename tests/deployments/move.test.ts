@@ -283,6 +283,19 @@ describe('a company that moves', () => {
     }
   });
 
+  it('waits until its restored shard was compared, and takes along that its charges are looked up', async () => {
+    const store = await openStore();
+    const id = randomUUID();
+    await on('b').query(`INSERT INTO restores (id, noticed_by, detail) VALUES ($1, 'operator', 'a test')`, [id]);
+    await assert.rejects(moveCompanies(mover, store.live.id, 'a'), /Run svc reconcile before companies leave it/);
+    await on('b').query('UPDATE restores SET reconciled_at = now(), reconciled_until = now()');
+    await moveCompanies(mover, store.live.id, 'a');
+    const noticed = 'SELECT noticed_at, reconciled_at FROM restores WHERE id = $1';
+    assert.deepEqual(await on('a').query(noticed, [id]), await on('b').query(noticed, [id]));
+    for (const shard of ['a', 'b']) await on(shard).query('DELETE FROM restores');
+    await assertTidy();
+  });
+
   it('is refused with the name of the setting if its server does not write logical WAL', async () => {
     const { connectionString, drop } = await cloneDatabase(1);
     const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'test', onError: () => undefined });

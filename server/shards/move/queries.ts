@@ -245,6 +245,25 @@ export async function copyCompanies(source: Queryable, target: Queryable, ids: I
   }
 }
 
+/** Whether the shard was restored from a backup, and its records are not compared with the processors yet. */
+export async function isRestored(db: Queryable): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM restores WHERE reconciled_at IS NULL');
+  return rows.length > 0;
+}
+
+/** For some time after a restore, charges are looked up before they are sent, wherever the company is. */
+export async function copyRestores(source: Queryable, target: Queryable): Promise<void> {
+  const rows = await source.query<{ row: string }>(
+    'SELECT to_jsonb(restores)::text AS row FROM restores WHERE reconciled_at IS NOT NULL',
+  );
+  for (const { row } of rows) {
+    await target.query(
+      'INSERT INTO restores SELECT * FROM jsonb_populate_record(NULL::restores, $1) ON CONFLICT DO NOTHING',
+      [row],
+    );
+  }
+}
+
 const removeCount = 2_000;
 
 /** Customers and their cards refer to each other. */

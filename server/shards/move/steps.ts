@@ -33,8 +33,15 @@ const subscribe = 'run GRANT pg_create_subscription TO that login there, or use 
 const olderSubscribe =
   'in PostgreSQL 15 only a superuser may. Set the logins in DATABASE_URL and SVC_SHARDS to superusers for this command only';
 
+/** Elsewhere the company would be billed, and its processors would never be compared. */
+async function refuseRestored({ name, db }: ShardDatabase): Promise<void> {
+  if (await queries.isRestored(db))
+    throw new MoveError(`Shard "${name}" was restored from a backup. Run svc reconcile before companies leave it.`);
+}
+
 /** Checks what logical replication needs, before anything changes. */
 export async function check({ source, target }: Move): Promise<void> {
+  await refuseRestored(source);
   const from = await queries.readServer(source.db);
   if (from?.level !== 'logical')
     throw new MoveError(
@@ -155,6 +162,8 @@ const resume = ({ source, companyIds }: Move): Promise<void> => queries.removeFe
 export async function arrive(move: Move): Promise<void> {
   const { source, target, companyIds } = move;
   await untilConfirmed(move, stopMs);
+  await refuseRestored(source);
+  await queries.copyRestores(source.db, target.db);
   await queries.copyCompanies(source.db, target.db, companyIds);
 }
 
