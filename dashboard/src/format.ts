@@ -134,3 +134,9 @@ export function phoneDigits(text: string): string {
 export function cycleText(cycle: { interval: string; interval_count: number }): string {
   return cycle.interval_count === 1 ? `every ${cycle.interval}` : `every ${cycle.interval_count} ${cycle.interval}s`;
 }
+
+/** `$19.00 every month` */
+export const priceText = (
+  { amount, currency }: { readonly amount: number; readonly currency: string },
+  cycle: Parameters<typeof cycleText>[0],
+): string => `${money(amount, currency)} ${cycleText(cycle)}`;

@@ -60,6 +60,7 @@ after(async () => {
 describe('branding in the dashboard', () => {
   it('is previewed while it is typed, saved, and shown in the preview of a real email', async () => {
     await page.goto('/settings/branding');
+    await page.getByText(emails.unsent.mailbox).waitFor();
     await page.getByLabel(branding.displayName).fill('Ada’s Tea');
     await page.locator('input[name="color"]').fill('#ffd400');
     const head = page.getByText('Ada’s Tea', { exact: true }).first();

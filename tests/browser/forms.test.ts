@@ -206,6 +206,9 @@ describe('a merchant', () => {
     await page.goto(`/orders/${latest_order_id}`);
     await page.getByRole('row', { name: 'Monthly $19.00' }).waitFor();
     await page.getByRole('row', { name: `${orders.setupFee} $5.00` }).waitFor();
+    await page.goto(`/customers/${customer_id}`);
+    await page.getByRole('row', { name: 'Monthly Active $19.00 every month' }).waitFor();
+    await page.goto(`/orders/${latest_order_id}`);
     await page.getByRole('link', { name: orders.cycle('Monthly', 1) }).click();
     await button(subscriptions.cancel).click();
     await button(subscriptions.endRenewal, dialog()).click();

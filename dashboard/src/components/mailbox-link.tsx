@@ -1,3 +1,4 @@
+import { unsentEmails } from '../brand.ts';
 import { emails } from '../texts/emails.ts';
 
 /** A page of the service, beside the dashboard. */
@@ -6,5 +7,16 @@ export function MailboxLink() {
     <a className="link underline" href="/mailbox" target="_blank" rel="noreferrer">
       {emails.unsent.openMailbox}
     </a>
+  );
+}
+
+/** That customers get no emails, if no mail server sends them. */
+export function UnsentEmails() {
+  return (
+    unsentEmails && (
+      <>
+        {emails.unsent[unsentEmails]} {unsentEmails === 'mailbox' && <MailboxLink />}
+      </>
+    )
   );
 }

@@ -39,6 +39,16 @@ export function StatusCell({ status, reason, at }: { status: string; reason?: st
   );
 }
 
+/** For people, and the code for programs below. */
+export function FailureReason({ of }: { of: { failure_reason: string | null; failure_code: string | null } }) {
+  return (
+    <>
+      {of.failure_reason}
+      <span className="block font-mono text-xs text-muted">{of.failure_code}</span>
+    </>
+  );
+}
+
 /** The name, and the email in the same line. */
 export function CustomerCell({ customer }: { customer: Person | undefined }) {
   if (!customer) return '—';

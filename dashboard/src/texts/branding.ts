@@ -47,6 +47,7 @@ export const branding = {
     upcoming_renewal: 'Upcoming renewal',
   },
   upcomingDays: 'Days before a renewal',
+  upcomingDaysHint: 'When the email “Upcoming renewal” is sent.',
   fromName: 'Sender name',
   fromNameHint: 'Leave empty to use the display name.',
   replyTo: 'Reply-to address',

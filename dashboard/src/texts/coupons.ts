@@ -16,7 +16,6 @@ export const coupons = {
   kind: 'Type',
   kinds: { promo: 'Promo: one shared code', generated: 'Generated: many random codes' },
   kindsShort: { promo: 'Promo', generated: 'Generated' },
-  which: 'Show',
   notArchived: 'Not archived',
   archived: 'Archived',
   name: 'Name',

@@ -13,7 +13,7 @@ export const emails = {
   all: 'All emails',
   about: 'About',
   empty: 'No emails yet',
-  emptyText: 'Turn on emails to customers in the settings.',
+  emptyText: 'Emails to your customers appear here. You choose which are sent in the settings.',
   settings: 'Branding and emails',
   attempts: (count: number) => (count === 1 ? '1 attempt' : `${count} attempts`),
   preview: 'Email preview',

@@ -5,7 +5,6 @@ export const paymentLinks = {
   added: 'Payment link created.',
   emptyTitle: 'No payment links yet',
   empty: 'Choose a product or a plan, then send the link by email or chat, or print its QR code. From your server:',
-  which: 'Show',
   active: 'Active',
   inactive: 'Inactive',
   name: 'Name',

@@ -8,7 +8,6 @@ export const plans = {
   empty:
     'A plan sets the price and the billing cycle of a subscription. Create your first plan, then subscribe customers here or from your server.',
   search: 'Name or code',
-  which: 'Show',
   active: 'Active',
   archived: 'Archived',
   amount: 'Amount per cycle',

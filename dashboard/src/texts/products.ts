@@ -6,7 +6,6 @@ export const products = {
   added: 'Product added.',
   emptyTitle: 'No products yet',
   empty: 'Customers order products from your catalog. Add your first product here, or from your server:',
-  which: 'Show',
   active: 'Active',
   archived: 'Archived',
   price: 'Price',

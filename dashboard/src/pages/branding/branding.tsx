@@ -1,7 +1,9 @@
 import { call } from '../../api.ts';
+import { unsentEmails } from '../../brand.ts';
 import { CopyButton } from '../../components/copy.tsx';
 import { CheckField, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
+import { UnsentEmails } from '../../components/mailbox-link.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
@@ -66,6 +68,11 @@ function Emails({ profile: { emails } }: { readonly profile: Profile }) {
   return (
     <Panel title={branding.emails}>
       <Form form={form} submit={common.save}>
+        {unsentEmails && (
+          <p className="text-muted">
+            <UnsentEmails />
+          </p>
+        )}
         <CheckField form={form} name="enabled" label={branding.enabled} hint={branding.enabledHint} />
         <div className="flex flex-col gap-1.5 border-l-2 border-line pl-4">
           {kinds.map(([kind, label]) => (
@@ -77,6 +84,7 @@ function Emails({ profile: { emails } }: { readonly profile: Profile }) {
           name="upcoming_renewal_days"
           path="emails.upcoming_renewal_days"
           label={branding.upcomingDays}
+          hint={branding.upcomingDaysHint}
         />
         <TextField
           form={form}

@@ -2,7 +2,7 @@ import { unsentEmails } from '../../brand.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { MailboxLink } from '../../components/mailbox-link.tsx';
+import { UnsentEmails } from '../../components/mailbox-link.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { OnPhone } from '../../components/table.tsx';
@@ -30,15 +30,7 @@ export function EmailsPage() {
   return (
     <Page
       title={emails.title}
-      lead={
-        unsentEmails ? (
-          <>
-            {emails.unsent[unsentEmails]} {unsentEmails === 'mailbox' && <MailboxLink />}
-          </>
-        ) : (
-          emails.lead
-        )
-      }
+      lead={unsentEmails ? <UnsentEmails /> : emails.lead}
       actions={<LinkButton to="/settings/branding">{emails.settings}</LinkButton>}
     >
       <ResourceTable<CustomerEmail>

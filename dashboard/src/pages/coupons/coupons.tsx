@@ -27,7 +27,7 @@ const filters: readonly Filter[] = [
     kind: 'choices',
     single: true,
     name: 'archived',
-    label: coupons.which,
+    label: common.status,
     choices: [
       { value: 'true', label: coupons.archived },
       { value: 'all', label: common.all },

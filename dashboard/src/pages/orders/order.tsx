@@ -8,6 +8,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { FailureReason } from '../../components/payment-cells.tsx';
 import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
@@ -48,7 +49,7 @@ function Details({ order }: { order: Order }) {
       lead={
         <>
           <span className="font-semibold text-ink tabular-nums">{money(order.total, currency)}</span>
-          {order.failure_reason && ` · ${order.failure_reason}`}
+          {order.failure_reason && ` · ${order.failure_reason.replace(/\.$/, '')}`}
           {customer && ` · ${customer.email}`}
         </>
       }
@@ -91,10 +92,7 @@ function Details({ order }: { order: Order }) {
                 [common.id, <CopyId key="id" id={order.id} />],
                 [common.customer, <CustomerLink key="customer" id={order.customer_id} customer={customer} />],
                 [common.card, <CardName key="card" card={card} />],
-                order.failure_code !== null && [
-                  orders.failure,
-                  `${order.failure_reason ?? ''} (${order.failure_code})`,
-                ],
+                order.failure_code !== null && [orders.failure, <FailureReason key="failure" of={order} />],
                 order.attempt_count > 0 && [orders.attempts, order.attempt_count],
                 order.next_retry_at !== null && [orders.nextRetry, <DateTime key="retry" at={order.next_retry_at} />],
                 order.subscription_id !== null && [

@@ -5,7 +5,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { checkLines, emptyLine, itemsOf, type Line, ProductLines } from '../../components/product-lines.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { cycleText, money } from '../../format.ts';
+import { priceText } from '../../format.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { PaymentLink, Plan } from '../../types.ts';
 import { navigate } from '../../routing.tsx';
@@ -99,7 +99,7 @@ export function NewPaymentLinkPage() {
                 query={{ active: true }}
                 searchBy="search"
                 textOf={({ name }) => name}
-                detailOf={(item) => `${money(item.amount, item.currency)} ${cycleText(item.billing_cycle)}`}
+                detailOf={(item) => priceText(item, item.billing_cycle)}
                 value={plan}
                 error={form.errorOf('plan_id')}
                 onChange={(next) => form.set('plan', next)}

@@ -9,7 +9,7 @@ import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import QrCode from '../../components/qr-code.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useGet } from '../../data.ts';
-import { cycleText, money } from '../../format.ts';
+import { money, priceText } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
@@ -87,7 +87,7 @@ function SoldPlan({ id }: { id: string }) {
   if (!plan) return <CopyId id={id} />;
   return (
     <Link to={`/plans/${id}`} className="link">
-      {plan.name}, {money(plan.amount, plan.currency)} {cycleText(plan.billing_cycle)}
+      {plan.name}, {priceText(plan, plan.billing_cycle)}
     </Link>
   );
 }

@@ -25,7 +25,7 @@ const filters: readonly Filter[] = [
     kind: 'choices',
     single: true,
     name: 'active',
-    label: paymentLinks.which,
+    label: common.status,
     choices: [
       { value: 'true', label: paymentLinks.active },
       { value: 'false', label: paymentLinks.inactive },

@@ -12,7 +12,7 @@ import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
-import { cycleText, money } from '../../format.ts';
+import { money, priceText } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
@@ -37,7 +37,7 @@ function Details({ plan }: { plan: Plan }) {
     <Page
       title={plan.name}
       badge={<Badge status={plan.active ? 'active' : 'archived'} />}
-      lead={`${money(plan.amount, plan.currency)} ${cycleText(plan.billing_cycle)}`}
+      lead={priceText(plan, plan.billing_cycle)}
       back={{ to: '/plans', label: plans.title }}
       actions={
         <>

@@ -15,7 +15,7 @@ const filters: readonly Filter[] = [
     kind: 'choices',
     single: true,
     name: 'active',
-    label: plans.which,
+    label: common.status,
     choices: [
       { value: 'true', label: plans.active },
       { value: 'false', label: plans.archived },

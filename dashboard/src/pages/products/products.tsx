@@ -34,7 +34,7 @@ const filters: readonly Filter[] = [
     kind: 'choices',
     single: true,
     name: 'active',
-    label: products.which,
+    label: common.status,
     choices: [
       { value: 'true', label: products.active },
       { value: 'false', label: products.archived },

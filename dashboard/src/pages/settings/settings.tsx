@@ -47,7 +47,7 @@ export function SettingsPage() {
               rows={company.rate_limits}
               keyOf={({ category }) => category}
               columns={[
-                { header: settings.category, cell: ({ category }) => words(category) },
+                { header: settings.category, cell: ({ category }) => settings.categories[category] ?? words(category) },
                 {
                   header: settings.limit,
                   end: true,

@@ -10,7 +10,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters, useGet } from '../../data.ts';
-import { cycleText, money, personName } from '../../format.ts';
+import { cycleText, money, personName, priceText } from '../../format.ts';
 import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
@@ -77,7 +77,7 @@ export function NewSubscriptionPage() {
               query={{ active: true }}
               searchBy="search"
               textOf={({ name }) => name}
-              detailOf={(item) => `${money(item.amount, item.currency)} ${cycleText(item.billing_cycle)}`}
+              detailOf={(item) => priceText(item, item.billing_cycle)}
               value={plan}
               error={form.errorOf('plan_id')}
               onChange={(next) => form.set('plan', next)}

@@ -15,7 +15,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet, useList } from '../../data.ts';
-import { amountOrFree, cycleText, money } from '../../format.ts';
+import { amountOrFree, money, priceText } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -46,7 +46,7 @@ function Details({ subscription }: { subscription: Subscription }) {
     <Page
       title={plan.name}
       badge={<Badge status={subscription.status} />}
-      lead={`${money(plan.amount, plan.currency)} ${cycleText(subscription.billing_cycle)}`}
+      lead={priceText(plan, subscription.billing_cycle)}
       back={{ to: '/subscriptions', label: subscriptions.title }}
       actions={<Actions subscription={subscription} renewal={renewal} />}
     >

@@ -17,7 +17,7 @@ import {
   planFilter,
   statusFilter,
 } from '../../list-filters.ts';
-import { cycleText, money, personName } from '../../format.ts';
+import { personName, priceText } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -36,9 +36,6 @@ const filters: readonly Filter[] = [
   cardExpiresFilter,
   customerFilter,
 ];
-
-const priceText = ({ plan, billing_cycle }: Subscription): string =>
-  `${money(plan.amount, plan.currency)} ${cycleText(billing_cycle)}`;
 
 export function SubscriptionsPage() {
   const expand = useExpand('customer');
@@ -81,13 +78,15 @@ export function SubscriptionsPage() {
             cell: (subscription) => (
               <>
                 <Badge status={subscription.status} />
-                <OnPhone>{priceText(subscription)}</OnPhone>
+                <OnPhone>{priceText(subscription.plan, subscription.billing_cycle)}</OnPhone>
               </>
             ),
           },
           {
             header: common.amount,
-            cell: (subscription) => <span className="lg:whitespace-nowrap">{priceText(subscription)}</span>,
+            cell: ({ plan, billing_cycle }) => (
+              <span className="lg:whitespace-nowrap">{priceText(plan, billing_cycle)}</span>
+            ),
             wide: true,
           },
           {

@@ -6,6 +6,7 @@ import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { FailureReason } from '../../components/payment-cells.tsx';
 import { useGet } from '../../data.ts';
 import { money, shortId } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
@@ -50,7 +51,7 @@ function Details({ transaction }: { transaction: Transaction }) {
             card && [common.card, <CardName key="card" card={card} />],
             transaction.failure_code !== null && [
               transactions.failure,
-              `${transaction.failure_reason ?? ''} (${transaction.failure_code})`,
+              <FailureReason key="failure" of={transaction} />,
             ],
             [common.created, <DateTime key="created" at={transaction.created_at} />],
             [common.updated, <DateTime key="updated" at={transaction.updated_at} />],
