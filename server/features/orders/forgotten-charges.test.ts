@@ -11,6 +11,7 @@ import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { reconcile } from '../reconciliation/service.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
+import { idTimeMs } from '../../platform/ids.ts';
 import { type LookupOutcome, noResponse } from '../../vault/processors/processor.ts';
 import type { Vault, VaultCharge, VaultOutcome } from '../../vault/vault.ts';
 
@@ -147,6 +148,22 @@ it('a comparison includes the connections after one that cannot list its operati
   const found = comparisons.find(({ company }) => company.id === merchant.companyId);
   assert.equal(found?.failure, 'adyen: the processor has no list of operations; compare with its report');
   assert.ok(found.missing.length > 0);
+});
+
+it('a comparison begins with the company if the restored database has no payment', async (t) => {
+  const { companyId } = await live.openMerchant('nmi');
+  await service.db.query(`INSERT INTO restores (id, noticed_by, detail) VALUES ($1, 'operator', 'a test')`, [
+    randomUUID(),
+  ]);
+  t.after(() => service.db.query('DELETE FROM restores'));
+  const from = new Map<string, number>();
+  const operations: Vault['operations'] = async ({ companyId: id, fromMs }) => {
+    from.set(id, fromMs);
+    return { operations: [], next: null, nowMs: Date.now() };
+  };
+  const dependencies = { name: service.company.shard, db: service.db, vault: { operations }, clock: service.clock };
+  await reconcile(dependencies, { adopt: false });
+  assert.equal(from.get(companyId), idTimeMs(companyId) - 2 * dayMs);
 });
 
 it('a comparison includes a company that has disconnected its only processor', async () => {

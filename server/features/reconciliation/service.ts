@@ -3,7 +3,7 @@ import type { RequestContext } from '../../request-context.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ShardDatabase } from '../../shards/shards.ts';
 import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
-import { isUuid, newId } from '../../platform/ids.ts';
+import { idTimeMs, isUuid, newId } from '../../platform/ids.ts';
 import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Company } from '../../company.ts';
@@ -121,13 +121,16 @@ export async function reconcile(
   const { db, clock } = dependencies;
   const restore = await currentRestore(db);
   const companies = (await allCompanies({ all: [dependencies] })).filter(({ mode }) => mode === 'live');
-  const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
+  // A restored database without a payment may have lost all payments of its companies.
+  const booksUntilMs = ({ id }: Company): number =>
+    restore ? (restore.books_until?.getTime() ?? idTimeMs(id)) : clock.nowMs();
   const comparisons: Comparison[] = [];
   let untilMs = Number.POSITIVE_INFINITY;
   for (const company of companies) {
     // A disconnected processor may have charged before. Without its credentials it cannot be asked.
     const connections = (await companyConnections(db, company.id)).filter(({ removed_at }) => removed_at === null);
     if (connections.length === 0) continue;
+    const fromMs = options.sinceMs ?? Math.max(0, booksUntilMs(company) - marginMs);
     const compared = await compare(dependencies, options, companies, company, fromMs);
     comparisons.push(compared.comparison);
     untilMs = Math.min(untilMs, compared.nowMs ?? untilMs);
