@@ -497,6 +497,11 @@ describe('a renewal after a restore', () => {
     noticedAgoMs = 3 * hourMs;
     await service.db.query(`UPDATE open_transactions SET valid_until = now() - interval '1 minute'`);
     await runWorker();
+    const [renewal] = await service.db.query<{ failure_reason: string }>(
+      'SELECT failure_reason FROM orders WHERE company_id = $1 AND subscription_cycle = 2',
+      [companyId],
+    );
+    assert.match(renewal?.failure_reason ?? '', /was paused before/);
     const resumed = await change('resume');
     assert.deepEqual([resumed.status, resumed.body.status], [200, 'active'], resumed.text);
     assert.deepEqual(await paid(), before);

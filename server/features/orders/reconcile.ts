@@ -14,7 +14,7 @@ import { deriveReference, type Numbered, referencesAfter } from './reference.ts'
 import { firstUnused } from './reference-queries.ts';
 import { sendAnew } from './interrupted.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
-import { resendOrGiveUp } from './resend.ts';
+import { resendOrGiveUp, unwanted } from './resend.ts';
 import { attemptOf } from './retry.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
 import { checkDelaysMs, lockMs, correctedDelayMs, resendDelayMs } from './timing.ts';
@@ -178,7 +178,19 @@ async function recordSale(charging: Charging, state: OrderState, open: OpenTrans
   // The key was used again after it had expired, and the processor has the charge of the first use: this one was not charged.
   const isAnother = !attempt && found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open);
   const outcome = isAnother ? notFound : found;
-  await charging.recordOutcome({ state, sale: open, outcome, disowned: isAnother, nowMs });
+  const failureReason = found.outcome === 'not_found' && (await whyDiscarded(charging, state, open, nowMs));
+  const sale = { state, sale: open, disowned: isAnother, nowMs };
+  await charging.recordOutcome({ ...sale, outcome: failureReason ? { ...unwanted, failureReason } : outcome });
+}
+
+/** After a restore, a renewal that is discarded is looked up first, see `resend.ts`. */
+async function whyDiscarded(
+  { db, billing, restores }: Charging,
+  { order }: OrderState,
+  { request_id }: OpenTransaction,
+  nowMs: number,
+): Promise<string | undefined> {
+  return request_id === null && restores?.looksFirst() ? billing.whyUnwanted(db, order, nowMs) : undefined;
 }
 
 /** The processor has another operation under the reference, so the sale continues with the next number. */

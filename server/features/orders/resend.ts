@@ -52,7 +52,7 @@ export async function resendOrGiveUp(charging: Charging, open: OpenTransaction):
 }
 
 const notRepeated = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
-const unwanted = {
+export const unwanted = {
   outcome: 'not_sent',
   reason: 'the subscription has ended or was paused',
   failureCode: 'transaction_not_allowed',
