@@ -22,6 +22,7 @@ export interface NewRestore {
   readonly beforeId: string;
   /**
    * The time of the missing transaction: the restore is not recorded again if a later restore is known or reconciled.
+   * The clock of a new server may be behind that time, which then is the time of the restore.
    */
   readonly unlessNoticedSince?: Date;
   readonly unlessReconciledUntil?: Date;
@@ -33,16 +34,17 @@ export interface NewRestore {
  */
 export async function insertRestore(db: Queryable, restore: NewRestore): Promise<boolean> {
   const [row] = await db.query<{ is_new: boolean }>(
-    `INSERT INTO restores (id, noticed_by, detail, books_until)
-     SELECT $1, $2, $3, (
+    `INSERT INTO restores (id, noticed_at, noticed_by, detail, books_until)
+     SELECT $1, greatest(now(), $5), $2, $3, (
        SELECT to_timestamp(('x' || left(replace(max(latest.id::text), '-', ''), 12))::bit(48)::bigint / 1000.0)
        FROM companies c CROSS JOIN LATERAL (
          SELECT t.id FROM transactions t WHERE t.company_id = c.id AND t.id < $4 ORDER BY t.id DESC LIMIT 1
        ) latest WHERE c.mode = 'live')
      WHERE NOT EXISTS (SELECT 1 FROM restores WHERE noticed_at >= $5 OR reconciled_until >= $6)
      ON CONFLICT ((reconciled_at IS NULL)) WHERE reconciled_at IS NULL DO UPDATE SET id = excluded.id,
-       noticed_at = now(), noticed_by = excluded.noticed_by, detail = excluded.detail,
-       books_until = least(restores.books_until, excluded.books_until)
+       noticed_at = excluded.noticed_at, noticed_by = excluded.noticed_by, detail = excluded.detail,
+       books_until = CASE WHEN restores.books_until < excluded.books_until THEN restores.books_until
+         WHEN restores.books_until IS NOT NULL THEN excluded.books_until END
        WHERE excluded.noticed_by <> 'earlier_result'
      RETURNING xmax = 0 OR noticed_by <> 'operator' AS is_new`,
     [

@@ -77,6 +77,17 @@ describe('the high-water mark', () => {
     assert.deepEqual(await restored(), ['high_water_mark']);
   });
 
+  it('is noticed once, although the clock of the new server is behind', async () => {
+    const { id: installation } = (await service.db.query<{ id: string }>('SELECT id FROM installation'))[0] ?? {};
+    const mark = { ...booked, installation, transactionId: randomUUID(), recordedAtMs: Date.now() + 300_000 };
+    await writeFile(file, JSON.stringify(mark));
+    assert.equal((await watch()).isRestored(), true);
+    const found = await currentRestore(service.db);
+    await watch();
+    assert.ok(found && (await endRestore(service.db, found.id, new Date())), 'it is the same restore');
+    assert.equal((await watch()).isRestored(), false);
+  });
+
   it('of another database, or one that cannot be read, says nothing', async () => {
     const mark = { ...booked, installation: randomUUID(), transactionId: randomUUID(), recordedAtMs: Date.now() };
     for (const text of [JSON.stringify(mark), '', '{', '[]', '{"installation":1}']) {
