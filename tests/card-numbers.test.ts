@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
+import { eventually } from './support/webhooks.ts';
 import { readyUrl } from './support/ready.ts';
 import { programPath } from './support/programs.ts';
 
@@ -500,6 +501,18 @@ async function connectAsOwner(): Promise<pg.Client> {
   return client;
 }
 
+/** Waits until the requests so far are in the log. They are written in order, some time after they were answered. */
+async function logged(): Promise<void> {
+  const idempotencyKey = randomUUID();
+  await send('/v1/customers', { body: {}, idempotencyKey });
+  const client = await connectAsOwner();
+  await eventually('the last request is logged', async () => {
+    const { rowCount } = await client.query('SELECT 1 FROM requests WHERE idempotency_key = $1', [idempotencyKey]);
+    return rowCount === 1;
+  });
+  await client.end();
+}
+
 /** Every row of every table as text, bytea as hex, and what the server itself keeps about values and statements. */
 async function dump(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string }>(
@@ -539,6 +552,7 @@ before(async () => {
   await repeatedKeys(customer);
   await refusedBodies(customer);
   await customersThatAreNotThere();
+  await logged();
   await killedInTheMiddle(customer);
   // After the kill, which loses what was not yet sent to the collector.
   await brokenBodies();
@@ -548,6 +562,7 @@ before(async () => {
   service = await start({ SVC_RATE_LIMIT_CAPTURE: '23/60' });
   await tooMany(customer);
 
+  await logged();
   const client = await connectAsOwner();
   await client.query('ANALYZE');
   dumps = await dump(client);

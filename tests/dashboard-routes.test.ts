@@ -6,6 +6,7 @@ import { dashboardRoutes } from '../server/app.ts';
 import { limits } from '../server/limits.ts';
 import { eventIdOf } from '../server/platform/ids.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
+import { eventually } from './support/webhooks.ts';
 import { assertRefused, checkAllOpen } from './support/orders.ts';
 import { type Reply, startTestService, someCustomer, someProduct, type TestService } from './support/service.ts';
 
@@ -197,10 +198,13 @@ describe('API keys', () => {
     assert.match(made.key, /^svc_test_sk_/);
     assert.ok(made.key.startsWith(made.prefix));
     assert.equal((await uses(made.key)).status, 200);
-    const { body } = await owner.in('GET', '/dashboard/api_keys');
-    const listed = body.data.find(({ id }: { id: string }) => id === made.id);
+    // The use is recorded after the response.
+    const listed = await eventually('the use is recorded', async () => {
+      const { body } = await owner.in('GET', '/dashboard/api_keys');
+      const found = body.data.find(({ id }: { id: string }) => id === made.id);
+      return found.last_used_at && found;
+    });
     assert.deepEqual([listed.key, listed.status, listed.name], [undefined, 'active', 'Server']);
-    assert.ok(listed.last_used_at);
   });
 
   it('of the live company are live ones', async () => {
