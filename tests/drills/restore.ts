@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { readMark } from '../../server/features/restores/high-water-mark.ts';
 import type { Queryable } from '../../server/platform/database.ts';
 import { freePorts } from '../chaos/chaos.ts';
 import { openShops } from '../chaos/shops.ts';
@@ -77,7 +79,7 @@ export const drill: Drill = {
     const first = await startProcess('before', api);
     const shops = await openShops(url, apiKey, renewals);
     const everyDay = { interval: 'day', interval_count: 1, anchor_day: 'signup_date' };
-    const terms = { name: 'Tea of the day', amount: 1900, currency: 'usd', billing_cycle: everyDay };
+    const terms = { name: 'Tea of a drill', amount: 1900, currency: 'usd', billing_cycle: everyDay };
     const created = await command('plans', 'create', JSON.stringify(terms), '--company', 'live', '--json');
     const { id: plan_id } = JSON.parse(created) as Reply;
     for (const customer_id of shops.customerIds) {
@@ -97,6 +99,7 @@ export const drill: Drill = {
 
     note('renewals, orders and a refund that the backup does not have');
     const atBackup = (await acquirer.journal()).length;
+    const backupMs = Date.now();
     const second = await startProcess('lost', everything);
     const requests = Array.from({ length: keys }, (_, index) => anOrder(1 + (index % 3)));
     const replies = await Promise.all(requests.map(post));
@@ -104,6 +107,9 @@ export const drill: Drill = {
     const lostDb = backends.openDatabase();
     await within(patienceMs, async () => (await renewed(lostDb)) === renewals);
     await lostDb.close();
+    // The mark is written once a second, and the process is killed.
+    const markFile = join(environment.SVC_DATA_DIR ?? '', 'high-water.json');
+    await within(patienceMs, async () => ((await readMark(markFile))?.recordedAtMs ?? 0) > backupMs);
     await second.stop();
     const journal = await acquirer.journal();
     const lost = journal.slice(atBackup);

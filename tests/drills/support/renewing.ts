@@ -9,7 +9,7 @@ import { exactly, type Figure, shown } from '../drill.ts';
 
 const everyMs = 700;
 const terms = {
-  name: 'Tea of the day',
+  name: 'Tea of a drill',
   amount: 1900,
   currency: 'usd',
   billing_cycle: { interval: 'day', interval_count: 1, anchor_day: 'signup_date' },
