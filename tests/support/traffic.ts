@@ -64,7 +64,7 @@ export function startTraffic(apiKey: string, urls: readonly string[], clients: n
 
   async function buy(): Promise<void> {
     const some = randomUUID();
-    const phone = `+1555${String(parseInt(some.slice(0, 8), 16) % 10_000_000).padStart(7, '0')}`;
+    const phone = `+1555${String(parseInt(some.slice(24), 16) % 10_000_000_000).padStart(10, '0')}`;
     const person = { email: `${some}@example.com`, first_name: 'Ada', last_name: 'Poe', phone };
     const customer = await send('POST', '/v1/customers', person);
     await send('POST', '/capture', { customer_id: customer.id, card: someCard });
