@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { isAddressRange } from './platform/addresses.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
@@ -74,7 +74,7 @@ export const addressRanges = (describe: string): Setting<readonly string[]> => (
   describe,
   parse: (value) => {
     const ranges = value ? value.split(',').map((range) => range.trim()) : [];
-    const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
+    const wrong = ranges.find((range) => !isAddressRange(range));
     if (wrong !== undefined)
       throw new ConfigurationError(
         'must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8',

@@ -69,6 +69,12 @@ test('no service hands out the SQL of its feature', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('IP addresses are read and compared in one module', () => {
+  const allowed = ['server/platform/addresses.ts', 'server/platform/outbound/addresses.ts'];
+  const others = production.filter((file) => !allowed.includes(file));
+  assert.deepEqual(offenders(others, /ipaddr|BlockList|SocketAddress/), []);
+});
+
 test('what handles HTTP knows no feature, and no feature knows a page', () => {
   const wrong = production.flatMap((file) =>
     importsOf(file)

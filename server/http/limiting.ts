@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { addressBucket } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
+import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
 import type { RateCategory } from './route.ts';
 
 /**

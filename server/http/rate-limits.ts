@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { counter } from '../platform/metrics.ts';
@@ -27,13 +26,6 @@ export function rateLimitsOf(config: Config): RateLimits {
     coupon_validation: config.SVC_RATE_LIMIT_COUPON_VALIDATION,
     capture: config.SVC_RATE_LIMIT_CAPTURE,
   };
-}
-
-/** Networks assign IPv6 addresses per /64, so all addresses of a /64 count as one client. */
-export function addressBucket(address: string): string {
-  if (!ipaddr.isValid(address)) return 'address unknown';
-  const parsed = ipaddr.process(address);
-  return `address ${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
 }
 
 export interface RateOutcome {

@@ -1,10 +1,10 @@
 import { ApiError, type FieldError, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { addressBucket } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
 import { counter } from '../platform/metrics.ts';
 import type { RateCheck, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { Admitted } from './caller.ts';
-import { addressBucket } from './rate-limits.ts';
 
 /**
  * Card testing: trying numbers, dates and codes until one is accepted. After too many rejections every card is

@@ -4,6 +4,7 @@ import multipart from '@fastify/multipart';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError, errorBody, unavailable } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { withinRanges } from '../platform/addresses.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
 import { StorageError } from '../platform/files/storage-error.ts';
 import type { Admissions } from './admissions.ts';
@@ -66,7 +67,7 @@ function newFastify(dependencies: HttpDependencies, options: ServerOptions): Fas
     },
     // Routes that need a key declare a higher limit.
     bodyLimit: limits.publicBodyBytes,
-    trustProxy: options.trustProxy.length > 0 ? [...options.trustProxy] : false,
+    trustProxy: options.trustProxy.length > 0 && withinRanges(options.trustProxy),
     requestIdHeader: false,
     genReqId: newRequestId,
     // Our own hook rejects requests while closing, see the first hook.

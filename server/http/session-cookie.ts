@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { isLoopback } from '../platform/addresses.ts';
 import { daySeconds } from '../platform/durations.ts';
 
 /** The cookie of the dashboard: not readable by scripts, and accepted only from the dashboard's own pages. */
@@ -21,8 +21,6 @@ export interface SessionCookie {
   readBrowser(request: FastifyRequest): string | undefined;
   setBrowser(reply: FastifyReply, token: string): void;
 }
-
-const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
 
 /** Whether this is a name of the local machine. */
 export function isLocalName(hostname: string): boolean {

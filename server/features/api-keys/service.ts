@@ -1,10 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { ApiError } from '../../errors.ts';
 import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/authenticate.ts';
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
+import { isAddressRange, withinRanges } from '../../platform/addresses.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -47,14 +46,10 @@ export class InvalidKeyOption extends Error {}
  * programs.
  */
 export function checkAddressRange(text: string): void {
-  const [address = '', bits, ...rest] = text.split('/');
-  const bitsMax = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
-  const rangeFits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);
-  if (bitsMax === 0 || !rangeFits || rest.length > 0) {
-    throw new InvalidKeyOption(
-      `${text} is not an IP address or CIDR range. Use, for example, 203.0.113.7 or 10.0.0.0/8.`,
-    );
-  }
+  if (isAddressRange(text)) return;
+  throw new InvalidKeyOption(
+    `${text} is not an IP address or CIDR range. Use, for example, 203.0.113.7 or 10.0.0.0/8.`,
+  );
 }
 
 /** The text of a key that does not exist yet. Only a keyed hash of it is stored. */
@@ -216,7 +211,7 @@ export async function openApiKeyDirectory(
       // Checked without a time: the clock of the process that revoked the key may be ahead of ours.
       if (key.revokedAt) return 'revoked_api_key';
       if (key.expiresAt && key.expiresAt.getTime() <= nowMs) return 'expired_api_key';
-      if (!addressAllowed(key.allowedAddresses, address)) return 'ip_not_allowed';
+      if (key.allowedAddresses.length > 0 && !withinRanges(key.allowedAddresses)(address)) return 'ip_not_allowed';
       noteUse(access, nowMs);
       return { key, company };
     },
@@ -231,26 +226,4 @@ function deleteOf<Value>(
 ): void {
   if (companyId === undefined) entries.clear();
   else for (const [key, value] of entries) if (companyOf(value) === companyId) entries.delete(key);
-}
-
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
-/** An IPv4 range written as IPv6 (`::ffff:10.0.0.0/104`) becomes the IPv4 range. */
-function rangeOf(text: string): Range {
-  const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(text);
-  if (!(network instanceof ipaddr.IPv6) || !network.isIPv4MappedAddress() || bits < 96) return [network, bits];
-  return [network.toIPv4Address(), bits - 96];
-}
-
-function wholeAddress(text: string): Range {
-  const address = ipaddr.parse(text);
-  return [address, address.kind() === 'ipv4' ? 32 : 128];
-}
-
-function addressAllowed(ranges: readonly string[], address: string): boolean {
-  if (ranges.length === 0) return true;
-  if (!ipaddr.isValid(address)) return false;
-  // process() turns ::ffff:10.0.0.1 into 10.0.0.1, so that an IPv4 range also matches clients of a dual-stack socket.
-  const client = ipaddr.process(address);
-  return ranges.map(rangeOf).some(([network, bits]) => network.kind() === client.kind() && client.match(network, bits));
 }

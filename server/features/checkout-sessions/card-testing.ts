@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import { addressBucket } from '../../platform/addresses.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { counter } from '../../platform/metrics.ts';
 import type { RateCheck, RateLimit, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { addressBucket } from '../../http/rate-limits.ts';
 import { findCardTesting, recordCardTesting } from './card-testing-queries.ts';
 import type { SessionRow } from './queries.ts';
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
-import { addressBucket } from '../../http/rate-limits.ts';
 import { limits } from '../../limits.ts';
+import { addressBucket } from '../../platform/addresses.ts';
 import type { Background } from '../../platform/background.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/log.ts';
