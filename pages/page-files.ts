@@ -1,6 +1,7 @@
 import { classicScript, readSource } from '../sdk/browser/bundle.ts';
 import { texts as checkoutTexts } from './checkout/texts.ts';
 import { texts as customerTexts } from './customer/texts.ts';
+import { texts as closedTexts } from './closed/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
 
@@ -38,6 +39,8 @@ const make = {
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
+  'closed.css': () => style('closed/closed.css'),
+  'closed.html': () => document('closed/closed.html', closedTexts),
   'docs.js': () => classicScript(docsScripts.map(own)),
   'font.css': () => readSource(own('shared/font.css')),
   'card-font.css': () => fontFrom('.'),

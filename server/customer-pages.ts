@@ -8,10 +8,14 @@ import {
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
 import { companyById } from './features/companies/service.ts';
-import { companyPageRoutes, type EmailLinkDependencies } from './features/customer-sessions/email-link.ts';
+import {
+  companyPageRoutes,
+  type EmailLinkDependencies,
+  endedPageRoutes,
+} from './features/customer-sessions/email-link.ts';
 import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
 import { receiptUrl } from './features/customer-sessions/page.ts';
-import { customerSessionByToken } from './features/customer-sessions/service.ts';
+import { customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
@@ -95,6 +99,7 @@ export function mountCustomerPages(
   mountPaymentLinks(app, { http, companyOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
   const ofCustomer = { http, companyOf, subjectOf: customerSessionByToken };
   mountPageRoutes(app, customerPageRoutes(checkout), ofCustomer);
+  mountPageRoutes(app, endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
   mountCustomerReceipts(app, ofCustomer, (context, session, orderId) =>
     receiptUrl(checkout(context), context, session, orderId),
   );

@@ -12,6 +12,7 @@ import {
   showExpired,
   showLost,
   showProcessing,
+  showRefused,
   showUnavailable,
   showUnknown,
 } from './outcome.ts';
@@ -48,7 +49,7 @@ async function readSession(onLost: () => void): Promise<Session | undefined> {
   const answer = await untilAnswered(() => request<Session>(`${sessionUrl}/session`), onLost, true);
   if (answer.kind === 'done') return answer.body;
   if (answer.problem.status === 404) showUnknown();
-  else showUnavailable(answer.problem.message);
+  else showRefused(answer.problem.message);
   return undefined;
 }
 
@@ -66,6 +67,7 @@ function show(next: Session, isAnswerToPayment = false): void {
   showSummary();
   if (next.status === 'completed') return showCompleted(next);
   if (next.status === 'expired') return showExpired(next);
+  if (next.status === 'unavailable') return showUnavailable(next);
   showProcessing();
   void poll();
 }

@@ -33,9 +33,20 @@ export function showUnknown(): void {
   showOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
 }
 
-/** Something in the session is no longer sold, for example. */
-export function showUnavailable(text: string): void {
+/** The service refuses to show the session. */
+export function showRefused(text: string): void {
   showOutcome('unknown', { symbol: 'clock', title: texts.unavailableTitle, text, isAlone: true });
+}
+
+export function showUnavailable({ merchant, cancel_url }: Session): void {
+  const values = { merchant: merchant.name };
+  showOutcome('unavailable', {
+    symbol: 'clock',
+    title: texts.unavailableTitle,
+    text: filled(texts.unavailable, values),
+    link: cancel_url ? { url: cancel_url, text: filled(texts.back, values) } : undefined,
+    support: { text: texts.support, email: merchant.support_email },
+  });
 }
 
 export function showExpired({ merchant, cancel_url }: Session): void {
@@ -52,7 +63,11 @@ export function showExpired({ merchant, cancel_url }: Session): void {
 const returnDelayMs = 3_000;
 
 export function showCompleted({ result, merchant, mode, success_url }: Session): void {
-  if (!result) return;
+  const support = { text: texts.support, email: merchant.support_email };
+  if (!result) {
+    showOutcome('completed', { symbol: 'tick', title: texts.paidBeforeTitle, text: texts.paidBefore, support });
+    return;
+  }
   const values = { merchant: merchant.name };
   const { card } = result;
   showOutcome('completed', {
@@ -69,7 +84,7 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
     receiptUrl: result.receipt_url,
     link: success_url ? { url: success_url, text: filled(texts.continue, values) } : undefined,
     note: success_url ? filled(texts.returning, values) : undefined,
-    support: { text: texts.support, email: merchant.support_email },
+    support,
   });
   const target = byId('outcome-link', HTMLAnchorElement);
   if (!target.hidden) setTimeout(() => location.assign(target.href), returnDelayMs);

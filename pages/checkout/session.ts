@@ -62,7 +62,7 @@ export interface Proof {
 /** Once the session is over, it has no prices any more: `currency` is null. */
 export interface Session extends Omit<Quote, 'currency'> {
   readonly currency: string | null;
-  readonly status: 'open' | 'processing' | 'completed' | 'expired';
+  readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: 'payment' | 'subscription';
   readonly livemode: boolean;
   readonly merchant: Merchant;

@@ -28,14 +28,35 @@ let nextPayments: string | null = null;
 async function load(): Promise<void> {
   const answer = await untilAnswered(() => request<Account>(`${token}/account`), showAway, true);
   if (answer.kind === 'done') return show(answer.body);
-  const canAsk = token.length > companyLength;
-  enterOutcome('unknown', {
+  await showEnded();
+}
+
+interface CompanyOfPage {
+  readonly merchant: AccountMerchant;
+  readonly livemode: boolean;
+}
+
+/** The link does not work any more, or never did. Only in the first case the page shows whose it was. */
+async function showEnded(): Promise<void> {
+  const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/ended`), showAway, true);
+  const isKnown = answer.kind === 'done';
+  if (isKnown) showMerchant(answer.body);
+  byId('account').hidden = true;
+  enterOutcome(isKnown ? 'ended' : 'unknown', {
     symbol: 'clock',
-    title: texts.unknownTitle,
-    text: canAsk ? texts.expired : texts.unknown,
+    title: isKnown ? texts.endedTitle : texts.unknownTitle,
+    text: isKnown ? texts.ended : texts.unknown,
     isAlone: true,
-    link: canAsk ? { url: new URL(token.slice(0, companyLength), location.href).href, text: texts.newLink } : undefined,
+    link: isKnown
+      ? { url: new URL(token.slice(0, companyLength), location.href).href, text: texts.newLink }
+      : undefined,
+    ...(isKnown && { support: { text: texts.support, email: answer.body.merchant.support_email } }),
   });
+}
+
+function showMerchant({ merchant, livemode }: CompanyOfPage): void {
+  const title = filled(texts.pageTitle, { merchant: merchant.name });
+  showHeader(merchant, { livemode, title, back: { url: null, label: '' } });
 }
 
 function showAway(): void {
@@ -217,18 +238,13 @@ async function showMore(): Promise<void> {
 }
 
 async function loadCompany(): Promise<void> {
-  interface CompanyOfPage {
-    readonly merchant: AccountMerchant;
-    readonly livemode: boolean;
-  }
   const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/company`), showAway, true);
   if (answer.kind === 'refused') {
     return enterOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
   }
-  const { merchant, livemode } = answer.body;
+  const { merchant } = answer.body;
   const words = { merchant: merchant.name };
-  const back = { url: null, label: '' };
-  showHeader(merchant, { livemode, title: filled(texts.pageTitle, words), back });
+  showMerchant(answer.body);
   byId('outcome').hidden = true;
   byId('email-form').hidden = false;
   byId('layout').dataset.state = 'open';

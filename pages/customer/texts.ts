@@ -94,7 +94,8 @@ export const texts = {
   sentTitle: 'Check your email',
   sent: 'If {email} belongs to a customer of {merchant}, a link is on its way. It works for {minutes} minutes.',
 
-  expired: 'A link works for a short time only. Get a new one by email.',
+  endedTitle: 'This link does not work any more',
+  ended: 'A link works for a short time only. Get a new one by email.',
   unknownTitle: 'This link does not work',
   unknown: 'Check that you copied the whole link, or ask the seller for a new one.',
   newLink: 'Get a new link',

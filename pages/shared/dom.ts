@@ -62,7 +62,8 @@ export function setSupport(id: string, text: string, email: string | null | unde
   const [before = '', after = ''] = text.split('{email}');
   const target = byId(id);
   target.hidden = !email;
-  target.replaceChildren(before, element('a', { href: `mailto:${email}` }, email ?? ''), after);
+  if (email) target.replaceChildren(before, element('a', { href: `mailto:${email}` }, email), after);
+  else target.replaceChildren();
 }
 
 export function setProperties(properties: Readonly<Record<string, string>>): void {

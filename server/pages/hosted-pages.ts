@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
 import { ApiError } from '../errors.ts';
 import { asset, mountAsset, once, scriptType, sendPage, styleType, versionOf } from './assets.ts';
+import { closedStyle } from './closed-page.ts';
 
 /** The pages that a merchant's customers see. Each is the same document for every link; the page loads its data. */
 
@@ -16,6 +17,7 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
   const imageSources = ["'self'", imageOrigin];
   const proof = asset(scriptType, () => pageFile('proof.js'));
   mountAsset(app, '/pages/proof.js', proof);
+  mountAsset(app, '/pages/closed.css', closedStyle);
   for (const name of ['checkout', 'customer'] as const) {
     const script = asset(scriptType, () => pageFile(`${name}.js`));
     const style = asset(styleType, () => pageFile(`${name}.css`));

@@ -1,13 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { LinkRow } from '../features/payment-links/queries.ts';
-import { isOpen, visitLink } from '../features/payment-links/service.ts';
+import { dateText } from '../customer-texts.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
+import type { LinkRow } from '../features/payment-links/queries.ts';
+import { type LinkState, stateOf, visitLink } from '../features/payment-links/service.ts';
 import { ApiError } from '../errors.ts';
 import { admitPage, openPage, type PageDependencies } from '../http/page-routes.ts';
 import { enter } from '../http/work.ts';
+import type { RequestContext } from '../request-context.ts';
+import { sendClosedPage, wantsPage } from './closed-page.ts';
 
-/** The checkout page of a session that does not exist. */
-const closedPath = '/checkout/closed';
+type ClosedState = Exclude<LinkState, 'open'>;
+
+/** What programs get instead of the page. */
+const closedErrors: Readonly<Record<ClosedState, () => ApiError>> = {
+  sold_out: () => new ApiError('resource_not_found', 'This payment link has reached its number of payments.'),
+  ended: () => new ApiError('resource_not_found', 'This payment link has ended.'),
+  inactive: () => new ApiError('resource_not_found', 'This payment link is not active.'),
+  unavailable: () => new ApiError('merchant_not_configured', 'This company has no payment processor.'),
+};
 
 /**
  * A visit of a payment link opens a checkout session and leads to its page. HEAD, with which programs check links, says
@@ -18,25 +28,42 @@ export function mountPaymentLinks(
   dependencies: PageDependencies<LinkRow>,
   links: LinkDependencies,
 ): void {
-  /** Undefined if the request only asks whether the link works. */
-  async function pathOf(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
-    const { context, subject } = await openPage({ category: 'write' }, request, reply, dependencies);
-    if (request.method === 'HEAD' && isOpen(subject, context.nowMs)) return undefined;
-    const url = await visitLink(context, links, subject);
-    if (!url) throw new ApiError('resource_not_found', 'This payment link is no longer active.');
-    return new URL(url).pathname;
-  }
-
   app.get('/pay/:token', { config: { rateLimit: 'own' } }, async (request, reply) => {
     await admitPage(request, reply, dependencies);
     await enter(dependencies.http.admissions, request);
-    const path = await pathOf(request, reply).catch((error: unknown) => {
-      // People get the page, which says that the link does not work; programs get the error.
-      const isPerson = request.headers.accept?.includes('text/html');
-      if (isPerson && error instanceof ApiError && error.code === 'resource_not_found') return closedPath;
-      throw error;
-    });
+    const found = await find(request, reply, dependencies);
+    if (!found) return sendClosedPage(reply, { reason: 'unknown' });
+    const { context, link } = found;
+    const state = stateOf(context, link);
+    if (state !== 'open') return sendState(request, reply, context, link, state);
     reply.header('Referrer-Policy', 'no-referrer');
-    return path === undefined ? reply.send() : reply.redirect(path, 303);
+    if (request.method === 'HEAD') return reply.send();
+    return reply.redirect(new URL(await visitLink(context, links, link)).pathname, 303);
   });
+}
+
+/** Undefined if the page has to say that there is no such link. */
+async function find(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: PageDependencies<LinkRow>,
+): Promise<{ readonly context: RequestContext; readonly link: LinkRow } | undefined> {
+  try {
+    const { context, subject: link } = await openPage({ category: 'write' }, request, reply, dependencies);
+    return { context, link };
+  } catch (error) {
+    if (wantsPage(request) && error instanceof ApiError && error.code === 'resource_not_found') return undefined;
+    throw error;
+  }
+}
+
+function sendState(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: RequestContext,
+  { ends_at }: LinkRow,
+  reason: ClosedState,
+): Promise<FastifyReply> {
+  if (!wantsPage(request)) throw closedErrors[reason]();
+  return sendClosedPage(reply, { reason, context, words: { date: ends_at ? dateText(ends_at) : '' } });
 }

@@ -7,6 +7,7 @@ import { isUuid } from '../platform/ids.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { isValidLink, type LinkQuery } from '../platform/signed-links.ts';
 import type { RequestContext } from '../request-context.ts';
+import { sendClosedPage, wantsPage } from './closed-page.ts';
 
 interface ReceiptPageDependencies extends ReceiptLinks {
   readonly limiter: RateLimiter;
@@ -44,7 +45,17 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
       const id = file.replace(/\.pdf$/, '');
       const isPath = isUuid(company) && isUuid(id);
       const path = receiptPath(company, id);
-      if (!isPath || !isValidLink(linkKey, 'receipt', path, request.query, clock.nowMs())) throw expired();
+      const isValidAt = (nowMs: number): boolean =>
+        isPath && isValidLink(linkKey, 'receipt', path, request.query, nowMs);
+      if (!isValidAt(clock.nowMs())) {
+        if (!wantsPage(request)) throw expired();
+        // A link that was valid once names its merchant. One that never was says nothing.
+        const context = isValidAt(0) ? await contextOf(company, request.id) : undefined;
+        return sendClosedPage(reply, {
+          ...(context ? { reason: 'receipt', context } : { reason: 'unknown' }),
+          root: '../..',
+        });
+      }
       const context = await contextOf(company, request.id);
       const receipt = context && (await readReceipt(context, id));
       if (!receipt) throw new ApiError('resource_not_found', 'This receipt does not exist.');

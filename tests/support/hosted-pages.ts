@@ -42,7 +42,7 @@ export async function openPagesWorld(): Promise<PagesWorld> {
     browser,
     async visit(url, { isPhone = false, isDark = false } = {}) {
       const context = await browser.newContext({
-        viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 860 },
+        viewport: isPhone ? { width: 390, height: 844 } : { width: 1440, height: 900 },
         colorScheme: isDark ? 'dark' : 'light',
         locale: 'en-US',
         reducedMotion: 'reduce',
@@ -54,7 +54,8 @@ export async function openPagesWorld(): Promise<PagesWorld> {
         if (message.type() === 'error') complaints.push(message.text());
       });
       page.on('pageerror', (error) => complaints.push(String(error)));
-      await page.goto(service.baseUrl + new URL(url, service.baseUrl).pathname);
+      const { pathname, search } = new URL(url, service.baseUrl);
+      await page.goto(service.baseUrl + pathname + search);
       return { page, fields: page.frameLocator('#card iframe'), complaints, close: () => context.close() };
     },
     async stop() {
@@ -83,7 +84,7 @@ async function problemsOf(page: Page): Promise<string[]> {
 /** Looks at the page on a phone and a desktop, in both themes; at a further state of it in one of them. `SVC_PICTURES`: in all. */
 export async function checkLooks(page: Page, picture: string, which = furtherLooks): Promise<void> {
   for (const { isPhone, isDark } of process.env.SVC_PICTURES ? allLooks : which) {
-    await page.setViewportSize(isPhone ? { width: 390, height: 844 } : { width: 1280, height: 860 });
+    await page.setViewportSize(isPhone ? { width: 390, height: 844 } : { width: 1440, height: 900 });
     await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
     const name = `${isPhone ? 'phone' : 'desktop'}, ${isDark ? 'dark' : 'light'}`;
     assert.deepEqual(await problemsOf(page), [], name);

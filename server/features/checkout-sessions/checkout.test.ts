@@ -378,7 +378,7 @@ describe('the link of a session', () => {
     assert.ok(logged.includes('/checkout/***') && !logged.includes(tokenOf(session)), logged);
   });
 
-  it('shows the result of a payment for a day', async () => {
+  it('shows the result of a payment for a day, and after that only that it was paid', async () => {
     const session = await createSession();
     const token = tokenOf(session);
     await pay(token);
@@ -390,7 +390,8 @@ describe('the link of a session', () => {
       `UPDATE checkout_sessions SET completed_at = completed_at - interval '25 hours' WHERE id = $1`,
       [session.id],
     );
-    assert.equal((await onPage(token, 'session')).status, 404);
+    const { body: later } = await onPage(token, 'session');
+    assert.deepEqual([later.status, later.result, later.customer, later.lines], ['completed', null, null, []]);
   });
 });
 

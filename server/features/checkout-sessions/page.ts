@@ -1,4 +1,5 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
+import { dayMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -10,7 +11,7 @@ import type { Payment } from './page-schemas.ts';
 import { beginPayment, checkAttempts, isDecline, type PayDependencies, runPayment } from './pay.ts';
 import { findOpenPayment } from './payment-queries.ts';
 import { type Failure, findSession, type SessionRow } from './queries.ts';
-import { type Choice, type Line, type Quote, quoteOf } from './quote.ts';
+import { type Choice, type Line, NoLongerSold, type Quote, quoteOf } from './quote.ts';
 
 /** What the checkout page shows. Nothing in it comes from the page. */
 
@@ -50,7 +51,8 @@ interface Result {
 }
 
 export interface PageSession {
-  readonly status: 'open' | 'processing' | 'completed' | 'expired';
+  /** An unavailable session sells something that is no longer sold. */
+  readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: SessionRow['mode'];
   readonly livemode: boolean;
   readonly merchant: Merchant;
@@ -100,7 +102,8 @@ export async function showSession(
   const known = await knownCustomer(context, session);
   // The customer was deleted, so the session can no longer be paid.
   if (session.customer_id !== null && known.customer === null) return { ...common, ...empty, status: 'expired' };
-  const quote = await quoteOf(context, session, choice);
+  const quote = await quoteIfSold(context, session, choice);
+  if (!quote) return { ...common, ...empty, status: 'unavailable' };
   return {
     ...common,
     status,
@@ -144,6 +147,15 @@ const empty: typeof nothing & Pick<PageSession, 'success_url' | 'result'> = {
   success_url: null,
   result: null,
 };
+
+async function quoteIfSold(context: RequestContext, session: SessionRow, choice: Choice): Promise<Quote | undefined> {
+  try {
+    return await quoteOf(context, session, choice);
+  } catch (error) {
+    if (error instanceof NoLongerSold) return undefined;
+    throw error;
+  }
+}
 
 /** What is being paid was decided when the payment began: prices and coupons of now do not matter. */
 async function inProgress(
@@ -224,11 +236,16 @@ async function knownCustomer(
   };
 }
 
+/** The page shows the result of a payment for a day. After that it says no more than that the session was paid. */
+const isLongAgo = ({ nowMs }: RequestContext, { completed_at }: SessionRow): boolean =>
+  completed_at !== null && nowMs > completed_at.getTime() + dayMs;
+
 async function completed(
   { orders, receiptUrlOf }: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
 ): Promise<typeof nothing & Pick<PageSession, 'status' | 'success_url' | 'result'>> {
+  if (isLongAgo(context, session)) return { ...empty, status: 'completed' };
   const order = await orders.get(context, session.order_id ?? '', new Set());
   const { order_number, total, currency, payment_method } = order;
   return {

@@ -36,8 +36,12 @@ export interface Quote {
 
 type Priced = Pick<Quote, 'lines' | 'plan' | 'currency' | 'subtotal'>;
 
-const soldOut = (): ApiError =>
-  new ApiError('invalid_request', 'Something in this checkout is no longer sold. Ask the shop for a new link.');
+/** Something that the session sells cannot be bought any more. The customer can do nothing about it. */
+export class NoLongerSold extends ApiError {
+  constructor() {
+    super('invalid_request', 'Something in this checkout is no longer sold. Ask the shop for a new link.');
+  }
+}
 
 /** Throws if something is no longer sold, or if the code cannot be used. */
 export async function quoteOf(context: RequestContext, session: SessionRow, choice: Choice): Promise<Quote> {
@@ -68,7 +72,7 @@ function codeOf(session: SessionRow, { coupon_code }: Choice): string | undefine
 
 async function pricePlan({ db, company }: RequestContext, planId: string): Promise<Priced> {
   const plan = await planToSubscribe(db, company.id, planId).catch((error: unknown) => {
-    throw error instanceof ApiError ? soldOut() : error;
+    throw error instanceof ApiError ? new NoLongerSold() : error;
   });
   return { lines: [], plan, currency: plan.currency, subtotal: plan.amount + plan.one_time_amount };
 }
@@ -78,7 +82,7 @@ async function priceItems({ db, company }: RequestContext, session: SessionRow, 
   const products = await findOffered(db, company.id, [...chosen.keys()]);
   const lines = session.items.map(({ product_id, quantity_min, quantity_max }) => {
     const product = products.get(product_id);
-    if (!product?.active) throw soldOut();
+    if (!product?.active) throw new NoLongerSold();
     const quantity = chosen.get(product_id) ?? 0;
     const { name, description, amount } = product;
     const total = amount * quantity;
@@ -86,7 +90,7 @@ async function priceItems({ db, company }: RequestContext, session: SessionRow, 
   });
   const currencies = new Set([...products.values()].map(({ currency }) => currency));
   const [currency = ''] = currencies;
-  if (currencies.size !== 1) throw soldOut();
+  if (currencies.size !== 1) throw new NoLongerSold();
   return { lines, plan: null, currency, subtotal: lines.reduce((sum, { total }) => sum + total, 0) };
 }
 

@@ -6,7 +6,6 @@ import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Company } from '../../company.ts';
 import type { Database } from '../../platform/database.ts';
-import { dayMs } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -127,14 +126,8 @@ export async function getSessions(
   return { ...found, items: found.items.map((row) => shown(context, dependencies, row)) };
 }
 
-/** The page of a session that was paid shows the result for a day. */
-export async function sessionByToken(
-  { db, company, nowMs }: RequestContext,
-  token: string,
-): Promise<SessionRow | undefined> {
-  const row = await findSessionByToken(db, company.id, hashPageToken(token));
-  return row?.completed_at && nowMs > row.completed_at.getTime() + dayMs ? undefined : row;
-}
+export const sessionByToken = ({ db, company }: RequestContext, token: string): Promise<SessionRow | undefined> =>
+  findSessionByToken(db, company.id, hashPageToken(token));
 
 /** Closes the page. A session whose payment is in progress stays open. */
 export async function expireNow(context: RequestContext, id: string): Promise<CheckoutSession> {

@@ -30,17 +30,23 @@ export type CompanyPage = Record<string, never>;
 
 const minutes = limits.customerSessionSeconds / 60;
 
+const merchantRoute = (path: `/customer/:token/${string}`): PageRoute<CompanyPage> =>
+  definePageRoute({
+    method: 'GET',
+    path,
+    category: 'read',
+    handle: async ({ context }) => ({
+      livemode: context.company.mode === 'live',
+      merchant: await merchantOf(context),
+    }),
+  });
+
+/** Whose page a link led to that does not work any more. */
+export const endedPageRoutes = (): PageRoute<CompanyPage>[] => [merchantRoute('/customer/:token/ended')];
+
 export function companyPageRoutes(dependencies: EmailLinkDependencies): PageRoute<CompanyPage>[] {
   return [
-    definePageRoute({
-      method: 'GET',
-      path: '/customer/:token/company',
-      category: 'read',
-      handle: async ({ context }) => ({
-        livemode: context.company.mode === 'live',
-        merchant: await merchantOf(context),
-      }),
-    }),
+    merchantRoute('/customer/:token/company'),
     definePageRoute({
       method: 'POST',
       path: '/customer/:token/links',

@@ -46,6 +46,15 @@ export async function findCustomerSessionByToken(
   return row;
 }
 
+/** Whether there is such a link, valid or not. */
+export async function knowsCustomerSession(db: Queryable, companyId: string, tokenHash: Buffer): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM customer_sessions WHERE company_id = $1 AND token_hash = $2', [
+    companyId,
+    tokenHash,
+  ]);
+  return rows.length > 0;
+}
+
 /** Returns how many were deleted, at most `count`. */
 export async function deleteExpiredCustomerSessions(db: Queryable, before: Date, count: number): Promise<number> {
   const rows = await db.query(

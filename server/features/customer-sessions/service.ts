@@ -10,6 +10,7 @@ import {
   findCustomerSession,
   findCustomerSessionByToken,
   insertCustomerSession,
+  knowsCustomerSession,
 } from './queries.ts';
 import type { CustomerSession, CustomerSessionCreate } from './schemas.ts';
 
@@ -92,3 +93,10 @@ export const customerSessionByToken = (
   token: string,
 ): Promise<CustomerSessionRow | undefined> =>
   findCustomerSessionByToken(context.db, context.company.id, hashPageToken(token), new Date(realMs(context)));
+
+/** A link that does not work any more still tells its owner whose it was. */
+export const endedSessionByToken = async (
+  { db, company }: RequestContext,
+  token: string,
+): Promise<Record<string, never> | undefined> =>
+  (await knowsCustomerSession(db, company.id, hashPageToken(token))) ? {} : undefined;

@@ -133,20 +133,24 @@ export async function changeLink(
 export const linkByToken = ({ db, company }: RequestContext, token: string): Promise<LinkRow | undefined> =>
   findLinkByToken(db, company.id, hashPageToken(token));
 
-export function isOpen({ active, max_payments, payments, ends_at }: LinkRow, nowMs: number): boolean {
-  return (
-    active && (max_payments === null || payments < max_payments) && (ends_at === null || ends_at.getTime() > nowMs)
-  );
+/** Whether a visitor can pay with the link, and if not, why. */
+export type LinkState = 'open' | 'inactive' | 'ended' | 'sold_out' | 'unavailable';
+
+export function stateOf({ company, nowMs }: RequestContext, link: LinkRow): LinkState {
+  const { active, max_payments, payments, ends_at } = link;
+  if (!active) return 'inactive';
+  if (ends_at !== null && ends_at.getTime() <= nowMs) return 'ended';
+  if (max_payments !== null && payments >= max_payments) return 'sold_out';
+  return company.processor ? 'open' : 'unavailable';
 }
 
-/** Opens a session for a visit. Returns undefined if the link takes no payments any more. */
+/** Opens a session for a visit of a link that is open. Returns the URL of its page. */
 export async function visitLink(
   context: RequestContext,
   dependencies: LinkDependencies,
   link: LinkRow,
-): Promise<string | undefined> {
-  if (!isOpen(link, context.nowMs)) return undefined;
-  const session = await openSession(context, dependencies, {
+): Promise<string> {
+  const { url } = await openSession(context, dependencies, {
     mode: link.mode,
     items: link.items,
     plan_id: link.plan_id,
@@ -160,5 +164,6 @@ export async function visitLink(
     payment_link_id: link.id,
     expiresInSeconds: limits.checkoutSeconds,
   });
-  return session.url ?? undefined;
+  if (url === null) throw new Error('A new session has a URL.');
+  return url;
 }

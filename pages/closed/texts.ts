@@ -1,0 +1,20 @@
+/** Every text of the page behind a link that does not work any more. `{merchant}` is a place for the name. To translate the page, translate this file. */
+export const texts = {
+  language: 'en',
+  pageTitle: '{title} · {merchant}',
+  sandbox: 'Sandbox',
+  soldOutTitle: 'Sold out',
+  soldOut: 'This payment link has reached its number of payments. You were not charged.',
+  endedTitle: 'This offer has ended',
+  ended: 'This payment link ended on {date}. You were not charged.',
+  inactiveTitle: 'This payment link is not active',
+  inactive: '{merchant} has turned this link off. You were not charged.',
+  unavailableTitle: '{merchant} cannot take payments right now',
+  unavailable: 'You were not charged. Try again later.',
+  receiptTitle: 'This receipt link has expired',
+  receipt: 'Ask {merchant} for a new one.',
+  unknownTitle: 'This link is not valid',
+  unknown: 'Check that you copied the whole link, or ask the seller for a new one.',
+  support: 'Questions? Write to {email}.',
+  website: 'Go to {merchant}',
+};

@@ -1,0 +1,95 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { texts } from '../../pages/closed/texts.ts';
+import { pageFile } from '../../pages/page-files.ts';
+import { brandColors } from '../../pages/shared/colors.ts';
+import { profileOf } from '../features/profile/service.ts';
+import type { Profile } from '../features/profile/schemas.ts';
+import { escaped } from '../platform/html.ts';
+import type { RequestContext } from '../request-context.ts';
+import { asset, once, sendPage, styleType, versionOf } from './assets.ts';
+
+/**
+ * The page behind a link of a merchant that is known but does not work any more. It says who the merchant is and why. The page
+ * of a link that is not known is the same without the merchant. It has no script, so it needs none.
+ */
+
+export const closedStyle = asset(styleType, () => pageFile('closed.css'));
+
+const document = once(() => pageFile('closed.html').replaceAll('{{version}}', versionOf(closedStyle)));
+
+interface Reason {
+  readonly status: number;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Why a link does not work. The status of a link that can work again later is that of a service that is not available. */
+const closedReasons = {
+  sold_out: { status: 410, title: texts.soldOutTitle, text: texts.soldOut },
+  ended: { status: 410, title: texts.endedTitle, text: texts.ended },
+  inactive: { status: 410, title: texts.inactiveTitle, text: texts.inactive },
+  unavailable: { status: 503, title: texts.unavailableTitle, text: texts.unavailable },
+  receipt: { status: 410, title: texts.receiptTitle, text: texts.receipt },
+  unknown: { status: 404, title: texts.unknownTitle, text: texts.unknown },
+} satisfies Record<string, Reason>;
+
+/** People get a page; programs get the error. */
+export const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') === true;
+
+type Words = Readonly<Record<string, string>>;
+
+const filled = (text: string, words: Words): string =>
+  text.replaceAll(/\{(\w+)\}/g, (place, name: string) => words[name] ?? place);
+
+interface ClosedPage {
+  readonly reason: keyof typeof closedReasons;
+  /** The company of a link that is known. */
+  readonly context?: RequestContext;
+  readonly words?: Words;
+  /** From the folder of the page to the root of the service. */
+  readonly root?: '..' | '../..';
+}
+
+export async function sendClosedPage(
+  reply: FastifyReply,
+  { reason, context, words = {}, root = '..' }: ClosedPage,
+): Promise<FastifyReply> {
+  const { status, title, text } = closedReasons[reason];
+  const profile = context && (await profileOf(context.db, context.company));
+  const all = { ...words, merchant: profile?.display_name ?? '' };
+  const heading = filled(title, all);
+  const parts: Words = {
+    root,
+    title: escaped(profile ? filled(texts.pageTitle, { ...all, title: heading }) : heading),
+    heading: escaped(heading),
+    text: escaped(filled(text, all)),
+    colors: profile ? colorsOf(profile) : '',
+    merchant: profile ? merchantOf(profile, context.company.mode === 'sandbox') : '',
+    actions: profile ? actionsOf(profile) : '',
+  };
+  const page = document().replaceAll(/\{\{(\w+)\}\}/g, (place, name: string) => parts[name] ?? place);
+  const policy = "font-src 'self'; frame-ancestors 'none'";
+  return sendPage(reply.code(status), page, { policy, imageSources: ["'self'"] });
+}
+
+function colorsOf({ color }: Profile): string {
+  const properties = Object.entries(brandColors(color ?? '')).map(([name, value]) => `${name}: ${value};`);
+  return `<style nonce="{{nonce}}">:root { ${properties.join(' ')} }</style>`;
+}
+
+function merchantOf({ display_name: name, logo_url }: Profile, isSandbox: boolean): string {
+  const mark = logo_url
+    ? `<img class="logo" src="${escaped(logo_url)}" alt="" />`
+    : `<span class="mark" aria-hidden="true">${escaped([...name][0]?.toUpperCase() ?? '')}</span>`;
+  const mode = isSandbox ? `<p class="mode">${escaped(texts.sandbox)}</p>` : '';
+  return `<header class="merchant">${mark}<p class="merchant-name">${escaped(name)}</p>${mode}</header>`;
+}
+
+function actionsOf({ display_name: merchant, website, support_email: email }: Profile): string {
+  const link = website
+    ? `<a class="pay" href="${escaped(website)}">${escaped(filled(texts.website, { merchant }))}</a>`
+    : '';
+  if (!email) return link;
+  const address = `<a href="mailto:${escaped(email)}">${escaped(email)}</a>`;
+  return `${link}<p class="note">${escaped(texts.support).replace('{email}', address)}</p>`;
+}
