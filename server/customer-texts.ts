@@ -139,7 +139,6 @@ export const receiptTexts = {
 };
 
 export const emailTexts = {
-  hello: (firstName: string) => `Hello ${firstName},`,
   orderReceipt: {
     subject: (merchant: string, number: string) => `Your receipt from ${merchant}, ${number}`,
     headline: (amount: string) => `You paid ${amount}`,

@@ -420,7 +420,7 @@ describe('bad input', () => {
   it('in a name is refused if it is a web address or longer than 80 characters, since emails repeat it', async () => {
     const token = tokenOf(await createSession());
     for (const field of ['first_name', 'last_name', 'company']) {
-      for (const text of ['You won! Visit http://evil.example', 'WWW.evil.example', 'A'.repeat(81)]) {
+      for (const text of ['Visit http://evil.example', 'WWW.evil.example', 'Win at evil．example/x', 'A'.repeat(81)]) {
         const reply = await pay(token, { customer: { ...person(), [field]: text } });
         assert.equal(reply.status, 400, reply.text);
         assert.equal(reply.body.error.param, `customer.${field}`);

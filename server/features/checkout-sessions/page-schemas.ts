@@ -1,6 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { line, name, phone, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { hasLink } from '../../platform/web-addresses.ts';
 import { shippingInput } from '../orders/schemas.ts';
 
 /** What the checkout page sends. */
@@ -18,13 +19,11 @@ const couponCode = Type.Optional(Type.String({ minLength: 1, maxLength: limits.t
 
 export const choiceInput = Type.Object({ quantities, coupon_code: couponCode }, { additionalProperties: false });
 
-const webAddress = /:\/\/|www\./i;
-
 /** Strangers type these, and emails repeat them: they must not advertise a site in the name of the merchant. */
 const withoutAddress = <Schema extends TSchema>(schema: Schema) =>
   Type.Refine(
     schema,
-    (text) => typeof text !== 'string' || !webAddress.test(text),
+    (text) => typeof text !== 'string' || !hasLink(text),
     () => 'must not contain a web address',
   );
 

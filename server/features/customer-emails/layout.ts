@@ -1,4 +1,5 @@
 import { emailTexts } from '../../customer-texts.ts';
+import { greetingFor } from '../../greeting.ts';
 import { escaped } from '../../platform/html.ts';
 import type { EmailContent } from './content.ts';
 
@@ -16,7 +17,7 @@ export interface Brand {
   readonly address: readonly string[];
   readonly contact: string | null;
   readonly isSandbox: boolean;
-  readonly firstName: string;
+  readonly firstName: string | undefined;
   /** Where the customer can stop optional emails. */
   readonly unsubscribeUrl: string;
 }
@@ -59,7 +60,7 @@ export function htmlOf(content: EmailContent, brand: Brand): string {
 <tr><td bgcolor="${brand.color}" style="padding: 20px 32px; background-color: ${brand.color}; border-radius: 8px 8px 0 0;">${headOf(brand)}</td></tr>
 <tr><td class="card" style="padding: 32px; background-color: #ffffff; border-radius: 0 0 8px 8px;">
 ${title}
-${[emailTexts.hello(brand.firstName), ...paragraphs].map(paragraph).join('\n')}
+${[greetingFor(brand.firstName), ...paragraphs].map(paragraph).join('\n')}
 ${linesOf(content)}
 ${factsOf(content)}
 ${button ? buttonOf(button, brand) : ''}
@@ -117,7 +118,7 @@ export function textOf({ headline, paragraphs, lines, facts, button }: EmailCont
   const { name, address, contact, isSandbox, unsubscribeUrl, firstName } = brand;
   const blocks = [
     headline,
-    emailTexts.hello(firstName),
+    greetingFor(firstName),
     ...paragraphs,
     lines.map(({ text, amount }) => (amount === '' ? text : `${text}: ${amount}`)).join('\n'),
     facts.map(([label, value]) => `${label}: ${value}`).join('\n'),

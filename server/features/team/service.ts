@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError, notFound } from '../../errors.ts';
+import { greetingFor, withoutLink } from '../../greeting.ts';
 import { requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
@@ -190,15 +191,18 @@ export async function mailInvitation(
     throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
   }
   const { baseUrl, brandName, mailKey } = dependencies;
+  // Anyone can sign up and invite a stranger, so these words must not lead to another site.
+  const companyName = withoutLink(company.name, 'a company');
+  const roleName = withoutLink(member.role.name, 'a member');
   await writeLinkMail(db, mailKey, company.id, nowMs, {
     recipient: member.email,
-    subject: `You are invited to join ${company.name} on ${brandName}`,
+    subject: `You are invited to join ${companyName} on ${brandName}`,
     link: { url: `${baseUrl}/invitations/${token}`, for: member.id, expiresAt },
     body: (link) =>
       [
-        member.first_name === '' ? 'Hello,' : `Hello ${member.first_name},`,
+        greetingFor(member.first_name),
         '',
-        `You are invited to join ${company.name} on ${brandName} as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
+        `You are invited to join ${companyName} on ${brandName} as ${roleName}. To accept, open this link within ${limits.invitationDays} days:`,
         '',
         link,
         '',

@@ -127,6 +127,30 @@ describe('inviting a team member', () => {
     assert.equal((await mailsTo(String(body.email))).length, 1, 'one email is sent');
   });
 
+  it('repeat no words in their email that lead to another site', async () => {
+    const stranger = newPerson(service);
+    const signedUp = await stranger.call('POST', '/dashboard/sign_up', {
+      body: {
+        email: stranger.email,
+        password: somePassword,
+        first_name: 'Mallory',
+        last_name: 'Example',
+        phone_number: '+15551234567',
+        company_name: 'Win at evil.example/x',
+      },
+    });
+    assert.equal(signedUp.status, 201, signedUp.text);
+    const permissions = ['products:read'];
+    const role = await stranger.in('POST', '/dashboard/roles', { name: 'Winner at evil.example/x', permissions });
+    const email = `invited-${randomUUID()}@example.com`;
+    const body = newMember({ email, first_name: 'Visit evil.example', role_id: role.body.id });
+    assert.equal((await stranger.in('POST', '/v1/team_members', body)).status, 201);
+    const [mail] = await mailsTo(email);
+    assert.match(mail?.subject ?? '', /^You are invited to join a company on /);
+    assert.match(mail?.body ?? '', /^Hello,$/m);
+    assert.doesNotMatch(`${mail?.subject} ${mail?.body}`, /evil/);
+  });
+
   it('of two at once lets one through', async () => {
     const { email } = newMember();
     const replies = await Promise.all(Array.from({ length: 10 }, () => invite(newMember({ email }))));

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ApiError, invalidField } from '../../errors.ts';
+import { greetingFor } from '../../greeting.ts';
 import { limits } from '../../limits.ts';
 import type { ControlQueryable } from '../../platform/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
@@ -57,7 +58,7 @@ async function mailReset(dependencies: UserDependencies, user: UserRow): Promise
       link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
       body: (link) =>
         [
-          `Hello ${user.first_name},`,
+          greetingFor(user.first_name),
           '',
           `To reset your password for ${team.brandName}, open this link within ${limits.passwordResetMinutes} minutes:`,
           '',
