@@ -69,7 +69,9 @@ export function openCustomerPages(
   const receiptUrlOf: CheckoutPageDependencies['receiptUrlOf'] = async (context, order) => {
     if (!isPaid(order)) return null;
     const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
-    return (await linkedReceipt(context, receipts, order.id, null, expiresAtMs)).url;
+    return (
+      await linkedReceipt(context, receipts, { orderId: order.id, refundId: null, expiresAtMs, showsCustomer: true })
+    ).url;
   };
   return {
     pageLinks: { baseUrl, linkKey },

@@ -62,6 +62,10 @@ export const permissionNotes: Readonly<Partial<Record<MemberPermission, string>>
   'webhook_endpoints:read': 'Shows the events for an endpoint, with complete objects.',
   'webhook_endpoints:write': 'Can send every event, with complete objects, to any URL.',
   'requests:read': 'Shows the bodies of all requests and responses, with card numbers and secrets masked.',
+  'checkout_sessions:write':
+    'Creates checkout pages for any customer. Such a page shows the name, the email address and the saved cards (without numbers) of the customer.',
+  'customer_sessions:write':
+    'Creates links to the page of any customer, which shows the name, the email address, the cards (without numbers) and the payments of the customer.',
   'team_members:write':
     'Can invite members into roles whose permissions the key or member has. A key with every permission counts as an Admin.',
 };

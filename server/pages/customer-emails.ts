@@ -2,11 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
 import { unsubscribeTexts } from '../customer-texts.ts';
 import { ApiError } from '../errors.ts';
-import type { EmailKind } from '../features/customer-emails/content.ts';
 import {
   type EmailLinks,
-  isPreviewLink,
   isUnsubscribeLink,
+  readPreviewLink,
   stopOptionalEmails,
   writePreview,
 } from '../features/customer-emails/service.ts';
@@ -58,10 +57,10 @@ type PreviewPath = { Params: { company: string; kind: string; order: string }; Q
 function mountPreview(app: FastifyInstance, dependencies: EmailPageDependencies): void {
   app.get<PreviewPath>('/email-previews/:company/:kind/:order', async (request, reply) => {
     const { company, kind, order } = request.params;
-    const isSigned = isUuid(company) && isPreviewLink(dependencies, company, kind, order, request.query);
-    const context = isSigned ? await dependencies.contextOf(company, request.id) : undefined;
+    const wanted = isUuid(company) ? readPreviewLink(dependencies, company, kind, order, request.query) : undefined;
+    const context = wanted && (await dependencies.contextOf(company, request.id));
     if (!context) throw new ApiError('invalid_request', 'This preview has expired. Open it again in the dashboard.');
-    const { html } = await writePreview(context, dependencies, kind as EmailKind, order);
+    const { html } = await writePreview(context, dependencies, wanted);
     return sendHtml(reply, emailPolicy(dependencies.baseUrl, "'self'"), html);
   });
 }

@@ -1,11 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from '../company.ts';
 import { ApiError } from '../errors.ts';
-import { openRenderer, readReceipt, type ReceiptLinks, receiptPath } from '../features/receipts/service.ts';
+import {
+  openRenderer,
+  readReceipt,
+  type ReceiptLink,
+  type ReceiptLinks,
+  readReceiptLink,
+} from '../features/receipts/service.ts';
 import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { isValidLink, type LinkQuery } from '../platform/signed-links.ts';
+import type { LinkQuery } from '../platform/signed-links.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendClosedPage, wantsPage } from './closed-page.ts';
 
@@ -44,20 +50,20 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
       const { company, file } = request.params;
       const id = file.replace(/\.pdf$/, '');
       const isPath = isUuid(company) && isUuid(id);
-      const path = receiptPath(company, id);
-      const isValidAt = (nowMs: number): boolean =>
-        isPath && isValidLink(linkKey, 'receipt', path, request.query, nowMs);
-      if (!isValidAt(clock.nowMs())) {
+      const linkAt = (nowMs: number): ReceiptLink | undefined =>
+        isPath ? readReceiptLink(linkKey, nowMs, company, id, request.query) : undefined;
+      const link = linkAt(clock.nowMs());
+      if (!link) {
         if (!wantsPage(request)) throw expired();
         // A link that was valid once names its merchant. One that never was says nothing.
-        const context = isValidAt(0) ? await contextOf(company, request.id) : undefined;
+        const context = linkAt(0) ? await contextOf(company, request.id) : undefined;
         return sendClosedPage(reply, {
           ...(context ? { reason: 'receipt', context } : { reason: 'unknown' }),
           root: '../..',
         });
       }
       const context = await contextOf(company, request.id);
-      const receipt = context && (await readReceipt(context, id));
+      const receipt = context && (await readReceipt(context, id, link));
       if (!receipt) throw new ApiError('resource_not_found', 'This receipt does not exist.');
       let pdf = cached.get(receipt.version);
       if (!pdf) {

@@ -4,7 +4,12 @@ import type { ServiceKey } from './service-keys.ts';
 /** Links that anyone who has them may open until they expire. Nothing about them is stored. */
 
 /** What a link is for; part of the signature, so that no link opens anything else. */
-type LinkPurpose = 'receipt' | 'email-preview' | 'unsubscribe';
+type LinkPurpose =
+  | 'receipt'
+  | 'receipt-without-customer'
+  | 'email-preview'
+  | 'email-preview-without-customer'
+  | 'unsubscribe';
 
 const signedText = (purpose: LinkPurpose, path: string, expires: string): string => `${purpose}\n${path}\n${expires}`;
 

@@ -6,6 +6,7 @@ import { ApiError, call, type Query } from '../api.ts';
 import { useGet } from '../data.ts';
 import { download } from '../download.ts';
 import { words } from '../format.ts';
+import { useCan } from '../session.ts';
 import { bulk } from '../texts/bulk.ts';
 import { common } from '../texts/common.ts';
 import type { Export } from '../types.ts';
@@ -134,12 +135,13 @@ function textOf({ status, rows, reason }: Export): string {
 
 /** The selected rows are already here, so they need no export in the background. */
 export function ExportSelected({ list, rows }: { list: ExportedList; rows: readonly unknown[] }) {
+  const showsCustomers = useCan('customers:read');
   return (
     <Button
       small
       icon="download"
       onClick={() => {
-        download(`${list}.csv`, [csvOf(rows as readonly never[], columnsOf(list))]);
+        download(`${list}.csv`, [csvOf(rows as readonly never[], columnsOf(list, { showsCustomers }))]);
         toast(common.exported(rows.length));
       }}
     >

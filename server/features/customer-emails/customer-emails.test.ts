@@ -12,6 +12,7 @@ import {
   type Shop,
   succeeded,
 } from '../../../tests/support/orders.ts';
+import { textOfPdf } from '../../../tests/support/pdf-text.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { limits } from '../../limits.ts';
 import { createLog } from '../../platform/log.ts';
@@ -105,6 +106,32 @@ describe('the receipt of an order', () => {
     assert.doesNotMatch(row.body, /https?:/);
     assert.match(row.body, /View receipt \(PDF\): \[link removed\]/);
     assert.ok(row.sealed_body);
+  });
+
+  it('repeats no name that leads to another site, in the email or on the receipt', async () => {
+    const rename = (first_name: string): Promise<Reply> =>
+      service.call('PATCH', `/v1/customers/${shop.customerId}`, { body: { first_name } });
+    const written = async (): Promise<{ text: string; html: string; pdf: string }> => {
+      const { id } = await succeeded(service, shop);
+      await made();
+      const { text, html = '' } = opened(await mailAbout(`receipt ${id}`));
+      const { pathname, search } = new URL(/https:\S+\/receipts\/\S+/.exec(text)?.[0] ?? '');
+      const receipt = await fetch(service.baseUrl + pathname + search);
+      return { text, html, pdf: textOfPdf(Buffer.from(await receipt.arrayBuffer())) };
+    };
+    for (const name of ['Win at evil.example/x', 'evil。example', 'evil[.]example']) {
+      assert.equal((await rename(name)).status, 200);
+      const { text, html, pdf } = await written();
+      assert.match(text, /^Hello,$/m);
+      assert.match(html, />Hello,</);
+      for (const part of [text, html, pdf]) assert.doesNotMatch(part, /evil/);
+      assert.match(pdf, /Billed to/);
+    }
+    await rename('J. R. R.');
+    const { text, pdf } = await written();
+    assert.match(text, /^Hello J\. R\. R\.,$/m);
+    assert.match(pdf, /J\. R\. R\. Lovelace/);
+    await rename('Ada');
   });
 
   it('is not written for events from before emails were turned on, nor while they are off', async () => {

@@ -13,7 +13,7 @@ import { type Occasion, optionalKinds, pageKinds } from './content.ts';
 import { DailyLimitError } from './each-alone.ts';
 import type { Draft } from './occasions.ts';
 import { hasOptedOut } from './queries.ts';
-import { type CustomerPageLink, type EmailLinks, writeEmail } from './write-email.ts';
+import { type CustomerPageLink, type EmailLinks, unsubscribeLink, writeEmail } from './write-email.ts';
 
 export interface EmailDependencies extends EmailLinks {
   readonly mailKey: ServiceKey;
@@ -45,7 +45,11 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   const happened = ready ?? (await occasionOf(maker, draft));
   if (!happened) return;
   const pageUrl = pageKinds.has(kind) ? await dependencies.customerPageLink(context, customerId) : undefined;
-  const { subject, ...content } = writeEmail(dependencies, company, profile, customer, happened, pageUrl);
+  const reader = {
+    firstName: customer.first_name,
+    unsubscribeUrl: unsubscribeLink(dependencies, company.id, customerId),
+  };
+  const { subject, ...content } = writeEmail(dependencies, company, profile, reader, happened, pageUrl);
   const mailToWrite = { recipient: customer.email, subject, kind, occasion, customerId, objectId, content };
   const isNew = await writeCustomerMail(db, dependencies.mailKey, company.id, nowMs, mailToWrite);
   if (isNew) count({ kind });
@@ -72,7 +76,12 @@ async function occasionOf(
   if ('order' in about) {
     const { order, refundId } = about;
     const expiresAtMs = dependencies.clock.nowMs() + limits.receiptLinkInEmailDays * dayMs;
-    const receipt = await linkedReceipt(context, dependencies, order.id, refundId, expiresAtMs);
+    const receipt = await linkedReceipt(context, dependencies, {
+      orderId: order.id,
+      refundId,
+      expiresAtMs,
+      showsCustomer: true,
+    });
     const refund = order.transactions.find(({ id }) => id === refundId);
     if (refund) return { kind: 'refund_receipt', order, refund, receipt };
     const plan = await planChargeOf(context, order);

@@ -1,4 +1,5 @@
 import { notFound } from '../../errors.ts';
+import { lackingOf } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { minuteMs } from '../../platform/durations.ts';
@@ -57,12 +58,18 @@ const previewMinutes = 10;
 const previewPath = (companyId: string, kind: string, orderId: string): string =>
   `/email-previews/${companyId}/${kind}/${orderId}`;
 
+interface WantedPreview {
+  readonly kind: EmailKind;
+  readonly orderId: string;
+  /** Whether the email greets the customer by name. */
+  readonly showsCustomer: boolean;
+}
+
 /** The email that a kind would be for this order. Nothing is stored or sent, and no receipt gets a number. */
 export async function writePreview(
   context: RequestContext,
   links: EmailLinks,
-  kind: EmailKind,
-  orderId: string,
+  { kind, orderId, showsCustomer }: WantedPreview,
 ): Promise<WrittenEmail> {
   const order = (await ordersById(context, [orderId])).get(orderId.toLowerCase());
   if (!order) throw notFound('order', 'order_id');
@@ -70,7 +77,9 @@ export async function writePreview(
   if (!customer) throw notFound('customer');
   const profile = await profileOf(context.db, context.company);
   const occasion = previewOf(kind, order, await planChargeOf(context, order), context.nowMs);
-  return writeEmail(links, context.company, profile, customer, occasion, links.baseUrl);
+  // No link that acts for the customer, for example one that stops emails.
+  const reader = { firstName: showsCustomer ? customer.first_name : undefined, unsubscribeUrl: '#' };
+  return writeEmail(links, context.company, profile, reader, occasion, links.baseUrl);
 }
 
 /** Describes a preview. The dashboard shows its HTML in a frame, from a link that is valid for some minutes. */
@@ -80,17 +89,30 @@ export async function getPreview(
   kind: EmailKind,
   orderId: string,
 ): Promise<EmailPreview> {
-  const { subject, text, fromName = '', replyTo } = await writePreview(context, links, kind, orderId);
+  const showsCustomer = lackingOf(context.caller, ['customers:read']).length === 0;
+  const wanted = { kind, orderId, showsCustomer };
+  const { subject, text, fromName = '', replyTo } = await writePreview(context, links, wanted);
   const path = previewPath(context.company.id, kind, orderId.toLowerCase());
   const expiresAtMs = links.clock.nowMs() + previewMinutes * minuteMs;
-  const url = signLink(links.linkKey, 'email-preview', path, expiresAtMs);
+  const url = signLink(links.linkKey, purposeOf(showsCustomer), path, expiresAtMs);
   return { subject, text, url, from_name: fromName, reply_to: replyTo ?? null };
 }
 
-export const isPreviewLink = (
+/** The signature decides what the preview shows, so a link cannot be changed into one that shows more. */
+const purposeOf = (showsCustomer: boolean): 'email-preview' | 'email-preview-without-customer' =>
+  showsCustomer ? 'email-preview' : 'email-preview-without-customer';
+
+/** Returns what a link to a preview shows, or undefined if it is not valid. */
+export function readPreviewLink(
   { linkKey, clock }: EmailLinks,
   companyId: string,
   kind: string,
   orderId: string,
   query: LinkQuery,
-): boolean => isValidLink(linkKey, 'email-preview', previewPath(companyId, kind, orderId), query, clock.nowMs());
+): WantedPreview | undefined {
+  const path = previewPath(companyId, kind, orderId);
+  const showsCustomer = [true, false].find((shows) =>
+    isValidLink(linkKey, purposeOf(shows), path, query, clock.nowMs()),
+  );
+  return showsCustomer === undefined ? undefined : { kind: kind as EmailKind, orderId, showsCustomer };
+}

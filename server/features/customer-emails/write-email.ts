@@ -7,7 +7,6 @@ import type { MailContent } from '../../platform/mail/mailer.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
 import type { RequestContext } from '../../request-context.ts';
-import type { Customer } from '../customers/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { defaultColor } from '../profile/service.ts';
 import { contentOf, type Occasion, optionalKinds } from './content.ts';
@@ -28,27 +27,32 @@ export interface WrittenEmail extends MailContent {
   readonly html: string;
 }
 
+export interface EmailReader {
+  /** Undefined in a preview for those who may not read customers. */
+  readonly firstName: string | undefined;
+  readonly unsubscribeUrl: string;
+}
+
 /** Writes the email about an occasion in the brand of the merchant. */
 export function writeEmail(
-  links: EmailLinks,
-  company: Pick<Company, 'id' | 'mode'>,
+  { baseUrl }: Pick<EmailLinks, 'baseUrl'>,
+  company: Pick<Company, 'mode'>,
   profile: Profile,
-  customer: Pick<Customer, 'id' | 'first_name'>,
+  { firstName, unsubscribeUrl }: EmailReader,
   occasion: Occasion,
   customerPageUrl: string | undefined,
 ): WrittenEmail {
   const content = contentOf(occasion, { merchant: profile.display_name, customerPageUrl });
-  const unsubscribeUrl = unsubscribeLink(links, company.id, customer.id);
   const { address, support_email, website, emails } = profile;
   const brand = {
     name: profile.display_name,
-    logoUrl: profile.logo_url && links.baseUrl + profile.logo_url,
+    logoUrl: profile.logo_url && baseUrl + profile.logo_url,
     color: profile.color ?? defaultColor,
     textColor: profile.text_color,
     address: addressLines(address),
     contact: support_email ?? website,
     isSandbox: company.mode === 'sandbox',
-    firstName: customer.first_name,
+    firstName,
     unsubscribeUrl,
   };
   const replyTo = emails.reply_to ?? support_email;
@@ -64,7 +68,11 @@ export function writeEmail(
 
 const unsubscribePath = (companyId: string, customerId: string): string => `/unsubscribe/${companyId}/${customerId}`;
 
-function unsubscribeLink({ baseUrl, linkKey, clock }: EmailLinks, companyId: string, customerId: string): string {
+export function unsubscribeLink(
+  { baseUrl, linkKey, clock }: EmailLinks,
+  companyId: string,
+  customerId: string,
+): string {
   const expiresAtMs = clock.nowMs() + limits.unsubscribeLinkDays * dayMs;
   return baseUrl + signLink(linkKey, 'unsubscribe', unsubscribePath(companyId, customerId), expiresAtMs);
 }

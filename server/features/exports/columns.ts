@@ -140,5 +140,10 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
 export type ExportedList = keyof Exported;
 export const exportedLists = Object.keys(columns) as ExportedList[];
 
-export const columnsOf = (list: ExportedList): CsvColumn<never>[] =>
-  Object.entries(columns[list]).map(([header, value]) => ({ header, value }));
+/** Those of an object that shows its customer. The list of customers itself has its own permission. */
+const ofCustomer = new Set(['customer_name', 'customer_email']);
+
+export const columnsOf = (list: ExportedList, { showsCustomers }: { showsCustomers: boolean }): CsvColumn<never>[] =>
+  Object.entries(columns[list])
+    .filter(([header]) => showsCustomers || !ofCustomer.has(header))
+    .map(([header, value]) => ({ header, value }));

@@ -60,7 +60,7 @@ async function writeNext(home: Home, lists: Lists, row: ExportRow): Promise<Expo
     return undefined;
   }
   const page = await readPage(home, route, member, row);
-  const columns = columnsOf(row.list);
+  const columns = columnsOf(row.list, { showsCustomers: showsCustomers(route, row) });
   const lines = page.items.map((item) => csvLines([item as never], columns));
   const contents = inParts(row.chunks === 0 ? [csvHeader(columns), ...lines] : lines);
   const isLast = !page.hasMore || page.next === null;
@@ -87,6 +87,11 @@ function inParts(lines: readonly string[]): string[] {
   return parts;
 }
 
+function showsCustomers({ expand }: Pick<Route, 'expand'>, { permissions }: Pick<ExportRow, 'permissions'>): boolean {
+  const needed = expand?.customer;
+  return needed !== undefined && permissions.includes(needed);
+}
+
 async function readPage(
   home: Home,
   { handle, list, expand = {}, ...route }: Route,
@@ -96,13 +101,13 @@ async function readPage(
   const { values, sort } = readExportQuery({ ...route, ...(list && { list }) }, query);
   const caller = { kind: 'member', id, name: '', permissions, publishable: false, steppedUpUntilMs: 0 } as const;
   const nowMs = home.clock.nowMs() + company.clockOffsetMs;
-  const needed = expand.customer;
+  const showing = showsCustomers({ expand }, { permissions });
   const request = (db: Database) => ({
     context: { requestId: '', company, nowMs, caller, db } satisfies RequestContext,
     params: {},
     query: values,
     body: undefined,
-    expand: new Set(needed && permissions.includes(needed) ? ['customer'] : []),
+    expand: new Set(showing ? ['customer'] : []),
     file: undefined,
     prepared: undefined,
     page: { limit: rowsAtOnce, sort, cursor: after_id === null ? null : { id: after_id, parameter: 'starting_after' } },

@@ -1,4 +1,5 @@
 import { addressLines, amountText, cardText, dateText, receiptTexts } from '../../customer-texts.ts';
+import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
@@ -58,6 +59,12 @@ function paperOf({ address }: Profile, { currency }: Order): ReceiptDocument['pa
 const present = (texts: readonly (string | null | undefined | false)[]): string[] =>
   texts.filter((text): text is string => typeof text === 'string' && text !== '');
 
+/** A stranger may have typed these on a checkout page, so a name or company that is a link is left out. */
+function billedTo({ first_name, last_name, company, email }: Customer): string[] {
+  const name = `${first_name} ${last_name}`;
+  return present([!readsLikeAddress(name) && name, company && !hasLink(company) && company, email]);
+}
+
 export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
   const { number, createdAt, refundId, plan, logo } = receipt;
   const refund = refundId === null ? undefined : order.transactions.find(({ id }) => id === refundId);
@@ -76,9 +83,7 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
       email,
       website,
     ]),
-    customer: customer
-      ? present([`${customer.first_name} ${customer.last_name}`, customer.company, customer.email])
-      : [],
+    customer: customer ? billedTo(customer) : [],
     facts: [
       [receiptTexts.number, number],
       [receiptTexts.date, dateText(refund?.created_at ?? order.created_at)],

@@ -13,7 +13,7 @@ export function receiptRoutes(links: ReceiptLinks): Route[] {
       operationId: 'getOrderReceipt',
       summary: 'Retrieve the receipt of an order',
       description:
-        'Returns a link to the receipt as a PDF. The first request gives the receipt its number. An order without a payment has no receipt.',
+        'Returns a link to the receipt as a PDF. The first request gives the receipt its number. An order without a payment has no receipt. The receipt shows the customer only if the caller has `customers:read`.',
       permission: 'orders:read',
       category: 'read',
       idempotency: 'none',

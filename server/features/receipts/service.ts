@@ -1,10 +1,11 @@
 import { ApiError, notFound } from '../../errors.ts';
+import { lackingOf } from '../../http/caller.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
-import { signLink } from '../../platform/signed-links.ts';
+import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -57,28 +58,54 @@ export async function getReceipt(
     throw notFound('refund', 'refund_id');
   }
   const expiresAtMs = links.clock.nowMs() + limits.receiptLinkHours * hourMs;
-  return linkedReceipt(context, links, order.id, refundId ?? null, expiresAtMs);
+  const showsCustomer = lackingOf(context.caller, ['customers:read']).length === 0;
+  return linkedReceipt(context, links, { orderId: order.id, refundId: refundId ?? null, expiresAtMs, showsCustomer });
+}
+
+interface WantedReceipt {
+  readonly orderId: string;
+  readonly refundId: string | null;
+  readonly expiresAtMs: number;
+  /** Whether the link opens a receipt with the customer's name and email. */
+  readonly showsCustomer: boolean;
 }
 
 /** The caller has checked that the order is paid, and the refund made. */
 export async function linkedReceipt(
   { db, company, nowMs }: Pick<RequestContext, 'db' | 'company' | 'nowMs'>,
   { baseUrl, linkKey }: ReceiptLinks,
-  orderId: string,
-  refundId: string | null,
-  expiresAtMs: number,
+  { orderId, refundId, expiresAtMs, showsCustomer }: WantedReceipt,
 ): Promise<Receipt> {
   const wanted = { id: newId(nowMs), order_id: orderId, refund_id: refundId, created_at: new Date(nowMs) };
   const { id, number } = await ensureReceipt(db, company.id, wanted);
   const path = receiptPath(company.id, id);
   return {
     number: numberText(number),
-    url: baseUrl + signLink(linkKey, 'receipt', path, expiresAtMs),
+    url: baseUrl + signLink(linkKey, purposeOf(showsCustomer), path, expiresAtMs),
     expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
   };
 }
 
-export const receiptPath = (companyId: string, id: string): string => `/receipts/${companyId}/${id}.pdf`;
+const receiptPath = (companyId: string, id: string): string => `/receipts/${companyId}/${id}.pdf`;
+
+/** The signature decides what the receipt shows, so a link cannot be changed into one that shows more. */
+const purposeOf = (showsCustomer: boolean): 'receipt' | 'receipt-without-customer' =>
+  showsCustomer ? 'receipt' : 'receipt-without-customer';
+
+export type ReceiptLink = Pick<WantedReceipt, 'showsCustomer'>;
+
+/** Returns what a link to a receipt shows, or undefined if it is not valid at this time. */
+export function readReceiptLink(
+  linkKey: ServiceKey,
+  nowMs: number,
+  companyId: string,
+  id: string,
+  query: LinkQuery,
+): ReceiptLink | undefined {
+  const path = receiptPath(companyId, id);
+  const showsCustomer = [true, false].find((shows) => isValidLink(linkKey, purposeOf(shows), path, query, nowMs));
+  return showsCustomer === undefined ? undefined : { showsCustomer };
+}
 
 export interface ReadReceipt {
   readonly document: ReceiptDocument;
@@ -88,13 +115,17 @@ export interface ReadReceipt {
 }
 
 /** Reads what the receipt says now: refunds since then, and the present profile of the merchant. */
-export async function readReceipt(context: RequestContext, id: string): Promise<ReadReceipt | undefined> {
+export async function readReceipt(
+  context: RequestContext,
+  id: string,
+  { showsCustomer }: ReceiptLink,
+): Promise<ReadReceipt | undefined> {
   const { db, company } = context;
   const row = await findReceipt(db, company.id, id);
   const order = row && (await ordersById(context, [row.order_id])).get(row.order_id);
   if (!order) return undefined;
   const [customers, plan, profile, logo] = await Promise.all([
-    customersById(context, [order.customer_id]),
+    customersById(context, showsCustomer ? [order.customer_id] : []),
     planChargeOf(context, order),
     profileOf(db, company),
     logoOfProfile(db, company.id),
@@ -114,6 +145,6 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
   return {
     document: receiptDocument(facts),
     fileName: `${number}.pdf`,
-    version: [row.id, order.updated_at, plan?.name, profile.updated_at, customer?.updated_at].join(' '),
+    version: [row.id, order.updated_at, plan?.name, profile.updated_at, showsCustomer, customer?.updated_at].join(' '),
   };
 }
