@@ -72,7 +72,7 @@ Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`conta
 }
 
 function costRows(): [string, string, string][] {
-  const { bodyBytes, bodyValues, streamedBytes, answerBytes, rows, scannedRows } = limits.requestCosts;
+  const { bodyBytes, bodyValues, streamedBytes, answerBytes, rows, rowsWritten, scannedRows } = limits.requestCosts;
   const kibibytes = (bytes: number): string => `${bytes / 1024} KiB`;
   return [
     ['JSON body', kibibytes(bodyBytes.free), `1 for each ${kibibytes(bodyBytes.each)}`],
@@ -85,6 +85,11 @@ function costRows(): [string, string, string][] {
     ['Response', kibibytes(answerBytes.free), `1 for each ${kibibytes(answerBytes.each)}`],
     ['Rows of a list', String(rows.free), `1 for each ${rows.each}`],
     ['Rows that a list reads to filter them', scannedRows.free.toLocaleString('en'), `1 for each ${scannedRows.each}`],
+    [
+      'Rows that a request writes, for example coupon codes, or items of an order',
+      String(rowsWritten.free),
+      `1 for each ${rowsWritten.each}`,
+    ],
     ['Search with `q`, or a count in the dashboard', 'none', String(limits.searchCost)],
   ];
 }
@@ -96,8 +101,8 @@ An ordinary request counts as 1 against the rate limits. A request that causes m
 
 ${table(['What', 'Included', 'Above that'], costRows())}
 
-For example, a list without \`limit\` always counts as 1, a page of 100 short rows as 4, and a rejected body of 1 MiB as 61. The service adds the
-cost above 1 when it sends the response. If that exceeds the limit, the next requests get 429 until the excess has expired, at most one window later.`;
+For example, a list without \`limit\` always counts as 1, a page of 100 short rows as 4, an order of 25 items as 1 and one of 100 items as 9, 1,000
+coupon codes as 99, and a rejected body of 1 MiB as 61. The service adds the cost above 1 when it sends the response, and that of many rows before it writes them. If that exceeds the limit, the next requests get 429 until the excess has expired, at most one window later.`;
 }
 
 function pageRows(): [string, string][] {
@@ -134,6 +139,10 @@ function limitRows(): [string, string][] {
     [
       'Order',
       `${limits.orderItems} items, ${limits.quantityMax.toLocaleString('en')} of a product, ${limits.orderTotalCentsMax.toLocaleString('en')} cents in total`,
+    ],
+    [
+      'Coupon codes',
+      `${limits.couponCodesPerCall.toLocaleString('en')} per request, ${limits.couponCodes.toLocaleString('en')} per coupon`,
     ],
     ['API keys', `${limits.apiKeys.toLocaleString('en')} active keys per company`],
     ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to respond`],

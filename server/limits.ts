@@ -47,6 +47,7 @@ export const limits = {
   couponScopeIds: 1_000,
   couponPrefixLength: 20,
   couponCodesPerCall: 1_000,
+  couponCodes: 100_000,
   couponCodeLength: 10,
   couponCodeLengthMin: 6,
   couponCodeLengthMax: 32,
@@ -178,6 +179,8 @@ export const limits = {
     streamedBytes: { free: 256 * 1024, each: 256 * 1024 },
     answerBytes: { free: 256 * 1024, each: 64 * 1024 },
     rows: { free: 25, each: 25 },
+    /** Rows that a request writes. Before it runs, the elements of the arrays in its body stand for them. */
+    rowsWritten: { free: 25, each: 10 },
     /** Rows that a list reads for a filter without an index. */
     scannedRows: { free: 1_000, each: 250 },
   },

@@ -298,6 +298,7 @@ CREATE TABLE coupons (
   total_redemptions integer NOT NULL DEFAULT 0,
   used integer NOT NULL DEFAULT 0,
   updated_at timestamp with time zone NOT NULL,
+  code_count integer,
   CONSTRAINT coupons_amount_check CHECK ((amount > 0)),
   CONSTRAINT coupons_check CHECK (((total_redemptions >= 0) AND (total_redemptions <= used))),
   CONSTRAINT coupons_check1 CHECK (((percentage_hundredths IS NULL) <> (amount IS NULL))),

@@ -13,7 +13,7 @@ import { refusingCardTesters } from './refused-cards.ts';
 import type { Route, UploadedFile } from './route.ts';
 import { receiveUpload } from './uploads.ts';
 import { renderError } from './versions/versions.ts';
-import { enter, noteQuery } from './work.ts';
+import { enter, noteBody, noteQuery, payAhead } from './work.ts';
 
 /** Mounts a route: admits the request (`admit.ts`), reads its input (`input.ts`) and executes it (`execute.ts`). */
 
@@ -106,6 +106,9 @@ async function serve(
 
   async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
     const input = readInput(request, file);
+    noteBody(request, route, input.body);
+    const paying = payAhead(dependencies, request);
+    if (paying) await paying;
     const answer = (): Promise<Answer> => execute(route, request, reply, input, dependencies);
     if (!route.testedCard || !admission) return await answer();
     const context = contextOf(request, admission, dependencies);

@@ -28,10 +28,15 @@ export function rateLimitsOf(config: Config): RateLimits {
   };
 }
 
+/** A bucket that a request takes from. */
+export interface TakenBucket extends RateCheck {
+  readonly bucket: Bucket;
+}
+
 export interface RateOutcome {
   readonly headers: Readonly<Record<string, string>>;
   /** The buckets that were checked. */
-  readonly taken: readonly RateCheck[];
+  readonly taken: readonly TakenBucket[];
   readonly refusal: ApiError | undefined;
 }
 
@@ -58,7 +63,7 @@ export async function takeRequest(
     return decision ? [{ ...entry, decision }] : [];
   });
   const tightest = judged.reduce((least, next) => (tighter(next.decision, least.decision) ? next : least));
-  const { limit, decision, bucket } = tightest;
+  const { limit, decision } = tightest;
   const headers: Record<string, string> = {
     'RateLimit-Limit': String(limit.count),
     'RateLimit-Remaining': String(decision.remaining),
@@ -66,11 +71,14 @@ export async function takeRequest(
     'RateLimit-Policy': `${limit.count};w=${limit.windowSeconds}`,
   };
   if (decision.allowed) return { headers, taken: limited, refusal: undefined };
+  return { headers, taken: limited, refusal: rateLimitExceeded(tightest, decision.retryAfterSeconds) };
+}
+
+export function rateLimitExceeded({ bucket, limit }: TakenBucket, retryAfterSeconds: number): ApiError {
   countLimited({ limit: bucket });
-  const retryAfter = String(decision.retryAfterSeconds);
+  const retryAfter = String(retryAfterSeconds);
   const message = `Rate limit exceeded: ${limit.count} requests in ${limit.windowSeconds} s (${bucket}), weighted by cost. Retry after ${retryAfter} s, plus a random delay.`;
-  const refusal = new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });
-  return { headers, taken: limited, refusal };
+  return new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });
 }
 
 function tighter(left: RateDecision, right: RateDecision): boolean {

@@ -58,6 +58,8 @@ export interface RouteBase {
   /** The largest body; `limits.bodyBytes` by default. */
   readonly bodyBytes?: number;
   readonly bodyExample?: unknown;
+  /** How many rows the request writes, where a number in its body says so. Arrays are counted without it. */
+  readonly rowsFor?: (body: never) => number;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;
   /** Reads many rows whatever its parameters are, so it costs as much as a search. */
@@ -102,6 +104,7 @@ export type PhasedAnswer = Answer & { readonly replayed: boolean };
 
 type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> = Omit<RouteBase, 'list'> & {
   readonly body?: Body;
+  readonly rowsFor?: (body: Static<Body>) => number;
   readonly parameters?: Parameters;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
   readonly testedCard?: (request: RouteRequest<Static<Body>, undefined>) => Promise<TestedCard>;

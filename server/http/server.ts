@@ -13,6 +13,7 @@ import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import { histogram } from '../platform/metrics.ts';
+import { countingWrites } from '../platform/written-rows.ts';
 import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
@@ -121,10 +122,7 @@ export async function buildServer(
     if (!refusal && request.routeOptions.config.rateLimit !== undefined) return request.span.run(done);
     return void takeFromAddress(request, reply, dependencies).then(next, done);
   });
-  if (options.tracing.enabled) {
-    // Reading the body leaves the context of the request.
-    app.addHook('preHandler', (request, _reply, done) => (request.span ? request.span.run(done) : done()));
-  }
+  runHandlersInContext(app, options);
   app.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload === 'string') request.answer = payload;
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) request.work.answerBytes = payload.length;
@@ -162,6 +160,17 @@ export async function buildServer(
   // Never called, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
   return app;
+}
+
+/** Reading the body leaves the context of the request, so its span and its count of rows begin after that. */
+function runHandlersInContext(app: FastifyInstance, { tracing }: ServerOptions): void {
+  if (tracing.enabled) {
+    app.addHook('preHandler', (request, _reply, done) => (request.span ? request.span.run(done) : done()));
+  }
+  app.addHook('preHandler', ({ method, work }, _reply, done) => {
+    if (method === 'GET') done();
+    else countingWrites(work, done);
+  });
 }
 
 function parseBodiesAsJson(app: FastifyInstance, admissions: Admissions, beginningLength: number): void {

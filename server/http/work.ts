@@ -5,19 +5,23 @@ import { limits } from '../limits.ts';
 import type { Ticket } from '../platform/admission-control.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ownTurn } from '../platform/own-turn.ts';
-import type { RateCheck, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { WriteCount } from '../platform/written-rows.ts';
 import { firstShard } from '../shards/shards.ts';
 import type { Admissions } from './admissions.ts';
+import { rateLimitExceeded, type TakenBucket } from './rate-limits.ts';
 
 /** The cost of a request. Rate limits and admission use it, instead of the number of requests. */
 
 type Measure = keyof typeof limits.requestCosts;
 type Measured = Readonly<Record<Measure, number> & { isSearch: boolean }>;
 
-export interface Work extends Record<Measure, number> {
+export interface Work extends Record<Measure, number>, WriteCount {
   isSearch: boolean;
+  /** What the rate limits were charged before the request ran, in addition to the 1. */
+  charged: number;
   /** The buckets from which the request has already taken 1. */
-  taken: readonly RateCheck[];
+  taken: readonly TakenBucket[];
   /** The flow for admission: a company, or unauthenticated clients. */
   flow: string;
   /** The shard that the request uses. Until its company is known, that of the control plane. */
@@ -52,8 +56,11 @@ export const newWork = (): Work => ({
   streamedBytes: 0,
   answerBytes: 0,
   rows: 0,
+  rowsWritten: 0,
+  rowsCounted: 0,
   scannedRows: 0,
   isSearch: false,
+  charged: 0,
   taken: [],
   flow: '',
   shard: firstShard,
@@ -77,6 +84,55 @@ export function noteQuery({ work, query }: FastifyRequest, route: { readonly isS
   const { q, limit } = query as { q?: unknown; limit?: unknown };
   work.isSearch = q !== undefined || route.isSearch === true;
   if (limit !== undefined) work.rows = Math.min(Number(limit) || 0, limits.pageSizeMax);
+}
+
+const { rowsWritten } = limits.requestCosts;
+
+/** How many rows a body can cause: the elements of its arrays. Metadata is one value, whatever it contains. */
+function elementsIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = Array.isArray(value) ? value.length : 0;
+  for (const [name, inner] of Object.entries(value)) if (name !== 'metadata') count += elementsIn(inner);
+  return count;
+}
+
+/** Estimates how many rows a request with this valid body writes, before it runs. */
+export function noteBody(
+  { work }: FastifyRequest,
+  { rowsFor }: { readonly rowsFor?: (body: never) => number },
+  body: unknown,
+): void {
+  // The values include the elements, so a body with few values needs no look.
+  if (work.bodyValues > rowsWritten.free) work.rowsWritten = elementsIn(body);
+  const declared = rowsFor?.(body as never) ?? 0;
+  if (declared > work.rowsWritten) work.rowsWritten = declared;
+}
+
+/**
+ * A request that is known to write many rows pays for them before it runs, and waits for room again, by its cost. Others
+ * of the same company that wait beside it then meet the limit instead of running as well.
+ */
+export function payAhead(
+  {
+    admissions,
+    limiter,
+    clock,
+  }: { readonly admissions: Admissions; readonly limiter: RateLimiter; readonly clock: Clock },
+  request: FastifyRequest,
+): Promise<void> | undefined {
+  return request.work.rowsWritten > rowsWritten.free ? pay() : undefined;
+
+  async function pay(): Promise<void> {
+    const { work } = request;
+    leave(admissions, request);
+    await enter(admissions, request);
+    for (const check of work.taken) {
+      const { allowed, retryAfterSeconds } = await limiter.peek(check, clock.nowMs());
+      if (!allowed) throw rateLimitExceeded(check, retryAfterSeconds);
+    }
+    work.charged = costOf(work) - 1;
+    await limiter.charge(work.taken, work.charged, clock.nowMs());
+  }
 }
 
 /** Rejects a request for which there will be no room, before its body is read. */
@@ -111,7 +167,7 @@ export function leave(admissions: Admissions, { work }: FastifyRequest): void {
 /** Charges the rate limits for the cost of the request beyond the 1 that was already taken. */
 export function chargeRest(limiter: RateLimiter, clock: Clock, { work }: FastifyRequest): void {
   if (work.taken.length === 0) return;
-  const rest = costOf(work) - 1;
+  const rest = costOf(work) - 1 - work.charged;
   // A limiter that fails uses its fallback.
   if (rest > 0) void limiter.charge(work.taken, rest, clock.nowMs());
 }

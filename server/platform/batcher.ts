@@ -1,6 +1,7 @@
 import { isAway } from './database.ts';
 import { histogram } from './metrics.ts';
 import { currentPlace, runForAll, traced } from './spans.ts';
+import { outsideOfRequests } from './written-rows.ts';
 
 /**
  * Runs work that costs the same for 64 items as for one: items that arrive while a batch runs form the next batch. An
@@ -178,7 +179,7 @@ export function createBatcher<Item, Result>(
     // a batch alone.
     if (!starting && running < width) {
       starting = true;
-      setImmediate(start);
+      outsideOfRequests(() => setImmediate(start));
     }
     return promise;
   }

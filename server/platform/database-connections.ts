@@ -40,7 +40,7 @@ export interface Connection {
     values?: unknown[];
     name?: string;
     query_timeout?: number;
-  }): Promise<{ rows: object[]; command: string }>;
+  }): Promise<{ rows: object[]; command: string; rowCount: number | null }>;
 }
 
 /** A connection of its own, outside of the pool. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Statement } from './database.ts';
 import type { Client, Connection } from './database-connections.ts';
 import { tracedStatement } from './statement-spans.ts';
+import { noteWrites } from './written-rows.ts';
 
 /** Statements on one connection. Those that are sent without waiting for each other share a round trip. */
 
@@ -37,6 +38,7 @@ export async function run<Row extends object>(
     const statement = { text, ...(name && { name }), ...(values && { values: [...values] }) };
     const result = await tracedStatement(text, () => connection.query(statement));
     listener.answered();
+    noteWrites(text, values, result.rowCount);
     return result.rows as Row[];
   } catch (error) {
     listener.failed(error);

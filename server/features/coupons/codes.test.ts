@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { assertNotUsable, type SomeCoupon, someCoupon, tally, validate } from '../../../tests/support/coupons.ts';
 import { assertRefused, openShop, order, type Shop } from '../../../tests/support/orders.ts';
+import { limits } from '../../limits.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 
 /** The codes of a coupon: how they are made, listed and found. */
@@ -63,6 +64,31 @@ describe('POST /v1/coupons/{id}/codes', () => {
     ] as const) {
       assertRefused(await mint(coupon.id, body), 400, 'validation_error', field);
     }
+  });
+
+  it('makes no more than 100,000 for a coupon, however many requests come at once', async () => {
+    const full = await someCoupon(service);
+    await service.db.query('UPDATE coupons SET code_count = $2 WHERE id = $1', [full.id, limits.couponCodes - 900]);
+    assertRefused(await mint(full.id, { count: 901 }), 400, 'validation_error', 'count');
+    const replies = await Promise.all(Array.from({ length: 4 }, () => mint(full.id, { count: 500 })));
+    assert.deepEqual(replies.map(({ status }) => `${status}`).toSorted(), ['201', '400', '400', '400']);
+    const refused = replies.find(({ status }) => status === 400);
+    assert.match(refused?.body.error.message ?? '', /at most 100,000 codes/);
+    const [{ count } = { count: 0 }] = await service.db.query<{ count: number }>(
+      'SELECT count(*)::integer AS count FROM coupon_codes WHERE coupon_id = $1',
+      [full.id],
+    );
+    assert.equal(count, 501, 'a refused request leaves no codes');
+    assert.equal((await minted(full.id, { count: 400 })).length, 400);
+    assertRefused(await mint(full.id, { count: 1 }), 400, 'validation_error', 'count');
+  });
+
+  it('counts the codes that a coupon had before they were counted', async () => {
+    const old = await someCoupon(service, { codes: { count: 30 } });
+    await service.db.query('UPDATE coupons SET code_count = NULL WHERE id = $1', [old.id]);
+    for (const count of [5, 7]) await minted(old.id, { count });
+    const [row] = await service.db.query<object>('SELECT code_count FROM coupons WHERE id = $1', [old.id]);
+    assert.deepEqual(row, { code_count: 42 });
   });
 
   it('uses the prefix of the coupon where none is given', async () => {

@@ -33,6 +33,8 @@ export interface CouponRow {
   code_prefix: string | null;
   total_redemptions: number;
   used: number;
+  /** Null for a coupon of an earlier version, until it gets more codes. */
+  code_count: number | null;
   updated_at: Date;
 }
 type Scope = 'none' | 'all' | 'specific';
@@ -65,6 +67,7 @@ const columnTypes = {
   code_prefix: 'text',
   total_redemptions: 'integer',
   used: 'integer',
+  code_count: 'integer',
   updated_at: 'timestamptz',
 } as const satisfies Record<keyof CouponRow, string>;
 
@@ -73,8 +76,8 @@ const columns = couponColumns.join(', ');
 const record = Object.entries(columnTypes)
   .map(([name, type]) => `${name} ${type}`)
   .join(', ');
-/** Only redemptions change these counters, never an update of the coupon. */
-const counters = ['company_id', 'id', 'kind', 'total_redemptions', 'used'];
+/** Only redemptions and new codes change these counters, never an update of the coupon. */
+const counters = ['company_id', 'id', 'kind', 'total_redemptions', 'used', 'code_count'];
 
 const asRecord = (row: CouponRow): string =>
   JSON.stringify([{ ...row, product_ids: `{${row.product_ids.join()}}`, plan_ids: `{${row.plan_ids.join()}}` }]);
@@ -131,6 +134,17 @@ export async function insertCodes(
      ON CONFLICT DO NOTHING RETURNING id, coupon_id, code, redemptions`,
     [companyId, couponId, codes.map(({ id }) => id), codes.map(({ code }) => code)],
   );
+}
+
+/** Returns how many codes the coupon has, with those just made. Locks the coupon, so it is the last statement. */
+export async function countCodes(db: Queryable, companyId: string, couponId: string, made: number): Promise<number> {
+  const [row] = await db.query<{ code_count: number }>(
+    `UPDATE coupons SET code_count = coalesce(code_count + $3,
+       (SELECT count(*) FROM coupon_codes k WHERE k.company_id = $1 AND k.coupon_id = $2))
+     WHERE company_id = $1 AND id = $2 RETURNING code_count`,
+    [companyId, couponId, made],
+  );
+  return row?.code_count ?? 0;
 }
 
 /** A promo coupon has one code, which equals its name. */

@@ -1,4 +1,4 @@
-import { ApiError, type FieldError, notFound, validationError } from '../../errors.ts';
+import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
@@ -9,6 +9,7 @@ import {
   type CodeRow,
   type CouponFilters,
   type CouponRow,
+  countCodes,
   findCoupon,
   findMissing,
   insertCodes,
@@ -118,6 +119,7 @@ function blankCoupon({ company, nowMs }: RequestContext, kind: CouponRow['kind']
     code_prefix: null,
     total_redemptions: 0,
     used: 0,
+    code_count: 0,
     updated_at: new Date(nowMs),
   };
 }
@@ -237,7 +239,7 @@ export async function createCoupon(context: RequestContext, input: CouponCreate)
   const { codes, kind = 'generated', ...fields } = input;
   if (kind === 'promo' && codes) throw noCodes('codes');
   const blank = blankCoupon(context, kind);
-  const row = merged(blank, fields, nowMs);
+  const row = { ...merged(blank, fields, nowMs), code_count: codes?.count ?? 0 };
   const problems = problemsOf(row, blank, fields, nowMs);
   if (problems.length > 0) throw validationError(problems);
   return db.transaction(async (transaction) => {
@@ -258,6 +260,9 @@ function noCodes(param: string): ApiError {
   return new ApiError('invalid_request', message, { param, status: 422 });
 }
 
+/** So few that neither this process nor the database is busy with one statement for long. */
+const codesPerStatement = 100;
+
 /** Draws codes until there are as many as requested: a code that is taken is drawn again. */
 async function mint(
   transaction: Database,
@@ -268,10 +273,19 @@ async function mint(
   const made: CodeRow[] = [];
   const { count = 0, prefix = coupon.code_prefix ?? '', length = limits.couponCodeLength } = batch ?? {};
   while (made.length < count) {
-    const drawn = randomCodes(count - made.length, prefix, length).map((code) => ({ id: newId(nowMs), code }));
+    const drawn = randomCodes(Math.min(count - made.length, codesPerStatement), prefix, length).map((code) => ({
+      id: newId(nowMs),
+      code,
+    }));
     made.push(...(await insertCodes(transaction, coupon.company_id, coupon.id, drawn)));
   }
   return made.toSorted((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+function checkCodes(present: number, count: number): void {
+  if (present + count <= limits.couponCodes) return;
+  const [most, has] = [limits.couponCodes, present].map((number) => number.toLocaleString('en'));
+  throw invalidField('count', `is too high. A coupon can have at most ${most} codes, and this one has ${has}`);
 }
 
 export async function mintCodes(
@@ -284,7 +298,10 @@ export async function mintCodes(
     const row = await findCoupon(transaction, company.id, id);
     if (!row) throw notFound('coupon');
     if (row.kind === 'promo') throw noCodes('id');
-    return { data: (await mint(transaction, row, batch, nowMs)).map((code) => codeToWire(code, row)) };
+    checkCodes(row.code_count ?? 0, batch.count);
+    const made = await mint(transaction, row, batch, nowMs);
+    checkCodes((await countCodes(transaction, company.id, id, made.length)) - made.length, made.length);
+    return { data: made.map((code) => codeToWire(code, row)) };
   });
 }
 

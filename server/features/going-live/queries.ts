@@ -133,7 +133,7 @@ export async function copyPlans(db: Queryable, { from, to, ids, at }: Copy): Pro
 
 const copiedCoupon = without(
   couponColumns,
-  ...['company_id', 'id', 'updated_at', 'product_ids', 'plan_ids', 'total_redemptions', 'used'],
+  ...['company_id', 'id', 'updated_at', 'product_ids', 'plan_ids', 'total_redemptions', 'used', 'code_count'],
 );
 
 const mapped = (ids: string, same: (source: string) => string): string =>
