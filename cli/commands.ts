@@ -264,6 +264,13 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: subscriptions,
     },
     {
+      name: 'customers end-links',
+      takes: 'ID',
+      summary: 'End all links to the page of a customer, those in emails included',
+      options: ['company'],
+      load: async () => (await import('./customers.ts')).endLinksCommand,
+    },
+    {
       name: 'orders void',
       takes: 'ID',
       summary: 'Void a charge that has not settled',

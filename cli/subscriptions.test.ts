@@ -38,6 +38,23 @@ test('pauses and resumes a subscription and shows its next charge', async () => 
   assert.deepEqual([again.code, /must be paused/.test(again.stderr)], [1, true], again.stderr);
 });
 
+test('ends the links to the page of a customer', async () => {
+  const customer_id = await someSubscriber(service);
+  const links = await Promise.all(
+    [1, 2].map(() => service.call('POST', '/v1/customer_sessions', { body: { customer_id } })),
+  );
+  const ended = await svc('customers', 'end-links', customer_id, '--company', 'demo');
+  assert.match(ended.stdout, /have ended: 2\./, ended.stderr);
+  for (const { body } of links) {
+    const { pathname } = new URL(body.url);
+    assert.equal((await service.call('GET', `${pathname}/account`, { key: null })).status, 404);
+  }
+  const none = await svc('customers', 'end-links', customer_id, '--company', 'demo', '--json');
+  assert.deepEqual(JSON.parse(none.stdout), { customer_id, deleted_count: 0 });
+  const unknown = await svc('customers', 'end-links', links[0]?.body.id, '--company', 'demo');
+  assert.deepEqual([unknown.code, /customer/.test(unknown.stderr)], [1, true], unknown.stderr);
+});
+
 test('sets the retry schedule for declined renewals', async () => {
   const set = await svc('companies', 'dunning', '--company', 'demo', '--days', '2,4', '--then', 'canceled');
   assert.match(set.stdout, /after 2, 4 days; then the subscription is canceled/, set.stderr);

@@ -210,6 +210,9 @@ addition to \`orders:read\`, and otherwise returns 403 \`insufficient_permission
 A search with \`q\` finds orders, transactions, subscriptions and disputes by the name or the email of their customer only with \`customers:read\`.
 Without it, the other meanings of the text still apply.
 
+Names, email addresses and phone numbers of customers are shown only with \`customers:read\`, whichever way leads to them: without it, the link to a [receipt](emails.md#receipts) opens
+a receipt without the customer, and exports have no columns about customers. The exceptions are listed below. An order also shows its own shipping address, and a card its billing details.
+
 Some permissions give access to more than their name suggests:
 
 ${table(

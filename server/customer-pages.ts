@@ -99,7 +99,7 @@ export function mountCustomerPages(
     companyById(await shards.find(companyId), companyId);
   mountPageRoutes(app, checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
   mountPaymentLinks(app, { http, companyOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
-  const ofCustomer = { http, companyOf, subjectOf: customerSessionByToken };
+  const ofCustomer = { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken };
   mountPageRoutes(app, customerPageRoutes(checkout), ofCustomer);
   mountPageRoutes(app, endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
   mountCustomerReceipts(app, ofCustomer, (context, session, orderId) =>

@@ -336,6 +336,7 @@ CREATE TABLE customer_sessions (
   CONSTRAINT customer_sessions_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX customer_sessions_expired ON public.customer_sessions USING btree (expires_at);
+CREATE INDEX customer_sessions_of_customer ON public.customer_sessions USING btree (company_id, customer_id);
 
 CREATE TABLE customers (
   company_id uuid NOT NULL,
@@ -372,6 +373,8 @@ CASE
 END));
 CREATE INDEX customers_search ON public.customers USING gin (search) WITH (gin_pending_list_limit='256');
 CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, updated_at, id);
+CREATE TRIGGER customers_email_changed AFTER UPDATE OF email_key, deleted_at ON public.customers FOR EACH ROW WHEN (((old.email_key <> new.email_key) OR ((old.deleted_at IS NULL) AND (new.deleted_at IS NOT NULL)))) EXECUTE FUNCTION end_customer_sessions();
+CREATE TRIGGER customers_removed AFTER DELETE ON public.customers FOR EACH ROW EXECUTE FUNCTION end_customer_sessions();
 
 CREATE TABLE dispute_files (
   company_id uuid NOT NULL,

@@ -378,9 +378,9 @@ const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({
   clock,
   linkKey: keys['customer-links'],
   mailKey: keys.mails,
-  customerPageLink: async (context, customerId) => {
+  customerPageLink: async (context, { id: customerId, email }) => {
     const seconds = limits.customerPageLinkInEmailDays * daySeconds;
-    return (await customerPageLink(context, { baseUrl }, { customerId, seconds })).url;
+    return (await customerPageLink(context, { baseUrl }, { customerId, email, seconds }))?.url;
   },
 });
 

@@ -267,6 +267,8 @@ const cases: Readonly<Record<string, Case>> = {
   expireCheckoutSession: (theirs) => [['POST', `/v1/checkout_sessions/${theirs.session}/expire`]],
   createCustomerSession: (theirs) => [['POST', '/v1/customer_sessions', { body: { customer_id: theirs.customer } }]],
   getCustomerSession: (theirs) => [['GET', `/v1/customer_sessions/${theirs.customerSession}`]],
+  deleteCustomerSession: (theirs) => [['DELETE', `/v1/customer_sessions/${theirs.customerSession}`]],
+  deleteCustomerSessions: (theirs) => [['DELETE', `/v1/customers/${theirs.customer}/customer_sessions`]],
   createPaymentLink: (theirs) => [
     ['POST', '/v1/payment_links', { body: { name: 'Tea', ...sells(theirs.product) } }],
     ['POST', '/v1/payment_links', { body: { name: 'Tea', mode: 'subscription', plan_id: theirs.plan } }],

@@ -152,6 +152,10 @@ describe('the SDK', () => {
     const session = await svc.customerSessions.create({ customer_id: customer.id });
     assert.match(session.url ?? '', /\/customer\/\w{44}$/);
     assert.deepEqual(await svc.customerSessions.get(session.id), { ...session, url: null });
+    assert.equal((await svc.customerSessions.delete(session.id)).deleted, true);
+    await svc.customerSessions.create({ customer_id: customer.id });
+    const ended = await svc.customerSessions.deleteAll(customer.id);
+    assert.deepEqual(ended, { customer_id: customer.id, deleted_count: 1 });
   });
 
   it('sends customers to checkout pages', async () => {

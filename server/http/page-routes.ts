@@ -56,6 +56,8 @@ export interface PageDependencies<Subject> {
   readonly companyIdOf?: (token: string) => string | undefined;
   /** Whether all visitors have the same token, as that of a payment link. Default: one customer has it. */
   readonly sharedToken?: boolean;
+  /** Whether a link can end while one of its requests runs. Then the answer is not shown. */
+  readonly endsAtOnce?: boolean;
   /** Returns undefined if the token leads to nothing, or to nothing any more. */
   readonly subjectOf: (context: RequestContext, token: string) => Promise<Subject | undefined>;
 }
@@ -94,6 +96,7 @@ export function mountPageRoutes<Subject>(
         const asked = await openPage(route, request, reply, dependencies);
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         const result = await answer(route, { ...asked, body }, http);
+        await checkStillOpen(request, asked.context, dependencies);
         return reply
           .code(route.status ?? 200)
           .header('Content-Type', jsonType)
@@ -133,6 +136,17 @@ export async function openPage<Subject>(
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
   await takeFromPage(request, reply, http, company.id, ownLink, category);
   return { context, subject, params, body: undefined, address: request.ip };
+}
+
+/** A change of the customer ends the link in its transaction: what was read after the change is not shown. */
+export async function checkStillOpen<Subject>(
+  request: FastifyRequest,
+  context: RequestContext,
+  { endsAtOnce = false, subjectOf }: PageDependencies<Subject>,
+): Promise<void> {
+  if (!endsAtOnce) return;
+  const { token = '' } = request.params as { token?: string };
+  if (!(await subjectOf(context, token))) throw unknownPage();
 }
 
 function answer<Subject>(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { CustomerSessionRow } from '../features/customer-sessions/queries.ts';
-import { admitPage, openPage, type PageDependencies, unknownPage } from '../http/page-routes.ts';
+import { admitPage, checkStillOpen, openPage, type PageDependencies, unknownPage } from '../http/page-routes.ts';
 import { enter } from '../http/work.ts';
 import type { RequestContext } from '../request-context.ts';
 
@@ -16,6 +16,7 @@ export function mountCustomerReceipts(
     const { context, subject, params } = await openPage({ category: 'read' }, request, reply, dependencies);
     const url = await receiptUrl(context, subject, params.id ?? '');
     if (!url) throw unknownPage();
+    await checkStillOpen(request, context, dependencies);
     return reply.header('Referrer-Policy', 'no-referrer').redirect(url, 303);
   });
 }

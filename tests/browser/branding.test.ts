@@ -39,8 +39,8 @@ before(async () => {
     linkKey: service.linkKey,
     mailKey: service.mailKey,
     clock: service.clock,
-    customerPageLink: async (context: Parameters<typeof customerPageLink>[0], customerId: string) =>
-      (await customerPageLink(context, { baseUrl: service.baseUrl }, { customerId })).url,
+    customerPageLink: async (context: Parameters<typeof customerPageLink>[0], { id: customerId }: { id: string }) =>
+      (await customerPageLink(context, { baseUrl: service.baseUrl }, { customerId }))?.url,
   };
   await makeCustomerEmails(shard, links);
   const shop = await openShop(service, undefined, { key });

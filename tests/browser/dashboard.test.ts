@@ -393,6 +393,11 @@ describe('a merchant', () => {
     });
 
     await page.goto(`/customers/${customer_id}`);
+    const { url } = await call('POST', '/v1/customer_sessions', secretKey, { customer_id });
+    await button(customers.endLinks).click();
+    await button(customers.endLinks, dialog()).click();
+    await page.getByText(customers.linksEnded(1)).waitFor();
+    assert.equal((await fetch(`${service.baseUrl}${new URL(url).pathname}/account`)).status, 404);
     await button(`${customers.makeDefault}: Mastercard •••• 4444`).click();
     await field(customers.moveSubscriptions, dialog()).check();
     await button(customers.makeDefault, dialog()).click();

@@ -23,6 +23,10 @@ export const customers = {
   delete: 'Delete customer',
   deleteText: 'This removes the customer and their cards. Past orders stay visible.',
   deletedToast: 'Customer deleted.',
+  endLinks: 'End page links',
+  endLinksText:
+    'All links to the page of this customer stop working at once, those in emails included. The customer can request a new link.',
+  linksEnded: (count: number) => (count === 1 ? '1 link has ended.' : `${count} links have ended.`),
   shippingAddress: 'Shipping address',
   noAddress: 'None',
   useAddress: 'Use the customer’s address',

@@ -66,6 +66,8 @@ export const methodNames: Readonly<Record<string, string>> = {
 
   createCustomerSession: 'customerSessions.create',
   getCustomerSession: 'customerSessions.get',
+  deleteCustomerSession: 'customerSessions.delete',
+  deleteCustomerSessions: 'customerSessions.deleteAll',
 
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',

@@ -58,8 +58,8 @@ const links = () => ({
   linkKey: service.linkKey,
   mailKey: service.mailKey,
   clock: service.clock,
-  customerPageLink: async (context: RequestContext, customerId: string): Promise<string> =>
-    (await customerPageLink(context, { baseUrl: 'https://pay.example.com' }, { customerId })).url,
+  customerPageLink: async (context: RequestContext, { id: customerId }: { id: string }): Promise<string | undefined> =>
+    (await customerPageLink(context, { baseUrl: 'https://pay.example.com' }, { customerId }))?.url,
 });
 /** A worker that cannot read the profile of this company. */
 const withoutProfile = (companyId: string) => {

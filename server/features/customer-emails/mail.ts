@@ -44,7 +44,9 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   }
   const happened = ready ?? (await occasionOf(maker, draft));
   if (!happened) return;
-  const pageUrl = pageKinds.has(kind) ? await dependencies.customerPageLink(context, customerId) : undefined;
+  const pageUrl = pageKinds.has(kind) ? await dependencies.customerPageLink(context, customer) : undefined;
+  // The events of the last minutes are read again, and then the email goes to the new address.
+  if (pageKinds.has(kind) && pageUrl === undefined) return;
   const reader = {
     firstName: customer.first_name,
     unsubscribeUrl: unsubscribeLink(dependencies, company.id, customerId),

@@ -7,13 +7,17 @@ import type { MailContent } from '../../platform/mail/mailer.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { Customer } from '../customers/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { defaultColor } from '../profile/service.ts';
 import { contentOf, type Occasion, optionalKinds } from './content.ts';
 import { htmlOf, textOf } from './layout.ts';
 
-/** Creates a link to the page of a customer. */
-export type CustomerPageLink = (context: RequestContext, customerId: string) => Promise<string>;
+/** Creates a link to the page of a customer. Undefined if the customer has another email address by now. */
+export type CustomerPageLink = (
+  context: RequestContext,
+  customer: Pick<Customer, 'id' | 'email'>,
+) => Promise<string | undefined>;
 
 export interface EmailLinks {
   readonly baseUrl: string;

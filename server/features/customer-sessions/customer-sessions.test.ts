@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
-import { companyAddress } from '../../http/page-token.ts';
+import { companyAddress, hashPageToken } from '../../http/page-token.ts';
 import { limits } from '../../limits.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { createMemoryRateLimiter } from '../../platform/rate-limiter/memory.ts';
@@ -21,10 +21,11 @@ import {
   type Scene,
   typesOf,
 } from '../../../tests/support/billing.ts';
-import { assertInvalid, assertRefused, capture, contextOf } from '../../../tests/support/orders.ts';
+import { assertInvalid, assertRefused, capture, contextOf, until } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
 import { forgetCustomerSessions } from './jobs.ts';
+import { customerPageLink } from './service.ts';
 
 /** Customer sessions: the API, and what the page of a customer shows and does. */
 
@@ -145,6 +146,111 @@ describe('the link of a customer', () => {
     assert.equal(await forgetCustomerSessions(service.db, service.clock, 100), 0);
     const inEightDays = { nowMs: () => service.clock.nowMs() + 8 * 86_400_000 };
     assert.ok((await forgetCustomerSessions(service.db, inEightDays, 100)) > 0);
+  });
+
+  const change = (scene: Scene, body: object): Promise<Reply> =>
+    service.call('PATCH', `/v1/customers/${scene.customer_id}`, { key: scene.key, body });
+  const newEmail = (): string => `${randomUUID()}@example.com`;
+  const waiting = async (): Promise<boolean> =>
+    (
+      await service.db.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      )
+    ).length > 0;
+
+  it('ends when the email address changes or the customer is deleted, and not with another change', async () => {
+    const scene = await openScene(service);
+    const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    const [token, mailed] = [await open(scene), await open(scene)];
+    await service.db.query(
+      `UPDATE customer_sessions SET expires_at = now() + interval '7 days' WHERE token_hash = $1`,
+      [hashPageToken(mailed)],
+    );
+    assert.equal((await change(scene, { first_name: 'Grace', email: customer.email.toUpperCase() })).status, 200);
+    for (const link of [token, mailed]) assert.equal((await account(link)).customer.first_name, 'Grace');
+    assert.equal((await change(scene, { email: newEmail() })).status, 200);
+    for (const link of [token, mailed]) {
+      assert.equal((await onPage(link, 'account')).status, 404);
+      assert.equal((await onPage(link, 'payments', { starting_after: randomUUID() })).status, 404);
+      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2036', cvc: '999' };
+      assert.equal((await onPage(link, 'card_tokens', { card })).status, 404);
+    }
+    const later = await open(scene);
+    assert.equal((await change(scene, { email: customer.email })).status, 200);
+    assert.equal((await onPage(token, 'account')).status, 404, 'the address of before does not bring it back');
+    assert.equal((await onPage(later, 'account')).status, 404);
+    const last = await open(scene);
+    await service.call('DELETE', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    assert.equal((await onPage(last, 'payments', { starting_after: randomUUID() })).status, 404);
+    const left = 'SELECT 1 FROM customer_sessions WHERE customer_id = $1';
+    assert.equal((await service.db.query(left, [scene.customer_id])).length, 0);
+  });
+
+  it('can be ended alone, or with all others of the customer', async () => {
+    const scene = await openScene(service);
+    const { key, customer_id } = scene;
+    const made = (await create({ customer_id }, { key })).body;
+    const [token, other] = [made.url.split('/').at(-1), await open(scene)];
+    const end = (): Promise<Reply> => service.call('DELETE', `/v1/customer_sessions/${made.id}`, { key });
+    assert.deepEqual([(await end()).body.deleted, (await end()).status], [true, 404]);
+    assert.equal((await onPage(token, 'account')).status, 404);
+    assert.equal((await account(other)).customer.first_name, 'Ada');
+    const others = await openScene(service);
+    const theirs = await open(others);
+    const all = `/v1/customers/${customer_id.toUpperCase()}/customer_sessions`;
+    assert.deepEqual((await service.call('DELETE', all, { key })).body, { customer_id, deleted_count: 1 });
+    assert.deepEqual((await service.call('DELETE', all, { key })).body, { customer_id, deleted_count: 0 });
+    assert.equal((await onPage(other, 'account')).status, 404);
+    assert.equal((await account(theirs)).customer.first_name, 'Ada');
+    assertRefused(await service.call('DELETE', all, { key: others.key }), 404, 'resource_not_found');
+    const reads = await service.createKey(scene.company, {
+      permissions: ['customer_sessions:read', 'customers:write'],
+    });
+    assertRefused(await service.call('DELETE', all, { key: reads }), 403, 'insufficient_permissions');
+  });
+
+  it('is not made for an address that the customer is just giving up', async () => {
+    const scene = await openScene(service);
+    const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    const made = (email: string, db = service.db) =>
+      customerPageLink(
+        { ...contextOf(service, scene.company), db },
+        { baseUrl: '' },
+        { customerId: customer.id, email },
+      );
+    const email = newEmail();
+    const first = await service.db.transaction(async (transaction) => {
+      await transaction.query('UPDATE customers SET email = $2, email_key = $2 WHERE id = $1', [customer.id, email]);
+      const link = made(customer.email);
+      await until('the link waits for the change', waiting);
+      return { link };
+    });
+    assert.equal(await first.link, undefined);
+    const second = await service.db.transaction(async (transaction) => {
+      const link = await made(email, transaction as typeof service.db);
+      const changed = change(scene, { email: newEmail() });
+      await until('the change waits for the link', waiting);
+      return { token: link?.url.split('/').at(-1) ?? '', changed };
+    });
+    assert.equal((await second.changed).status, 200);
+    assert.equal((await onPage(second.token, 'account')).status, 404);
+  });
+
+  it('shows nothing that was read after it had ended', async () => {
+    const scene = await openScene(service);
+    const token = await open(scene);
+    const email = newEmail();
+    const { shown } = await service.db.transaction(async (transaction) => {
+      await transaction.query('LOCK TABLE payment_methods IN ACCESS EXCLUSIVE MODE');
+      const asked = onPage(token, 'account');
+      await until('the page waits', waiting);
+      await transaction.query('UPDATE customers SET email = $2, email_key = $2 WHERE id = $1', [
+        scene.customer_id,
+        email,
+      ]);
+      return { shown: asked };
+    });
+    assert.equal((await shown).status, 404);
   });
 
   it('does nothing for requests from other sites', async () => {

@@ -101,11 +101,14 @@ async function mailLink(
   const { name } = await merchantOf(context);
   await db.transaction(async (transaction) => {
     const inside = { ...context, db: transaction };
-    const { url, expiresAt } = await customerPageLink(inside, { baseUrl }, { customerId: customer.id });
+    const { id: customerId, email: recipient } = customer;
+    const made = await customerPageLink(inside, { baseUrl }, { customerId, email: recipient });
+    if (!made) return;
+    const { url, expiresAt } = made;
     await writeLinkMail(transaction, mailKey, company.id, nowMs, {
-      recipient: customer.email,
+      recipient,
       subject: `Your account at ${name}`,
-      link: { url, for: customer.id, expiresAt },
+      link: { url, for: customerId, expiresAt },
       toCustomer: true,
       // No name of the customer: a stranger may have typed it on a checkout page, and would choose a text that we send.
       body: (link) =>

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 export interface CustomerSessionRow {
@@ -12,12 +12,50 @@ export interface CustomerSessionRow {
 
 const columns = 'company_id, id, customer_id, return_url, expires_at';
 
-export async function insertCustomerSession(db: Queryable, row: CustomerSessionRow, tokenHash: Buffer): Promise<void> {
-  await db.query(
+/**
+ * Returns false if the customer is deleted, or has another email address than this one. The lock makes a change of the
+ * customer wait, so it ends the session too: none is left for an address that the customer no longer has.
+ */
+export async function insertCustomerSession(
+  db: Queryable,
+  row: CustomerSessionRow,
+  tokenHash: Buffer,
+  emailKey: string | null,
+): Promise<boolean> {
+  const rows = await db.query(
     `INSERT INTO customer_sessions (company_id, id, token_hash, customer_id, return_url, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6)`,
-    [row.company_id, row.id, tokenHash, row.customer_id, row.return_url, row.expires_at],
+     SELECT $1, $2, $3, c.id, $5, $6 FROM customers c
+     WHERE c.company_id = $1 AND c.id = $4 AND c.deleted_at IS NULL AND c.email_key = coalesce($7, c.email_key)
+     FOR SHARE OF c RETURNING 1`,
+    [row.company_id, row.id, tokenHash, row.customer_id, row.return_url, row.expires_at, emailKey],
   );
+  return rows.length === 1;
+}
+
+export async function deleteCustomerSession(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  const rows = await db.query('DELETE FROM customer_sessions WHERE company_id = $1 AND id = $2 RETURNING 1', [
+    companyId,
+    id,
+  ]);
+  return rows.length === 1;
+}
+
+/**
+ * Returns how many were deleted. The lock makes it wait for sessions that are being created, and they for it: those that
+ * are created later are new.
+ */
+export async function deleteCustomerSessions(db: Database, companyId: string, customerId: string): Promise<number> {
+  return db.transaction(async (transaction) => {
+    await transaction.query('SELECT 1 FROM customers WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE', [
+      companyId,
+      customerId,
+    ]);
+    const rows = await transaction.query(
+      'DELETE FROM customer_sessions WHERE company_id = $1 AND customer_id = $2 RETURNING 1',
+      [companyId, customerId],
+    );
+    return rows.length;
+  });
 }
 
 export async function findCustomerSession(

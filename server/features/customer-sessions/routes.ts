@@ -1,8 +1,22 @@
 import { defineRoute, type Route } from '../../http/route.ts';
-import { customerSession, customerSessionCreate } from './schemas.ts';
-import { createCustomerSession, type CustomerPageDependencies, getCustomerSession } from './service.ts';
+import { deletion } from '../../http/schemas.ts';
+import { customerSession, customerSessionCreate, deletedCustomerSessions } from './schemas.ts';
+import {
+  createCustomerSession,
+  type CustomerPageDependencies,
+  endCustomerSession,
+  endCustomerSessions,
+  getCustomerSession,
+} from './service.ts';
 
 const common = { tag: 'Customer page', resource: 'customer session' } as const;
+const ends = {
+  method: 'DELETE',
+  permission: 'customer_sessions:write',
+  category: 'write',
+  idempotency: 'optional',
+  errors: [],
+} as const;
 const path = '/v1/customer_sessions';
 
 export function customerSessionRoutes(dependencies: CustomerPageDependencies): Route[] {
@@ -36,13 +50,35 @@ export function customerSessionRoutes(dependencies: CustomerPageDependencies): R
       path: `${path}/:id`,
       operationId: 'getCustomerSession',
       summary: 'Retrieve a customer session',
-      description: 'A session is deleted some days after it has expired.',
+      description: 'A session is deleted some days after it has expired, and when it is ended before that.',
       permission: 'customer_sessions:read',
       category: 'read',
       idempotency: 'none',
       success: { status: 200, schema: customerSession, shape: 'resource' },
       errors: [],
       handle: ({ context, params }) => getCustomerSession(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...ends,
+      path: `${path}/:id`,
+      operationId: 'deleteCustomerSession',
+      summary: 'End a customer session',
+      description: 'The link to the customer page stops working at once.',
+      success: { status: 200, schema: deletion('customer session'), shape: 'other' },
+      handle: ({ context, params }) => endCustomerSession(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...ends,
+      path: '/v1/customers/:id/customer_sessions',
+      operationId: 'deleteCustomerSessions',
+      summary: 'End all sessions of a customer',
+      description:
+        'All links to the page of the customer stop working at once, those in emails included. Use it if a link has come into ' +
+        'the wrong hands. Sessions also end when the email address of the customer changes and when the customer is deleted.',
+      success: { status: 200, schema: deletedCustomerSessions, shape: 'other' },
+      handle: ({ context, params }) => endCustomerSessions(context, params.id ?? ''),
     }),
   ];
 }

@@ -51,3 +51,15 @@ export const customerSession = Type.Object(
   },
 );
 export type CustomerSession = Static<typeof customerSession>;
+
+export const deletedCustomerSessions = Type.Object(
+  {
+    customer_id: uuid(),
+    deleted_count: Type.Integer({ description: 'How many links have ended, those in emails included.' }),
+  },
+  {
+    title: 'DeletedCustomerSessions',
+    examples: [{ customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', deleted_count: 2 }],
+  },
+);
+export type DeletedCustomerSessions = Static<typeof deletedCustomerSessions>;

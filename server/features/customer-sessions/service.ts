@@ -1,18 +1,21 @@
 import { notFound } from '../../errors.ts';
+import type { Deletion } from '../../http/schemas.ts';
 import { hashPageToken, newPageToken } from '../../http/page-token.ts';
 import { limits } from '../../limits.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { checkReturnUrl } from '../checkout-sessions/service.ts';
-import { ensureActiveCustomer } from '../customers/service.ts';
+import { emailKeyOf, ensureActiveCustomer } from '../customers/service.ts';
 import {
   type CustomerSessionRow,
+  deleteCustomerSession,
+  deleteCustomerSessions,
   findCustomerSession,
   findCustomerSessionByToken,
   insertCustomerSession,
   knowsCustomerSession,
 } from './queries.ts';
-import type { CustomerSession, CustomerSessionCreate } from './schemas.ts';
+import type { CustomerSession, CustomerSessionCreate, DeletedCustomerSessions } from './schemas.ts';
 
 /** Links to the page of one customer. A link is all that the page asks for, so it is valid for a short time. */
 
@@ -25,6 +28,8 @@ const realMs = ({ nowMs, company }: RequestContext): number => nowMs - company.c
 
 interface NewLink {
   readonly customerId: string;
+  /** The address that the link is sent to. */
+  readonly email?: string;
   readonly returnUrl?: string | undefined;
   readonly seconds?: number;
 }
@@ -35,12 +40,15 @@ interface CustomerPageLink {
   readonly expiresAt: Date;
 }
 
-/** Makes a link to the page of a customer, for the API and for emails. Only the hash of its token is stored. */
+/**
+ * Makes a link to the page of a customer, for the API and for emails. Only the hash of its token is stored. Returns
+ * undefined if the customer was deleted or has another email address by now.
+ */
 export async function customerPageLink(
   context: RequestContext,
   { baseUrl }: CustomerPageDependencies,
-  { customerId, returnUrl, seconds = limits.customerSessionSeconds }: NewLink,
-): Promise<CustomerPageLink> {
+  { customerId, email, returnUrl, seconds = limits.customerSessionSeconds }: NewLink,
+): Promise<CustomerPageLink | undefined> {
   const { db, company, nowMs } = context;
   const token = newPageToken(company.id);
   const expiresAt = new Date(realMs(context) + seconds * 1000);
@@ -51,7 +59,8 @@ export async function customerPageLink(
     return_url: returnUrl ?? null,
     expires_at: expiresAt,
   };
-  await insertCustomerSession(db, session, hashPageToken(token));
+  const emailKey = email === undefined ? null : emailKeyOf(email);
+  if (!(await insertCustomerSession(db, session, hashPageToken(token), emailKey))) return undefined;
   return { session, url: `${baseUrl}/customer/${token}`, expiresAt };
 }
 
@@ -75,11 +84,9 @@ export async function createCustomerSession(
   checkReturnUrl(context, 'return_url', input.return_url);
   const customerId = input.customer_id.toLowerCase();
   await ensureActiveCustomer(context, customerId, 'customer_id');
-  const { session, url } = await customerPageLink(context, dependencies, {
-    customerId,
-    returnUrl: input.return_url,
-  });
-  return toWire(context, session, url);
+  const made = await customerPageLink(context, dependencies, { customerId, returnUrl: input.return_url });
+  if (!made) throw notFound('customer', 'customer_id');
+  return toWire(context, made.session, made.url);
 }
 
 export async function getCustomerSession(context: RequestContext, id: string): Promise<CustomerSession> {
@@ -100,3 +107,16 @@ export const endedSessionByToken = async (
   token: string,
 ): Promise<Record<string, never> | undefined> =>
   (await knowsCustomerSession(db, company.id, hashPageToken(token))) ? {} : undefined;
+
+export async function endCustomerSession({ db, company }: RequestContext, id: string): Promise<Deletion> {
+  if (!(await deleteCustomerSession(db, company.id, id))) throw notFound('customer session');
+  return { id, deleted: true, message: 'The customer session was deleted.' };
+}
+
+/** Ends all links to the page of a customer, those in emails included. */
+export async function endCustomerSessions(context: RequestContext, id: string): Promise<DeletedCustomerSessions> {
+  const customerId = id.toLowerCase();
+  await ensureActiveCustomer(context, customerId, 'id', { deletedToo: true });
+  const count = await deleteCustomerSessions(context.db, context.company.id, customerId);
+  return { customer_id: customerId, deleted_count: count };
+}

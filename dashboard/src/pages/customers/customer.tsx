@@ -29,11 +29,16 @@ export function CustomerPage() {
   return <Load query={query}>{(customer) => <Details customer={customer} />}</Load>;
 }
 
+interface EndedLinks {
+  readonly deleted_count: number;
+}
+
 function Details({ customer }: { customer: Customer }) {
-  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [open, setOpen] = useState<'edit' | 'delete' | 'end links'>();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const canCharge = useCan('orders:write');
   const canSubscribe = useCan('subscriptions:write');
+  const canEndLinks = useCan('customer_sessions:write') && !customer.deleted;
   const [canCards, canOrders, canSubscriptions] = [
     useCan('payment_methods:read'),
     useCan('orders:read'),
@@ -78,7 +83,16 @@ function Details({ customer }: { customer: Customer }) {
           {canSubscriptions && <SubscriptionsOf customerId={customer.id} />}
         </div>
         <div className="min-w-0">
-          <Panel title={common.details}>
+          <Panel
+            title={common.details}
+            actions={
+              canEndLinks && (
+                <Button small onClick={() => setOpen('end links')}>
+                  {customers.endLinks}
+                </Button>
+              )
+            }
+          >
             <Facts
               facts={[
                 [common.id, <CopyId key="id" id={customer.id} />],
@@ -97,6 +111,18 @@ function Details({ customer }: { customer: Customer }) {
         </div>
       </div>
       {open === 'edit' && <CustomerForm customer={customer} onClose={close} onDone={() => toast(common.saved)} />}
+      {open === 'end links' && (
+        <Confirm
+          title={customers.endLinks}
+          confirm={customers.endLinks}
+          danger
+          send={(key) => call<EndedLinks>('DELETE', `/v1/customers/${customer.id}/customer_sessions`, { key })}
+          onDone={({ deleted_count }) => toast(customers.linksEnded(deleted_count))}
+          onClose={close}
+        >
+          {customers.endLinksText}
+        </Confirm>
+      )}
       {open === 'delete' && (
         <Confirm
           title={customers.delete}

@@ -60,6 +60,8 @@ export const operations = {
   getOrderReceipt: { method: 'GET', path: '/v1/orders/{id}/receipt', keyed: false },
   createCustomerSession: { method: 'POST', path: '/v1/customer_sessions', keyed: true },
   getCustomerSession: { method: 'GET', path: '/v1/customer_sessions/{id}', keyed: false },
+  deleteCustomerSession: { method: 'DELETE', path: '/v1/customer_sessions/{id}', keyed: true },
+  deleteCustomerSessions: { method: 'DELETE', path: '/v1/customers/{id}/customer_sessions', keyed: true },
   listTransactions: { method: 'GET', path: '/v1/transactions', keyed: false, fieldsOf: 'transactions' },
   getTransaction: { method: 'GET', path: '/v1/transactions/{id}', keyed: false, fieldsOf: 'transactions' },
   getClock: { method: 'GET', path: '/v1/sandbox/clock', keyed: false },

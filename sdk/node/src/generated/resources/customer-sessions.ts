@@ -2,7 +2,7 @@
 
 import type { Call, RequestOptions } from '../../request.ts';
 import { operations } from '../operations.ts';
-import type { CustomerSession, CustomerSessionCreate } from '../types/customer-page.ts';
+import type { CustomerSession, CustomerSessionCreate, DeletedCustomerSession, DeletedCustomerSessions } from '../types/customer-page.ts';
 
 export class CustomerSessions {
   readonly #call: Call;
@@ -19,5 +19,15 @@ export class CustomerSessions {
   /** Retrieve a customer session. */
   get(customerSessionId: string, options?: RequestOptions): Promise<CustomerSession> {
     return this.#call(operations.getCustomerSession, [customerSessionId], {}, options);
+  }
+
+  /** End a customer session. */
+  delete(customerSessionId: string, options?: RequestOptions): Promise<DeletedCustomerSession> {
+    return this.#call(operations.deleteCustomerSession, [customerSessionId], {}, options);
+  }
+
+  /** End all sessions of a customer. */
+  deleteAll(customerId: string, options?: RequestOptions): Promise<DeletedCustomerSessions> {
+    return this.#call(operations.deleteCustomerSessions, [customerId], {}, options);
   }
 }

@@ -16,3 +16,15 @@ export interface CustomerSession {
   expires_at: string;
   created_at: string;
 }
+
+export interface DeletedCustomerSession {
+  id: string;
+  deleted: true;
+  message: string;
+}
+
+export interface DeletedCustomerSessions {
+  customer_id: string;
+  /** How many links have ended, those in emails included. */
+  deleted_count: number;
+}
