@@ -280,7 +280,12 @@ describe('a flood', () => {
       const guesses = Array.from({ length: 150 }, () => signIn(newPerson(flooded)));
       const replies = await Promise.all([...guesses, ...known(limits.failedSignIns)]);
       const statuses = replies.map(({ status }) => status);
-      assert.ok(statuses.includes(401) && statuses.includes(503), statuses.join());
+      const judged = statuses.filter((status) => status !== 429).length;
+      // A slow machine takes so long that some of the limit comes back meanwhile.
+      assert.ok(
+        judged >= limits.signInsPerAddress.count && judged < 1.5 * limits.signInsPerAddress.count,
+        statuses.join(),
+      );
       flooded.clock.advance(limits.signInsPerAddress.windowSeconds * 1000);
       assert.deepEqual(
         (await Promise.all(known(1))).map(({ status }) => status),

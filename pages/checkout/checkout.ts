@@ -145,20 +145,19 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
   const chosen = await card.card();
   if (!chosen) return;
   const before = cart.quote();
-  const proof = await prover.answer();
   const payment: Payment = {
     attempt: session.attempt,
     total: before.total,
     ...cart.choices(),
     ...contact.details(),
     ...chosen,
-    ...(proof && { proof }),
   };
-  // The number of the attempt makes it safe to repeat: the service returns the outcome of the first.
-  const answer = await untilAnswered(
-    () => request<Session>(`${sessionUrl}/pay`, payment, payTimeoutMs),
-    () => showLost(),
-  );
+  let answer = await send(payment, await prover.answer());
+  // The service may ask for the proof of work only now.
+  if (answer.kind === 'done' && asksForProof(answer.body, payment)) {
+    prover.prepare(answer.body.proof);
+    answer = await send(payment, await prover.answer());
+  }
   if (answer.kind === 'refused') return onRefused(answer.problem);
   isPaying = false;
   show(answer.body, true);
@@ -168,6 +167,16 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     setBanner({ title: texts.totalChangedTitle, text: filled(texts.totalChanged, values) });
   } else setBanner(banner);
 }
+
+/** The number of the attempt makes it safe to repeat: the service returns the outcome of the first. */
+const send = (payment: Payment, proof: Payment['proof']) =>
+  untilAnswered(
+    () => request<Session>(`${sessionUrl}/pay`, { ...payment, ...(proof && { proof }) }, payTimeoutMs),
+    () => showLost(),
+  );
+
+const asksForProof = ({ status, attempt, notice, proof }: Session, payment: Payment): boolean =>
+  status === 'open' && attempt === payment.attempt && notice === null && proof !== null;
 
 async function onRefused(problem: Problem): Promise<void> {
   const { status, param, message, retryAfter } = problem;

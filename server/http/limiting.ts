@@ -3,7 +3,8 @@ import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateCheck, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { isRefused, reserve, type Reservation } from '../platform/rate-limiter/reservations.ts';
 import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
 import type { RateCategory } from './route.ts';
 
@@ -45,6 +46,41 @@ export async function takeFromAddress(
   apply(request, reply, await takeRequest(limiter, rateLimits, bucket, ['global'], clock.nowMs()));
 }
 
+/** What a page request is limited by: its address, and its link if only one customer has it. */
+export interface PageVisit {
+  readonly companyId: string;
+  readonly address: string;
+  readonly ownLink: string | undefined;
+}
+
+const pageOwner = ({ companyId }: PageVisit): string => `page ${companyId}`;
+
+function pageBuckets(visit: PageVisit, category: RateCategory): RateCheck[] {
+  const names = [addressBucket(visit.address), ...(visit.ownLink === undefined ? [] : [visit.ownLink])];
+  const limit = limits.pageRequests[category];
+  return names.map((name) => ({ key: `{${pageOwner(visit)}}:${category}:${name}`, limit }));
+}
+
+const tooManyPageRequests = (retryAfterSeconds: number): ApiError =>
+  new ApiError('too_many_requests', 'Too many requests. Try again in a moment.', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
+
+/**
+ * Takes from the limit of another category, for a request that does what requests of that category do. Returns
+ * undefined if requests are not limited.
+ */
+export async function reserveFromPage(
+  { limiter, rateLimits, clock }: LimitDependencies,
+  visit: PageVisit,
+  category: RateCategory,
+): Promise<Reservation | undefined> {
+  if (!rateLimits.global) return undefined;
+  const outcome = await reserve({ limiter, clock }, pageBuckets(visit, category));
+  if (isRefused(outcome)) throw tooManyPageRequests(outcome.retryAfterSeconds);
+  return outcome;
+}
+
 /**
  * Requests of pages for customers do not count against the API of the company. Each address has a limit of its own, so
  * that one visitor cannot use up what the other customers of the company need. So has each link that only one customer
@@ -54,24 +90,15 @@ export async function takeFromPage(
   request: FastifyRequest,
   reply: FastifyReply,
   { limiter, rateLimits, clock }: LimitDependencies,
-  companyId: string,
-  ownLink: string | undefined,
+  visit: PageVisit,
   category: RateCategory,
 ): Promise<void> {
-  const owner = `page ${companyId}`;
+  const owner = pageOwner(visit);
   request.work.flow = owner;
   if (rateLimits.global) {
-    const limit = limits.pageRequests[category];
-    const buckets = [addressBucket(request.ip), ...(ownLink === undefined ? [] : [ownLink])].map((name) => ({
-      key: `{${owner}}:${category}:${name}`,
-      limit,
-    }));
-    const refused = (await limiter.consume(buckets, clock.nowMs())).find(({ allowed }) => !allowed);
-    if (refused) {
-      throw new ApiError('too_many_requests', 'Too many requests. Try again in a moment.', {
-        headers: { 'Retry-After': String(refused.retryAfterSeconds) },
-      });
-    }
+    const decisions = await limiter.consume(pageBuckets(visit, category), clock.nowMs());
+    const refused = decisions.find(({ allowed }) => !allowed);
+    if (refused) throw tooManyPageRequests(refused.retryAfterSeconds);
   }
   apply(request, reply, await takeRequest(limiter, rateLimits, owner, ['global'], clock.nowMs()));
 }

@@ -4,10 +4,11 @@ import type { Company } from '../company.ts';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { readId } from '../platform/ids.ts';
+import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { Admitted } from './caller.ts';
 import { contextOf } from './execute.ts';
-import { takeFromAddress, takeFromPage } from './limiting.ts';
+import { reserveFromPage, takeFromAddress, takeFromPage } from './limiting.ts';
 import { type HttpDependencies, jsonType } from './mount.ts';
 import { companyOfToken, hashPageToken } from './page-token.ts';
 import { refusingCardTesters, type TestedCard } from './refused-cards.ts';
@@ -26,6 +27,11 @@ export interface PageRouteRequest<Subject, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly address: string;
+  /**
+   * Takes from the limit of another category, for a request that does what requests of that category do. Throws if
+   * nothing is left of it. Undefined if requests are not limited.
+   */
+  readonly reserve: (category: RateCategory) => Promise<Reservation | undefined>;
 }
 
 export interface PageRoute<Subject> {
@@ -134,8 +140,10 @@ export async function openPage<Subject>(
   const subject = await subjectOf(context, token);
   if (!subject) throw unknownPage();
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
-  await takeFromPage(request, reply, http, company.id, ownLink, category);
-  return { context, subject, params, body: undefined, address: request.ip };
+  const visit = { companyId: company.id, address: request.ip, ownLink };
+  await takeFromPage(request, reply, http, visit, category);
+  const reserve = (other: RateCategory): Promise<Reservation | undefined> => reserveFromPage(http, visit, other);
+  return { context, subject, params, body: undefined, address: request.ip, reserve };
 }
 
 /** A change of the customer ends the link in its transaction: what was read after the change is not shown. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import {
   type Merchant,
   type Reply,
@@ -30,10 +31,7 @@ before(async () => {
         return memory.consume(checks, nowMs);
       },
       charge: (checks, amount, nowMs) => memory.charge(checks, amount, nowMs),
-      peek: (check, nowMs) => {
-        limiterKeys.add(check.key);
-        return memory.peek(check, nowMs);
-      },
+      giveBack: (checks) => memory.giveBack(checks),
     },
   });
 });
@@ -91,6 +89,32 @@ describe('with a publishable key', () => {
     assert.equal((await token(shopper, { card })).status, 201);
   });
 
+  it('45 cards at once that are rejected: 20 are checked', async () => {
+    const limiter = createMemoryRateLimiter();
+    const testing = { limiter, clock: { nowMs: () => 0 }, refusedCards: limits.refusedCards };
+    const admitted = { company: { id: 'c' }, caller: { kind: 'key', publishable: true } } as unknown as Admitted;
+    let checked = 0;
+    const attempt = (): Promise<void> =>
+      refusingCardTesters(testing, admitted, '192.0.2.1', {}, async () => {
+        checked += 1;
+        // The vault answers later.
+        await setImmediate();
+        throw new RefusedCard([{ field: 'card.cvc', code: 'invalid_value', message: 'must have 3 or 4 digits' }]);
+      });
+    const outcomes = await Promise.allSettled(Array.from({ length: 45 }, attempt));
+    const codes = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.code : undefined));
+    assert.equal(codes.filter((code) => code === 'rate_limit_exceeded').length, 45 - count);
+    assert.equal(checked, count);
+  });
+
+  it('50 valid cards at once are all taken, and use up nothing of the limit', async () => {
+    const shopper = { key: await publishable(await service.createMerchant()), address: someAddress() };
+    const replies = await Promise.all(Array.from({ length: 50 }, () => token(shopper, { card })));
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
+    await refuse(count, () => token(shopper, { card: { ...card, number: '1' } }));
+    assertStopped(await token(shopper, { card }), /from your IP address/);
+  });
+
   it('the address is stopped at this company only', async () => {
     const address = someAddress();
     const key = await publishable(await service.createMerchant());
@@ -131,6 +155,17 @@ describe('with a secret key', () => {
     // The fingerprint of a card differs from company to company.
     const elsewhere = await service.createMerchant();
     assert.equal((await capture({ ...server, key: elsewhere.key }, await customerOf(elsewhere))).status, 201);
+  });
+
+  it('cards and customers count apart from each other, not as pairs', async () => {
+    const merchant = await service.createMerchant();
+    const server = { key: merchant.key, address: someAddress() };
+    const customer = await customerOf(merchant);
+    const numberOf = (index: number): string => `40000099990${String(10000 + index)}`;
+    let next = 0;
+    await refuse(count, () => capture(server, customer, { number: numberOf(next++), exp_year: '2020' }));
+    assertStopped(await capture(server, customer, { number: numberOf(next) }), /of this customer/);
+    assert.equal((await capture(server, await customerOf(merchant), { number: numberOf(0) })).status, 201);
   });
 
   it('the address does not matter, since all shoppers of a server have the same', async () => {

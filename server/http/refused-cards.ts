@@ -1,9 +1,9 @@
 import { ApiError, type FieldError, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
-import type { Clock } from '../platform/clock.ts';
 import { counter } from '../platform/metrics.ts';
-import type { RateCheck, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateCheck, RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
+import { isRefused, reserve, type ReserveDependencies, settling } from '../platform/rate-limiter/reservations.ts';
 import type { Admitted } from './caller.ts';
 
 /**
@@ -62,9 +62,7 @@ function bucketsOf(
 
 const countLimited = counter('svc_http_requests_rate_limited_total');
 
-export interface CardTesting {
-  readonly limiter: RateLimiter;
-  readonly clock: Clock;
+export interface CardTesting extends ReserveDependencies {
   /** Null if rejected cards are not limited. */
   readonly refusedCards: RateLimit | null;
 }
@@ -76,20 +74,14 @@ export async function refusingCardTesters<Answer>(
   tested: TestedCard,
   answer: () => Promise<Answer>,
 ): Promise<Answer> {
-  const buckets = refusedCards ? bucketsOf(admitted, address, tested, refusedCards) : [];
-  const states = await Promise.all(buckets.map(async (bucket) => limiter.peek(bucket, clock.nowMs())));
-  for (const [index, { allowed, retryAfterSeconds }] of states.entries()) {
-    if (allowed) continue;
-    countLimited({ limit: 'refused_cards' });
-    throw new ApiError('rate_limit_exceeded', `${buckets[index]?.refusal} Try again later.`, {
-      headers: { 'Retry-After': String(retryAfterSeconds) },
-    });
-  }
-  try {
-    return await answer();
-  } catch (error) {
-    // One by one, since a bucket that others have just filled must not prevent the others from counting.
-    if (error instanceof RefusedCard) for (const bucket of buckets) await limiter.consume([bucket], clock.nowMs());
-    throw error;
-  }
+  if (!refusedCards) return answer();
+  const buckets = bucketsOf(admitted, address, tested, refusedCards);
+  const outcome = await reserve({ limiter, clock }, buckets);
+  if (!isRefused(outcome)) return settling(outcome, (error) => error instanceof RefusedCard, answer);
+  countLimited({ limit: 'refused_cards' });
+  const { at, isBusy, retryAfterSeconds } = outcome;
+  const message = isBusy
+    ? 'Too many cards are being checked at once. Try again in a few seconds.'
+    : `${buckets[at]?.refusal} Try again later.`;
+  throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
 }

@@ -126,12 +126,12 @@ export function payAhead(
     const { work } = request;
     leave(admissions, request);
     await enter(admissions, request);
-    for (const check of work.taken) {
-      const { allowed, retryAfterSeconds } = await limiter.peek(check, clock.nowMs());
-      if (!allowed) throw rateLimitExceeded(check, retryAfterSeconds);
+    const decisions = await limiter.consume(work.taken, clock.nowMs());
+    for (const [index, { allowed, retryAfterSeconds }] of decisions.entries()) {
+      if (!allowed) throw rateLimitExceeded(work.taken[index] as TakenBucket, retryAfterSeconds);
     }
     work.charged = costOf(work) - 1;
-    await limiter.charge(work.taken, work.charged, clock.nowMs());
+    await limiter.charge(work.taken, work.charged - 1, clock.nowMs());
   }
 }
 

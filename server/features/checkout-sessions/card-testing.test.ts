@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { signUp, type Person } from '../../../tests/support/dashboard.ts';
+import { someCoupon } from '../../../tests/support/coupons.ts';
 import { createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { limits } from '../../limits.ts';
@@ -58,11 +59,22 @@ function solve({ challenge, difficulty }: { challenge: string; difficulty: numbe
   }
 }
 
-/** Counts payments of the company as declined, until so many more may be. */
+/** Counts payments of the company as declined, until only this number more may be. */
 function declineUntil(remaining: number): void {
   const limit = limits.declinedPaymentsOfCompany;
   const bucket = { key: `{${service.company.id}}:declined_payments:company`, limit };
-  while (limiter.peek(bucket, nowMs).remaining > remaining) limiter.consume([bucket], nowMs);
+  for (;;) {
+    const [decision] = limiter.consume([bucket], nowMs);
+    if (!decision || decision.remaining <= remaining) return;
+  }
+}
+
+async function failedOrders(): Promise<number> {
+  const [row] = await service.db.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM orders WHERE company_id = $1 AND status = 'failed'`,
+    [service.company.id],
+  );
+  return row?.count ?? 0;
 }
 
 const cardTesting = async (person: Person): Promise<Reply['body']> =>
@@ -78,6 +90,30 @@ describe('card testing on checkout pages', () => {
     assert.deepEqual([stopped.status, stopped.body.error.code], [429, 'too_many_requests']);
     assert.ok(Number(stopped.headers.get('retry-after')) > 0);
     assert.equal((await pay(await newPage(), '192.0.2.2', '4242424242424242')).body.status, 'completed');
+  });
+
+  it('with 45 payments at once from one address reaches the bank 10 times', async () => {
+    const pages = await Promise.all(Array.from({ length: 45 }, () => newPage()));
+    const before = await failedOrders();
+    const replies = await Promise.all(pages.map((token) => pay(token, '192.0.2.3', declined)));
+    const stopped = replies.filter(({ status }) => status === 429);
+    assert.equal(stopped.length, 35);
+    for (const { body } of stopped) assert.match(body.error.message, /were declined/);
+    const paid = replies.filter(({ status }) => status === 200);
+    assert.ok(paid.every(({ body }) => body.attempt === 1 && body.failure));
+    assert.equal((await failedOrders()) - before, 10);
+  });
+
+  it('is not confused with 50 customers of one office who pay at once', async () => {
+    const pages = await Promise.all(Array.from({ length: 50 }, () => newPage()));
+    const replies = await Promise.all(pages.map((token) => pay(token, '192.0.2.4', '4242424242424242')));
+    assert.deepEqual([...new Set(replies.map(({ body }) => body.status))], ['completed']);
+    // What succeeded does not count: as many may be declined as before.
+    const token = await newPage();
+    for (let count = 0; count < limits.declinedPayments.count; count += 1) {
+      assert.equal((await pay(token, '192.0.2.4', declined)).status, 200);
+    }
+    assert.equal((await pay(await newPage(), '192.0.2.4', declined)).status, 429);
   });
 
   it('from many addresses makes the pages of the company ask for a proof of work', async () => {
@@ -98,32 +134,6 @@ describe('card testing on checkout pages', () => {
     assert.equal(other.body.status, 'open', 'a proof is for one payment');
   });
 
-  it('and a flood from one address leave the pages open for others', async () => {
-    const flooded = await startTestService({
-      clock,
-      settings: { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_GLOBAL: '1000/10' },
-    });
-    try {
-      const items = [{ product_id: await createProduct(flooded, 100), quantity: 1 }];
-      const { body } = await flooded.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items } });
-      const path = `/checkout/${body.url.split('/').at(-1)}/quote`;
-      const ask = (address: string, token = path): Promise<Reply> =>
-        flooded.call('POST', token, {
-          key: null,
-          headers: { origin: flooded.baseUrl, 'x-forwarded-for': address },
-          body: {},
-        });
-      const { count } = limits.pageRequests.coupon_validation;
-      const replies = await Promise.all(Array.from({ length: count + 20 }, () => ask('192.0.2.9')));
-      assert.equal(replies.filter(({ status }) => status === 429).length, 20);
-      const other = await flooded.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items } });
-      const otherPath = `/checkout/${other.body.url.split('/').at(-1)}/quote`;
-      assert.equal((await ask('192.0.2.10', otherPath)).status, 200);
-    } finally {
-      await flooded.stop();
-    }
-  });
-
   it('is shown to the merchant', async () => {
     const person = await signUp(service);
     const calm = await cardTesting(person);
@@ -132,5 +142,67 @@ describe('card testing on checkout pages', () => {
     await service.db.query('UPDATE card_testing SET company_id = $1', [companyId]);
     const attacked = await cardTesting(person);
     assert.deepEqual([attacked.under_attack, attacked.declined > 0], [true, true]);
+  });
+});
+
+describe('where requests are limited', () => {
+  let flooded: TestService;
+  let goods: string;
+  before(async () => {
+    const settings = { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_GLOBAL: '1000/10' };
+    flooded = await startTestService({ clock, settings });
+    goods = await createProduct(flooded, 100);
+  });
+  after(() => flooded.stop());
+
+  async function openPage(): Promise<string> {
+    const body = { mode: 'payment', items: [{ product_id: goods, quantity: 1 }], allow_coupons: true };
+    const { body: session } = await flooded.call('POST', '/v1/checkout_sessions', { body });
+    return `/checkout/${session.url.split('/').at(-1)}`;
+  }
+
+  const ask = (address: string, path: string, body: object = {}): Promise<Reply> =>
+    flooded.call('POST', path, {
+      key: null,
+      headers: { origin: flooded.baseUrl, 'x-forwarded-for': address },
+      body,
+    });
+
+  const { count } = limits.pageRequests.coupon_validation;
+
+  it('a flood from one address leaves the pages open for others', async () => {
+    const path = await openPage();
+    const replies = await Promise.all(Array.from({ length: count + 20 }, () => ask('192.0.2.9', `${path}/quote`)));
+    assert.equal(replies.filter(({ status }) => status === 429).length, 20);
+    assert.equal((await ask('192.0.2.10', `${await openPage()}/quote`)).status, 200);
+  });
+
+  it('codes that are guessed by paying and by asking for the price count together', async () => {
+    const path = await openPage();
+    const customer = { email: 'eve@example.com', first_name: 'Eve', last_name: 'Lo', phone: '+15555550100' };
+    const payment = { attempt: 0, total: 0, card_token: 'cct_none', customer };
+    const guess = (index: number): Promise<Reply> =>
+      index % 3 === 0
+        ? ask('192.0.2.11', `${path}/pay`, { ...payment, coupon_code: `GUESS${index}` })
+        : ask('192.0.2.11', `${path}/quote`, { coupon_code: `GUESS${index}` });
+    const replies = await Promise.all(Array.from({ length: count + 30 }, (_, index) => guess(index)));
+    const wrong = replies.filter(({ body }) => body.error?.param === 'coupon_code');
+    assert.deepEqual([wrong.length, replies.filter(({ status }) => status === 429).length], [count, 30]);
+  });
+
+  it('a code that is right does not count, nor does a payment without one', async () => {
+    const { code } = await someCoupon(flooded);
+    const path = await openPage();
+    const customer = { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lo', phone: '+15555550101' };
+    const payment = { attempt: 0, total: 0, card_token: 'cct_none', customer };
+    for (let index = 0; index < 20; index += 1) {
+      const right = await ask('192.0.2.12', `${path}/pay`, { ...payment, coupon_code: code });
+      assert.deepEqual([right.body.notice, right.body.total], ['total_changed', 90], right.text);
+      assert.equal((await ask('192.0.2.12', `${path}/pay`, payment)).status, 200);
+    }
+    const replies = await Promise.all(
+      Array.from({ length: count + 1 }, () => ask('192.0.2.12', `${path}/quote`, { coupon_code: 'WRONG' })),
+    );
+    assert.equal(replies.filter(({ status }) => status === 429).length, 1);
   });
 });

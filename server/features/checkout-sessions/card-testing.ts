@@ -2,24 +2,28 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { addressBucket } from '../../platform/addresses.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/database.ts';
 import { counter } from '../../platform/metrics.ts';
-import type { RateCheck, RateLimit, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import type { RateCheck, RateLimit } from '../../platform/rate-limiter/rate-limiter.ts';
+import {
+  isRefused,
+  type Refusal,
+  reserve,
+  type Reservation,
+  type ReserveDependencies,
+} from '../../platform/rate-limiter/reservations.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { findCardTesting, recordCardTesting } from './card-testing-queries.ts';
+import { type CardTestingRow, findCardTesting, recordCardTesting } from './card-testing-queries.ts';
 import type { SessionRow } from './queries.ts';
 
 /**
  * Card testing: thieves pay on public pages to learn which stolen cards work. One address may only have a few payments
  * declined. If a company has many, from whatever addresses, its pages ask for a proof of work before each payment. It
- * makes every try cost something, and stops scripts that only repeat requests. Honest customers are never blocked.
+ * makes every try cost something, and stops scripts that only repeat requests. Honest customers are never blocked: a
+ * payment counts while it is in progress, and no longer once it has succeeded.
  */
 
-export interface CardTestingGuard {
-  readonly limiter: RateLimiter;
-  readonly clock: Clock;
+export interface CardTestingGuard extends ReserveDependencies {
   /** Null if rejected cards are not limited. */
   readonly refusedCards: RateLimit | null;
   readonly linkKey: ServiceKey;
@@ -57,33 +61,87 @@ function bucketsOf(companyId: string, address: string): { readonly own: RateChec
   };
 }
 
-/** Throws if too many payments from this address were declined. */
-export async function checkAddress(
-  { limiter, clock, refusedCards }: CardTestingGuard,
-  { company }: RequestContext,
-  address: string,
-): Promise<void> {
-  if (!refusedCards) return;
-  const { allowed, retryAfterSeconds } = await limiter.peek(bucketsOf(company.id, address).own, clock.nowMs());
-  if (allowed) return;
-  countLimited({ limit: 'declined_payments' });
-  throw new ApiError('too_many_requests', 'Too many payments from your network were declined. Try again later.', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
+export interface PaymentTry {
+  /** Whether so many payments of the company were declined that this one needs a proof of work. */
+  readonly needsProof: boolean;
+  /** What counts when the work ends, also if it fails. An unknown outcome counts against the address only. */
+  outcome: 'not charged' | 'unknown' | 'declined' | 'succeeded';
 }
 
-/** Returns the proof of work that the next payment needs; null unless the pages of the company are under attack. */
+/** Makes a payment that may be declined. Throws if too many payments from this address were declined. */
+export async function limitingDeclines<Result>(
+  guard: CardTestingGuard,
+  context: Pick<RequestContext, 'company' | 'db'>,
+  address: string,
+  pay: (payment: PaymentTry) => Promise<Result>,
+): Promise<Result> {
+  if (!guard.refusedCards) return pay({ needsProof: false, outcome: 'not charged' });
+  const { own, all } = bucketsOf(context.company.id, address);
+  const ofAddress = await reserve(guard, [own]);
+  if (isRefused(ofAddress)) throw tooManyDeclined(ofAddress);
+  const ofCompany = await reserve(guard, [all], 0);
+  const payment: PaymentTry = { needsProof: isRefused(ofCompany), outcome: 'not charged' };
+  try {
+    return await pay(payment);
+  } finally {
+    await settle(guard, context, payment.outcome, ofAddress, isRefused(ofCompany) ? undefined : ofCompany);
+  }
+}
+
+function tooManyDeclined({ isBusy, retryAfterSeconds }: Refusal): ApiError {
+  countLimited({ limit: 'declined_payments' });
+  const message = isBusy
+    ? 'Other payments from your network are still in progress. You were not charged. Try again in a few seconds.'
+    : 'Too many payments from your network were declined. Try again later.';
+  return new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
+}
+
+async function settle(
+  { clock }: CardTestingGuard,
+  { company, db }: Pick<RequestContext, 'company' | 'db'>,
+  outcome: PaymentTry['outcome'],
+  ofAddress: Reservation,
+  ofCompany: Reservation | undefined,
+): Promise<void> {
+  if (outcome === 'unknown' || outcome === 'declined') ofAddress.keep();
+  else await ofAddress.giveBack();
+  if (outcome !== 'declined') return ofCompany?.giveBack();
+  ofCompany?.keep();
+  const isLast = !ofCompany || ofCompany.decisions[0]?.remaining === 0;
+  if (isLast) await recordCardTesting(db, company.id, new Date(clock.nowMs()));
+}
+
+/** Pages ask for proofs as long as the limit of declined payments is exceeded. */
+const attackMs = limits.declinedPaymentsOfCompany.windowSeconds * 1000;
+
+/** By real time. */
+export const isUnderAttack = (row: CardTestingRow | undefined, nowMs: number): row is CardTestingRow =>
+  row !== undefined && nowMs - row.last_at.getTime() < attackMs;
+
+/** The proof of work that the next payment probably needs, so that the page can begin with it; null if it needs none. */
 export async function proofFor(
-  { limiter, clock, refusedCards, linkKey }: CardTestingGuard,
+  { clock, refusedCards, linkKey }: CardTestingGuard,
   { company, db }: RequestContext,
-  { id, attempts }: SessionRow,
+  session: SessionRow,
 ): Promise<Proof | null> {
   if (!refusedCards) return null;
-  const { allowed } = await limiter.peek(bucketsOf(company.id, '').all, clock.nowMs());
-  if (allowed) return null;
   const attack = await findCardTesting(db, company.id);
-  return { challenge: challengeOf(linkKey, id, attempts), difficulty: difficultyFor(attack?.declined ?? 0) };
+  return isUnderAttack(attack, clock.nowMs()) ? proofOf(linkKey, session, attack.declined) : null;
 }
+
+/** The proof of work that a payment needs. */
+export async function neededProof(
+  { linkKey }: CardTestingGuard,
+  { company, db }: RequestContext,
+  session: SessionRow,
+): Promise<Proof> {
+  return proofOf(linkKey, session, (await findCardTesting(db, company.id))?.declined ?? 0);
+}
+
+const proofOf = (key: ServiceKey, { id, attempts }: SessionRow, declined: number): Proof => ({
+  challenge: challengeOf(key, id, attempts),
+  difficulty: difficultyFor(declined),
+});
 
 /** The challenge belongs to one payment, so a proof cannot be used twice. */
 function challengeOf(key: ServiceKey, sessionId: string, attempt: number): string {
@@ -96,27 +154,4 @@ export function isProven({ challenge, difficulty: bits }: Proof, given: ProofAns
   if (one.length !== other.length || !timingSafeEqual(one, other)) return false;
   const hash = createHash('sha256').update(`${challenge}.${given.answer}`).digest();
   return hash.readUInt32BE(0) >>> (32 - bits) === 0;
-}
-
-/** Counts a payment whose outcome the request does not learn, against its address only. */
-export async function countTry(
-  { limiter, clock, refusedCards }: CardTestingGuard,
-  { company }: Pick<RequestContext, 'company'>,
-  address: string,
-): Promise<void> {
-  if (refusedCards) await limiter.consume([bucketsOf(company.id, address).own], clock.nowMs());
-}
-
-/** Counts a payment that was declined. */
-export async function countDeclined(
-  { limiter, clock, refusedCards }: CardTestingGuard,
-  { company, db }: Pick<RequestContext, 'company'> & { readonly db: Database },
-  address: string,
-): Promise<void> {
-  if (!refusedCards) return;
-  const { own, all } = bucketsOf(company.id, address);
-  const nowMs = clock.nowMs();
-  await limiter.consume([own], nowMs);
-  const [decision] = await limiter.consume([all], nowMs);
-  if (decision && decision.remaining === 0) await recordCardTesting(db, company.id, new Date(nowMs));
 }

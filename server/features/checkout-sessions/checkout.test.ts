@@ -7,6 +7,7 @@ import { createProduct, openShop, type Shop } from '../../../tests/support/order
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
+import { WatchedClient } from '../../platform/database-connections.ts';
 import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import { continuePayments, expireSessions } from './jobs.ts';
 
@@ -221,6 +222,35 @@ describe('the customer of a checkout session', () => {
     assert.equal(orders.data.length, 1);
     const { body: listed } = await service.call('GET', `/v1/customers/${known.id}/payment_methods`);
     assert.equal(listed.data.length, 0);
+  });
+
+  it('makes no difference to a payment whose card is refused: no statement is about a customer', async (t) => {
+    const { body: known } = await service.call('POST', '/v1/customers', { body: person() });
+    const token = tokenOf(await createSession());
+    const used = await newCardToken(token);
+    await pay(tokenOf(await createSession()), { card_token: used });
+    const bare = { attempt: 0, total: 4900 };
+    const needsBilling = await newCardToken(token, '4000009999001000');
+    const query = t.mock.method(WatchedClient.prototype, 'query');
+    const statementsOf = async (email: string, card_token: string): Promise<string[]> => {
+      query.mock.resetCalls();
+      const reply = await onPage(token, 'pay', { ...bare, card_token, customer: person(email) });
+      assert.equal(reply.status, 400, reply.text);
+      const texts = query.mock.calls.map(
+        ({ arguments: [statement] }) => (statement as unknown as { text: string }).text,
+      );
+      // Not what the service asks from time to time.
+      return texts.filter((text) => /checkout|card|customer|payment/.test(text));
+    };
+    for (const card of ['cct_none', used, needsBilling]) {
+      const stranger = await statementsOf(`${randomUUID()}@example.com`, card);
+      assert.ok(stranger.some((text) => text.includes('card_tokens')));
+      assert.deepEqual(
+        stranger.filter((text) => /\bcustomers\b/.test(text)),
+        [],
+      );
+      assert.deepEqual(await statementsOf(known.email, card), stranger);
+    }
   });
 
   it('may give a phone number that another customer has', async () => {

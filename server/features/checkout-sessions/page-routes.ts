@@ -49,8 +49,11 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/pay',
       category: 'write',
       body: paymentInput,
-      handle: ({ context, subject, body, address }) =>
-        paySession(dependenciesOf(context), context, subject, body, address),
+      handle: ({ context, subject, body, address, reserve }) =>
+        paySession(dependenciesOf(context), context, subject, body, {
+          address,
+          reserveCode: () => reserve('coupon_validation'),
+        }),
     }),
   ];
 }

@@ -1,12 +1,21 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
+import { type Reservation, settling } from '../../platform/rate-limiter/reservations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import { profileOf } from '../profile/service.ts';
-import { type CardTestingGuard, checkAddress, countDeclined, isProven, type Proof, proofFor } from './card-testing.ts';
+import {
+  type CardTestingGuard,
+  isProven,
+  limitingDeclines,
+  neededProof,
+  type PaymentTry,
+  type Proof,
+  proofFor,
+} from './card-testing.ts';
 import type { Payment } from './page-schemas.ts';
 import { beginPayment, checkAttempts, isDecline, type PayDependencies, runPayment } from './pay.ts';
 import { findOpenPayment } from './payment-queries.ts';
@@ -98,7 +107,7 @@ export async function showSession(
   };
   if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session)) };
   if (status === 'expired') return { ...common, ...empty, status };
-  if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session, choice)) };
+  if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session)) };
   const known = await knownCustomer(context, session);
   // The customer was deleted, so the session can no longer be paid.
   if (session.customer_id !== null && known.customer === null) return { ...common, ...empty, status: 'expired' };
@@ -157,23 +166,23 @@ async function quoteIfSold(context: RequestContext, session: SessionRow, choice:
   }
 }
 
-/** What is being paid was decided when the payment began: prices and coupons of now do not matter. */
+/** What is being paid was decided when the payment began: prices of now, and what the page sends, do not matter. */
 async function inProgress(
   dependencies: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
-  choice: Choice,
 ): Promise<typeof empty & Pick<PageSession, 'status' | 'lines' | 'plan' | 'currency' | 'total'>> {
   const status = 'processing';
   const payment = await findOpenPayment(context.db, context.company.id, session.id);
-  const shown = await quoteOf(context, session, choice)
+  const input = payment?.input.input;
+  const paid = { coupon_code: input?.coupon_code, quantities: input && 'items' in input ? input.items : [] };
+  const shown = await quoteOf(context, session, paid)
     .then((quote) => shownQuote(dependencies, context, quote))
     .catch((error: unknown) => {
       if (error instanceof ApiError) return undefined;
       throw error;
     });
   if (shown && shown.total === payment?.total) return { ...empty, ...shown, status };
-  const input = payment?.input.input;
   const currency = input && 'currency' in input ? (input.currency ?? null) : (shown?.currency ?? null);
   return { ...empty, status, currency, total: payment?.total ?? 0 };
 }
@@ -262,11 +271,33 @@ async function completed(
   };
 }
 
+/** Who pays: the address, and the limit of the codes that are tried from it. */
+export interface Payer {
+  readonly address: string;
+  readonly reserveCode: () => Promise<Reservation | undefined>;
+}
+
 /**
  * Pays the session. Repeating a payment with its number shows its outcome. An outcome that is not known yet is shown
- * as `processing`.
+ * as `processing`. A code that is refused counts as if the page had asked for its price.
  */
 export async function paySession(
+  dependencies: CheckoutPageDependencies,
+  context: RequestContext,
+  session: SessionRow,
+  input: Payment,
+  payer: Payer,
+): Promise<PageSession> {
+  const { coupon_code } = input;
+  const isTyped = coupon_code !== undefined && coupon_code !== session.coupon_code;
+  const reservation = isTyped ? await payer.reserveCode() : undefined;
+  const pay = (): Promise<PageSession> => payAtItsPrice(dependencies, context, session, input, payer.address);
+  return reservation ? settling(reservation, isRefusedCode, pay) : pay();
+}
+
+const isRefusedCode = (error: unknown): boolean => error instanceof ApiError && error.param === 'coupon_code';
+
+async function payAtItsPrice(
   dependencies: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
@@ -285,22 +316,28 @@ export async function paySession(
   checkDetails(session, input);
   const quote = await quoteOf(context, session, input);
   if (quote.total !== input.total) return show('total_changed');
-  await checkAddress(guard, context, address);
-  const proof = await proofFor(guard, context, session);
-  if (proof && !isProven(proof, input.proof)) return show();
-  const payment = await beginPayment(dependencies, context, session, input, quote);
-  if (!payment) return show();
-  try {
-    await runPayment(dependencies, context, payment);
-  } catch (error) {
-    // The outcome is unknown: the page asks again, and a worker continues the payment.
-    if (!(error instanceof ApiError)) throw error;
-  }
-  const shown = await show();
-  if (shown.attempt > input.attempt && shown.failure && isDecline(shown.failure)) {
-    await countDeclined(guard, context, address);
-  }
-  return shown.failure?.code === 'total_changed' ? { ...shown, notice: 'total_changed' } : shown;
+  return limitingDeclines(guard, context, address, async (tried) => {
+    const proof = tried.needsProof ? await neededProof(guard, context, session) : null;
+    if (proof && !isProven(proof, input.proof)) return { ...(await show()), proof };
+    const payment = await beginPayment(dependencies, context, session, input, quote);
+    if (!payment) return show();
+    tried.outcome = 'unknown';
+    try {
+      await runPayment(dependencies, context, payment);
+    } catch (error) {
+      // The outcome is unknown: the page asks again, and a worker continues the payment.
+      if (!(error instanceof ApiError)) throw error;
+    }
+    const shown = await show();
+    tried.outcome = outcomeOf(shown, input);
+    return shown.failure?.code === 'total_changed' ? { ...shown, notice: 'total_changed' } : shown;
+  });
+}
+
+function outcomeOf({ status, attempt, failure }: PageSession, input: Payment): PaymentTry['outcome'] {
+  if (status === 'completed') return 'succeeded';
+  if (attempt === input.attempt || !failure) return 'unknown';
+  return isDecline(failure) ? 'declined' : 'not charged';
 }
 
 /** For the sandbox: pays a session at the price that it has now. */
@@ -313,7 +350,8 @@ export async function paySessionById(
   const session = await findSession(context.db, context.company.id, id);
   if (!session) throw notFound('checkout session');
   const { total } = await quoteOf(context, session, input);
-  return paySession(dependencies, context, session, { ...input, attempt: session.attempts, total }, '127.0.0.1');
+  const payment = { ...input, attempt: session.attempts, total };
+  return payAtItsPrice(dependencies, context, session, payment, '127.0.0.1');
 }
 
 function checkDetails({ customer_id, collect }: SessionRow, { customer, shipping }: Payment): void {

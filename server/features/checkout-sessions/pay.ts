@@ -9,10 +9,12 @@ import { emitEvents, newEvent } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { orderOfKey, type Orders } from '../orders/service.ts';
 import {
-  attachCard,
+  attachRedeemed,
   type CardDependencies,
   getPaymentMethod,
   type PaymentMethodReferences,
+  redeemCard,
+  type RedeemedCard,
 } from '../payment-methods/service.ts';
 import type { Subscriptions } from '../subscriptions/service.ts';
 import { failureCodes } from '../../vault/processors/processor.ts';
@@ -89,10 +91,15 @@ async function begin(
   const session = await lockSession(db, company.id, sessionId);
   if (session?.status !== 'open' || session.attempts !== input.attempt) return undefined;
   if (session.paying) return undefined;
+  // What does not depend on the customer comes first: if it is refused, the time does not tell whether there is one.
+  await countPayment(db, context, session);
+  const card = await chosenCard(context, cards, session, input);
   const { id: customerId, isNew } = await customerOf(context, session, input);
   if (isNew) await rememberCustomer(db, session, customerId);
-  const methodId = await cardOf(context, cards, references, session, customerId, isNew, input);
-  await countPayment(db, context, session);
+  const methodId =
+    typeof card === 'string'
+      ? (await getPaymentMethod(context, customerId, card)).id
+      : await attachNew(context, references, session, customerId, isNew, card);
   const purchase = purchaseOf(session, customerId, methodId, input, quote);
   return insertPayment(
     db,
@@ -128,25 +135,33 @@ async function customerOf(
   return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };
 }
 
-async function cardOf(
+/** The ID of a saved card, or the card of a token, which is used up. */
+async function chosenCard(
   context: RequestContext,
   cards: CardDependencies,
+  session: SessionRow,
+  { card_token, payment_method_id }: Payment,
+): Promise<string | RedeemedCard> {
+  if (payment_method_id !== undefined) {
+    // Saved cards are for customers that the merchant has identified.
+    if (!session.customer_id) throw notFound('payment method', 'payment_method_id');
+    return payment_method_id.toLowerCase();
+  }
+  if (card_token === undefined) throw invalidField('card_token', 'is required', 'required_field');
+  return redeemCard(context, cards, { card_token });
+}
+
+async function attachNew(
+  context: RequestContext,
   references: PaymentMethodReferences,
   session: SessionRow,
   customerId: string,
   isNew: boolean,
-  { card_token, payment_method_id }: Payment,
+  card: RedeemedCard,
 ): Promise<string> {
-  if (payment_method_id !== undefined) {
-    // Saved cards are for customers that the merchant has identified.
-    if (!session.customer_id) throw notFound('payment method', 'payment_method_id');
-    return (await getPaymentMethod(context, customerId, payment_method_id.toLowerCase())).id;
-  }
-  if (card_token === undefined) throw invalidField('card_token', 'is required', 'required_field');
   // Without a customer_id, it is not known who typed the card.
   const unlisted = !isNew && session.customer_id === null;
-  return (await attachCard(context, cards, references, customerId, { card_token, set_as_default: isNew }, { unlisted }))
-    .id;
+  return (await attachRedeemed(context, references, customerId, card, { set_as_default: isNew, unlisted })).id;
 }
 
 function purchaseOf(session: SessionRow, customerId: string, methodId: string, input: Payment, quote: Quote): Purchase {

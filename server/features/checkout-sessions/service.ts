@@ -12,6 +12,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { findCardTesting } from './card-testing-queries.ts';
+import { isUnderAttack } from './card-testing.ts';
 import { checkReturnUrl, offerOf } from './offer.ts';
 import {
   expireSession,
@@ -27,7 +28,7 @@ import {
 import type { CheckoutSession, CheckoutSessionCreate } from './schemas.ts';
 import { aboutToken, toWire, urlOf } from './session.ts';
 
-export { type CardTestingGuard, checkAddress, countDeclined, countTry } from './card-testing.ts';
+export { type CardTestingGuard, limitingDeclines } from './card-testing.ts';
 export { checkReturnUrl, offerOf } from './offer.ts';
 export { type CheckoutPageDependencies, type Merchant, merchantOf, paySessionById } from './page.ts';
 export { aboutToken } from './session.ts';
@@ -183,13 +184,10 @@ export async function expireSessionsOf(
 
 const expiredAtOnce = 100;
 
-/** Pages ask for proofs as long as the limit of declined payments is exceeded. */
-const attackMs = limits.declinedPaymentsOfCompany.windowSeconds * 1000;
-
 export async function getCardTesting({ db, company, nowMs }: RequestContext) {
   const row = await findCardTesting(db, company.id);
   return {
-    under_attack: row !== undefined && nowMs - company.clockOffsetMs - row.last_at.getTime() < attackMs,
+    under_attack: isUnderAttack(row, nowMs - company.clockOffsetMs),
     started_at: row?.started_at.toISOString() ?? null,
     last_at: row?.last_at.toISOString() ?? null,
     declined: row?.declined ?? 0,

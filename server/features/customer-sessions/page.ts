@@ -1,13 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
-import {
-  type CardTestingGuard,
-  checkAddress,
-  countDeclined,
-  countTry,
-  type Merchant,
-  merchantOf,
-} from '../checkout-sessions/service.ts';
+import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import type { Orders } from '../orders/service.ts';
@@ -192,9 +185,13 @@ export async function chooseCard(
           : await changeCard(inside, references, customer_id, choice.payment_method_id ?? '', use);
       await moveFailedTo(inside, transaction, customer_id, { id, brand: card.brand, last4: card.last4 });
     });
-  const isCharged = await tryAnotherCard(context, customer_id, () => checkAddress(guard, context, address), move);
-  // A worker makes the charge after this request.
-  if (isCharged) await countTry(guard, context, address);
+  const limiting = (work: () => Promise<void>): Promise<void> =>
+    limitingDeclines(guard, context, address, async (tried) => {
+      await work();
+      // A worker makes the charge after this request.
+      tried.outcome = 'unknown';
+    });
+  await tryAnotherCard(context, customer_id, limiting, move);
 }
 
 async function ensureAllowed({ db, company }: RequestContext, what: keyof CustomerPageSettings): Promise<void> {
@@ -265,7 +262,13 @@ export async function payNow(
   declines: number,
   address: string,
 ): Promise<void> {
-  await checkAddress(guard, context, address);
-  const isDeclined = await payFailedRenewal(orders, context, customer_id, id, declines);
-  if (isDeclined) await countDeclined(guard, context, address);
+  await limitingDeclines(guard, context, address, async (tried) => {
+    try {
+      const isDeclined = await payFailedRenewal(orders, context, customer_id, id, declines);
+      tried.outcome = isDeclined ? 'declined' : 'succeeded';
+    } catch (error) {
+      tried.outcome = error instanceof ApiError && error.code !== 'gateway_error' ? 'not charged' : 'unknown';
+      throw error;
+    }
+  });
 }

@@ -74,20 +74,45 @@ export async function attachCard(
   references: PaymentMethodReferences,
   customerId: string,
   input: PaymentMethodAttach,
-  options: AttachOptions = {},
 ): Promise<PaymentMethod> {
   return context.db.transaction(async (transaction) => {
     const customer = await lockActiveCustomer(transaction, context.company.id, customerId);
-    const { requires_billing, billing_details, ...card } = await redeemToken(
-      transaction,
-      context,
-      dependencies,
-      input.card_token,
-    );
-    const details = input.billing_details ?? billing_details;
-    checkBilling(requires_billing, details);
-    return addCard(transaction, context, references, customer, card, details, { ...input, ...options });
+    const card = await redeemCard({ ...context, db: transaction }, dependencies, input);
+    return addCard(transaction, context, references, customer, card, card.billingDetails, input);
   });
+}
+
+export interface RedeemedCard extends CardFacts {
+  readonly billingDetails: BillingDetails | null;
+}
+
+/** Uses up a card token, in the transaction that attaches its card. */
+export async function redeemCard(
+  context: RequestContext,
+  dependencies: CardDependencies,
+  input: Pick<PaymentMethodAttach, 'card_token' | 'billing_details'>,
+): Promise<RedeemedCard> {
+  const { requires_billing, billing_details, ...card } = await redeemToken(
+    context.db,
+    context,
+    dependencies,
+    input.card_token,
+  );
+  const billingDetails = input.billing_details ?? billing_details;
+  checkBilling(requires_billing, billingDetails);
+  return { ...card, billingDetails };
+}
+
+/** Attaches a card whose token the same transaction has used up. */
+export async function attachRedeemed(
+  context: RequestContext,
+  references: PaymentMethodReferences,
+  customerId: string,
+  card: RedeemedCard,
+  options: Pick<PaymentMethodAttach, 'set_as_default'> & AttachOptions,
+): Promise<PaymentMethod> {
+  const customer = await lockActiveCustomer(context.db, context.company.id, customerId);
+  return addCard(context.db, context, references, customer, card, card.billingDetails, options);
 }
 
 export async function captureCard(

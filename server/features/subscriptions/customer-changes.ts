@@ -122,29 +122,30 @@ export async function payFailedRenewal(
 
 /**
  * Does what moves the subscriptions of a customer to another card. Those that are past due are then charged with it, so it
- * counts as a try to pay each of them. Returns whether there were any.
+ * counts as a try to pay each of them. `limiting` runs it if there are any.
  */
 export async function tryAnotherCard(
   { db, company }: RequestContext,
   customerId: string,
-  checkFirst: () => Promise<void>,
+  limiting: (work: () => Promise<void>) => Promise<void>,
   move: () => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   const rows = await findSubscriptionsOf(db, company.id, [customerId]);
   const due = rows.flatMap(({ status, latest_order_id: id }) => (status === 'past_due' && id ? [id] : []));
-  if (due.length > 0) await checkFirst();
-  const taken: string[] = [];
-  try {
-    for (const id of due) {
-      await takeCustomerTry(db, company.id, id);
-      taken.push(id);
+  const work = async (): Promise<void> => {
+    const taken: string[] = [];
+    try {
+      for (const id of due) {
+        await takeCustomerTry(db, company.id, id);
+        taken.push(id);
+      }
+      await move();
+    } catch (error) {
+      if (error instanceof ApiError) for (const id of taken) await returnCustomerTry(db, company.id, id);
+      throw error;
     }
-    await move();
-  } catch (error) {
-    if (error instanceof ApiError) for (const id of taken) await returnCustomerTry(db, company.id, id);
-    throw error;
-  }
-  return due.length > 0;
+  };
+  await (due.length > 0 ? limiting(work) : work());
 }
 
 /** Attaching a card moves running subscriptions to it; a customer who wants to pay a failed one needs it there too. */

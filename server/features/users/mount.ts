@@ -6,7 +6,8 @@ import { addressBucket } from '../../platform/addresses.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { AuditedMember, UserAudit } from './dependencies.ts';
 import type { Client, CurrentSession } from './sessions.ts';
-import type { RateDecision, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import type { RateDecision } from '../../platform/rate-limiter/rate-limiter.ts';
+import { isRefused, reserve, settling } from '../../platform/rate-limiter/reservations.ts';
 import { takeFromAddress } from '../../http/limiting.ts';
 import { type HttpDependencies, jsonType } from '../../http/mount.ts';
 import type { SessionCookie } from '../../http/session-cookie.ts';
@@ -156,30 +157,27 @@ async function currentSession(
   return current;
 }
 
-function refuseForNow({ allowed, retryAfterSeconds }: RateDecision): void {
-  if (allowed) return;
-  throw new ApiError('too_many_requests', 'Too many attempts from your IP address. Try again later.', {
+function tooManyAttempts({ retryAfterSeconds }: Pick<RateDecision, 'retryAfterSeconds'>): ApiError {
+  return new ApiError('too_many_requests', 'Too many attempts from your IP address. Try again later.', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 }
 
 async function takeCall(request: FastifyRequest, { limiter, clock }: HttpDependencies): Promise<void> {
   const bucket = { key: `{${addressBucket(request.ip)}}:strangers`, limit: limits.strangersPerAddress };
-  for (const decision of await limiter.consume([bucket], clock.nowMs())) refuseForNow(decision);
+  const [decision] = await limiter.consume([bucket], clock.nowMs());
+  if (decision && !decision.allowed) throw tooManyAttempts(decision);
 }
 
 async function limitingAttempts(
   request: FastifyRequest,
-  { limiter, clock }: { limiter: RateLimiter; clock: HttpDependencies['clock'] },
+  { limiter, clock }: HttpDependencies,
   work: () => Promise<UserAnswer>,
 ): Promise<UserAnswer> {
   const bucket = { key: `{${addressBucket(request.ip)}}:sign_ins`, limit: limits.signInsPerAddress };
-  refuseForNow(await limiter.peek(bucket, clock.nowMs()));
-  try {
-    return await work();
-  } catch (error) {
-    const refused = error instanceof ApiError && error.status < 500 && error.code !== 'totp_required';
-    if (refused) await limiter.consume([bucket], clock.nowMs());
-    throw error;
-  }
+  const outcome = await reserve({ limiter, clock }, [bucket]);
+  if (isRefused(outcome)) throw tooManyAttempts(outcome);
+  const counts = (error: unknown): boolean =>
+    error instanceof ApiError && error.status < 500 && error.code !== 'totp_required';
+  return settling(outcome, counts, work);
 }

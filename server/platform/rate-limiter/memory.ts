@@ -1,11 +1,11 @@
-import { allHaveRoom, decideAll, latestArrivalUs, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import { allHaveRoom, decideAll, latestArrivalUs, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
   /** Synchronous, so that a request that is allowed costs no microtask. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[];
   charge(checks: readonly RateCheck[], amount: number, nowMs: number): void;
-  peek(check: RateCheck, nowMs: number): RateDecision;
+  giveBack(checks: readonly RateCheck[]): void;
   readonly size: number;
 }
 
@@ -53,9 +53,11 @@ export function createMemoryRateLimiter(keysMax: number = defaultKeysMax): Memor
         arrivalsUs.set(key, Math.min(arrivalUs, latestArrivalUs(pace, nowUs)));
       }
     },
-    peek(check, nowMs) {
-      const nowUs = toMicroseconds(nowMs);
-      return look(check, startOf(arrivalsUs.get(check.key), paceOf(check.limit), nowUs), nowUs);
+    giveBack(checks) {
+      for (const { key, limit } of checks) {
+        const arrivalUs = arrivalsUs.get(key);
+        if (arrivalUs !== undefined) arrivalsUs.set(key, arrivalUs - paceOf(limit).intervalUs);
+      }
     },
     get size() {
       return arrivalsUs.size;

@@ -1,4 +1,4 @@
-import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
@@ -52,6 +52,14 @@ function chargesSql(): string {
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS a (key, interval_us, burst_us)`;
 }
 
+const giveBackSql = `
+  WITH locked AS MATERIALIZED (
+    SELECT key, round(tat_ms * 1000)::bigint AS tat_us FROM rate_limits WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE
+  )
+  UPDATE rate_limits SET tat_ms = (tat_us - interval_us)::float8 / 1000
+    FROM locked JOIN unnest($1::text[], $2::bigint[]) AS a (key, interval_us) USING (key)
+   WHERE rate_limits.key = locked.key`;
+
 // SKIP LOCKED: waiting for a bucket in use would be pointless, and could deadlock.
 const sweepSql = `
   DELETE FROM rate_limits
@@ -76,16 +84,11 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
     async charge(checks, amount, nowMs) {
       await query(chargeSql, [...takeValues(checks, toMicroseconds(nowMs)), amount]);
     },
-    async peek(check, nowMs) {
-      const nowUs = toMicroseconds(nowMs);
-      const { rows } = await query(peekSql, [check.key]);
-      const storedUs = rows[0] ? Number(rows[0].tat_us) : undefined;
-      return look(check, startOf(storedUs, paceOf(check.limit), nowUs), nowUs);
+    async giveBack(checks) {
+      await query(giveBackSql, [checks.map(({ key }) => key), checks.map(({ limit }) => paceOf(limit).intervalUs)]);
     },
   };
 }
-
-const peekSql = 'SELECT round(tat_ms * 1000)::float8 AS tat_us FROM rate_limits WHERE key = $1';
 
 /** Removes up to `maxRows` buckets that are full again, and returns how many. For a clean-up job. */
 export async function sweepPostgresRateLimits(query: Query, nowMs: number, maxRows: number = 10_000): Promise<number> {

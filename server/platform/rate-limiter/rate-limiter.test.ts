@@ -278,7 +278,9 @@ for (const store of stores) {
       assert.equal(await countAllowed(limiter, second, { count: 10, windowSeconds: 10 }, startMs), 6);
       assert.equal(await countAllowed(limiter, first, { count: 100, windowSeconds: 10 }, startMs), 96);
       for (let time = 0; time < 3; time += 1) await limiter.charge(checks, 1_000, startMs);
-      for (const check of checks) assert.equal((await limiter.peek(check, startMs)).retryAfterSeconds, 11);
+      for (const { key, limit } of checks) {
+        assert.equal((await consumeOne(limiter, key, limit, startMs)).retryAfterSeconds, 11);
+      }
       for (const { key, limit } of checks) assert.equal(await countAllowed(limiter, key, limit, startMs + 10_000), 0);
       for (const { key, limit } of checks) {
         assert.equal(await countAllowed(limiter, key, limit, startMs + 20_000), limit.count);
@@ -287,10 +289,13 @@ for (const store of stores) {
 
     it('keeps the debt of a long window, although it is far ahead', async () => {
       const check = { key: newKey(), limit: { count: 10, windowSeconds: 3_600 } };
+      const isAllowed = async (afterMs: number): Promise<boolean> =>
+        (await consumeOne(limiter, check.key, check.limit, startMs + afterMs)).allowed;
       for (let time = 0; time < 3; time += 1) await limiter.charge([check], 1_000, startMs);
-      assert.equal((await limiter.peek(check, startMs)).allowed, false);
-      assert.equal((await limiter.peek(check, startMs + 60_000)).allowed, false);
-      assert.equal((await limiter.peek(check, startMs + 60_000 + 360_000)).allowed, true);
+      assert.deepEqual(
+        [await isAllowed(0), await isAllowed(60_000), await isAllowed(60_000 + 360_000)],
+        [false, false, true],
+      );
     });
 
     it('loses no charge of 100 that race on two nodes', async () => {
@@ -298,7 +303,28 @@ for (const store of stores) {
       const race = async (index: number): Promise<void> =>
         opened.nodes[index % 2 === 0 ? 0 : 1].charge([check], 5, startMs);
       await Promise.all(Array.from({ length: 100 }, (_, index) => race(index)));
-      assert.equal((await limiter.peek(check, startMs)).remaining, 500);
+      assert.equal((await consumeOne(limiter, check.key, check.limit, startMs)).remaining, 499);
+    });
+
+    it('gives back what was taken, from all buckets of the call and no more', async () => {
+      const checks = ['b', 'a'].map((name) => ({ key: newKey() + name, limit: { count: 3, windowSeconds: 10 } }));
+      const [first, second] = [await limiter.consume(checks, startMs), await limiter.consume(checks, startMs)];
+      await limiter.giveBack(checks, first, startMs);
+      for (const { key, limit } of checks) assert.equal(await countAllowed(limiter, key, limit, startMs), 2);
+      // The bucket has refilled since: there is nothing to give back.
+      await limiter.giveBack(checks, second, startMs + 60_000);
+      for (const { key, limit } of checks) assert.equal(await countAllowed(limiter, key, limit, startMs + 60_000), 3);
+    });
+
+    it('loses nothing of 100 that are taken and given back at once on two nodes', async () => {
+      const check = { key: newKey(), limit: { count: 100, windowSeconds: 60 } };
+      const race = async (index: number): Promise<void> => {
+        const node = opened.nodes[index % 2 === 0 ? 0 : 1];
+        const taken = await node.consume([check], startMs);
+        if (index % 4 > 0) await node.giveBack([check], taken, startMs);
+      };
+      await Promise.all(Array.from({ length: 100 }, (_, index) => race(index)));
+      assert.equal(await countAllowed(limiter, check.key, check.limit, startMs), 75);
     });
 
     it('distinguishes keys byte by byte', async () => {
@@ -373,7 +399,7 @@ describe('a shared store that fails', () => {
   it('is replaced by a count in memory when it throws, and the failure is reported', async () => {
     const failures: unknown[] = [];
     const refuse = () => Promise.reject(new Error('connection refused'));
-    const broken = { consume: refuse, charge: refuse, peek: refuse };
+    const broken = { consume: refuse, charge: refuse, giveBack: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     assert.deepEqual(
       [await allowed(limiter, startMs), await allowed(limiter, startMs), await allowed(limiter, startMs)],
@@ -386,11 +412,26 @@ describe('a shared store that fails', () => {
   it('charges in memory meanwhile', async () => {
     const failures: unknown[] = [];
     const refuse = () => Promise.reject(new Error('connection refused'));
-    const broken = { consume: refuse, charge: refuse, peek: refuse };
+    const broken = { consume: refuse, charge: refuse, giveBack: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     await limiter.charge(checks, 2, startMs);
     assert.equal(failures.length, 1);
     assert.equal(await allowed(limiter, startMs), false);
+  });
+
+  it('does not get back what was taken in memory meanwhile', async () => {
+    const memory = createMemoryRateLimiter();
+    let isBroken = true;
+    const flaky: RateLimiter = {
+      ...memory,
+      consume: (...taken) => (isBroken ? Promise.reject(new Error('away')) : memory.consume(...taken)),
+    };
+    const limiter = createResilientRateLimiter(flaky, () => {});
+    const taken = await limiter.consume(checks, startMs);
+    isBroken = false;
+    assert.equal(await allowed(limiter, startMs + 1_000), true);
+    await limiter.giveBack(checks, taken, startMs + 1_000);
+    assert.deepEqual([await allowed(limiter, startMs + 1_001), await allowed(limiter, startMs + 1_001)], [true, false]);
   });
 
   it('is replaced when it does not answer in time, and later failures of that call have no effect', async () => {

@@ -27,8 +27,11 @@ export interface RateLimiter {
    * is done. A bucket in debt has room again when it has refilled; its debt never exceeds one window.
    */
   charge(checks: readonly RateCheck[], amount: number, nowMs: number): void | Promise<void>;
-  /** Returns the state of one bucket without taking from it. */
-  peek(check: RateCheck, nowMs: number): RateDecision | Promise<RateDecision>;
+  /**
+   * Gives back what `consume` took. `taken` is what it returned: all buckets had room. See `reserve`, which is how
+   * callers use it.
+   */
+  giveBack(checks: readonly RateCheck[], taken: readonly RateDecision[], nowMs: number): void | Promise<void>;
   close?(): Promise<void>;
 }
 
@@ -78,11 +81,6 @@ export function allHaveRoom(checks: readonly RateCheck[], startsUs: readonly num
 export function decideAll(checks: readonly RateCheck[], startsUs: readonly number[], nowUs: number): RateDecision[] {
   const taken = allHaveRoom(checks, startsUs, nowUs);
   return checks.map(({ limit }, index) => decide(limit, startsUs[index] ?? nowUs, nowUs, taken));
-}
-
-/** Returns the state of a bucket without taking from it. */
-export function look(check: RateCheck, startUs: number, nowUs: number): RateDecision {
-  return decide(check.limit, startUs, nowUs, false);
 }
 
 function hasRoom(startUs: number, pace: Pace, nowUs: number): boolean {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Cluster } from 'ioredis';
-import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 // tostring() keeps 14 digits and would round a time in microseconds, so string.format is used. The expiry also
@@ -35,9 +35,17 @@ const chargeScript = `
     redis.call('SET', key, string.format('%.0f', arrival), 'PX', string.format('%.0f', expiryMs))
   end`;
 
+// A key that has expired was full again: there is nothing to give back.
+const giveBackScript = `
+  for i, key in ipairs(KEYS) do
+    local arrival = tonumber(redis.call('GET', key))
+    if arrival then redis.call('SET', key, string.format('%.0f', arrival - tonumber(ARGV[i])), 'KEEPTTL') end
+  end`;
+
 type Scripted = (Redis | Cluster) & {
   takeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<number[]>;
   chargeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<null>;
+  giveBackRate(keyCount: number, ...keysAndIntervals: (string | number)[]): Promise<null>;
 };
 
 /**
@@ -58,6 +66,7 @@ function pacesOf(checks: readonly RateCheck[]): number[] {
 export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
   redis.defineCommand('takeRate', { lua: takeScript });
   redis.defineCommand('chargeRate', { lua: chargeScript });
+  redis.defineCommand('giveBackRate', { lua: giveBackScript });
   const scripted = redis as Scripted;
   return {
     async consume(checks, nowMs) {
@@ -73,11 +82,9 @@ export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
       const paces = pacesOf(checks);
       await scripted.chargeRate(keys.length, ...keys, nowUs, amount, ...paces);
     },
-    async peek(check, nowMs) {
-      const nowUs = toMicroseconds(nowMs);
-      const stored = await redis.get(check.key);
-      const storedUs = stored === null ? undefined : Number(stored);
-      return look(check, startOf(storedUs, paceOf(check.limit), nowUs), nowUs);
+    async giveBack(checks) {
+      const keys = checks.map(({ key }) => key);
+      await scripted.giveBackRate(keys.length, ...keys, ...checks.map(({ limit }) => paceOf(limit).intervalUs));
     },
     async close() {
       redis.disconnect();

@@ -16,6 +16,14 @@ export function createResilientRateLimiter(
 ): RateLimiter {
   const fallback = createMemoryRateLimiter();
   let retryAtMs: number | null = null;
+  // What was taken from one store is not given back to the other.
+  const takenHere = new WeakSet<readonly RateDecision[]>();
+
+  function consumeHere(checks: readonly RateCheck[], nowMs: number): RateDecision[] {
+    const decisions = fallback.consume(checks, nowMs);
+    takenHere.add(decisions);
+    return decisions;
+  }
 
   async function consumeShared(checks: readonly RateCheck[], nowMs: number): Promise<RateDecision[]> {
     try {
@@ -26,7 +34,7 @@ export function createResilientRateLimiter(
     } catch (error) {
       retryAtMs = nowMs + coolDownMs;
       onFailure(error);
-      return fallback.consume(checks, nowMs);
+      return consumeHere(checks, nowMs);
     }
   }
 
@@ -35,7 +43,7 @@ export function createResilientRateLimiter(
       if (retryAtMs !== null) {
         const pauseMs = retryAtMs - nowMs;
         // A longer pause than the cool-down means that the clock was set back.
-        if (pauseMs > 0 && pauseMs <= coolDownMs) return fallback.consume(checks, nowMs);
+        if (pauseMs > 0 && pauseMs <= coolDownMs) return consumeHere(checks, nowMs);
         // Only the first request after the pause tries the store; the others use the fallback until it has answered.
         retryAtMs = nowMs + coolDownMs;
       }
@@ -50,13 +58,13 @@ export function createResilientRateLimiter(
         fallback.charge(checks, amount, nowMs);
       }
     },
-    async peek(check, nowMs) {
-      if (retryAtMs !== null) return fallback.peek(check, nowMs);
+    async giveBack(checks, taken, nowMs) {
+      if (takenHere.has(taken)) return fallback.giveBack(checks);
       try {
-        return await within(timeoutMs, Promise.resolve(shared.peek(check, nowMs)));
+        await within(timeoutMs, Promise.resolve(shared.giveBack(checks, taken, nowMs)));
       } catch (error) {
+        // It stays taken until the bucket has refilled.
         onFailure(error);
-        return fallback.peek(check, nowMs);
       }
     },
     async close() {
