@@ -4,8 +4,7 @@ import { type Config, loadConfig } from '../server/config.ts';
 import { controlPlaneOn, type DatabasePool, openDatabase } from '../server/platform/database.ts';
 import { type DatabaseClock, openDatabaseClock } from '../server/platform/database-clock.ts';
 import { explainDatabase, UnusableDatabaseError } from '../server/platform/database-error.ts';
-import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
-import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
+import { claimEmbeddedPostgres } from '../server/platform/embedded-postgres/claim.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
@@ -134,16 +133,12 @@ export async function withConnection<Result>(
   if (!existsSync(join(config.dataDir, 'postgres'))) {
     throw new CommandError(`${config.dataDir} has no data yet. Run npm start first, or set DATABASE_URL.`);
   }
-  const postgres = await startEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });
-  // The holder of the lock stops the server. If a service is running, it has the lock and keeps it.
-  const lock = await acquireSingleInstanceLock(postgres.connectionString);
+  // If a service is running, it has the server and keeps it.
+  const postgres = await claimEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });
   try {
     return await work(postgres.connectionString);
   } finally {
-    if (lock) {
-      await lock.release();
-      await postgres.stop();
-    }
+    await postgres.stop();
   }
 }
 

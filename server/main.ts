@@ -35,11 +35,14 @@ async function main(): Promise<void> {
     () => isTerminal || lifecycle.info('stopped'),
   );
   const starting = startService(config, log, (error) => {
-    log.fatal({ err: error }, 'fatal error');
-    stop(1);
+    // Ctrl-C may reach PostgreSQL, too, and its end may be noticed before our own signal.
+    setTimeout(() => {
+      if (stop.isUnderWay()) return log.warn({ err: error }, 'the database ended while the service was stopping');
+      log.fatal({ err: error }, 'fatal error');
+      stop(1);
+    }, sameSignalMs / 4);
   });
-  process.on('SIGTERM', () => stop(0));
-  process.on('SIGINT', () => stop(0));
+  for (const signal of stopSignals) process.on(signal, () => stop(0));
   watchLauncher(() => stop(0));
   const service = await starting;
   const startedInMs = performance.now() - startedAtMs;
@@ -48,19 +51,21 @@ async function main(): Promise<void> {
   else lifecycle.info(announcement(config, service, startedInMs), 'ready');
 }
 
+/**
+ * SIGHUP comes from a terminal that is closed. Node forgets that a parent, for example nohup, had it ignored, so it cannot
+ * be respected; without a handler it would end the process in the middle of its work.
+ */
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
 const sameSignalMs = 1_000;
 
 /**
  * The first signal finishes running work (including a start); a second signal or the deadline ends the process at
  * once. Under npm, Ctrl-C arrives twice, from the terminal and from npm: signals close together count as one.
  */
-function stopper(
-  deadlineMs: number,
-  service: () => Promise<Service>,
-  onStopped: () => void,
-): (exitCode: number) => void {
+function stopper(deadlineMs: number, service: () => Promise<Service>, onStopped: () => void): Stopper {
   let stoppingSinceMs: number | undefined;
-  return (exitCode) => {
+  const stop = (exitCode: number): void => {
     const nowMs = performance.now();
     if (stoppingSinceMs !== undefined) {
       if (nowMs - stoppingSinceMs > sameSignalMs) process.exit(1);
@@ -78,6 +83,12 @@ function stopper(
         () => process.exit(1),
       );
   };
+  return Object.assign(stop, { isUnderWay: () => stoppingSinceMs !== undefined });
+}
+
+interface Stopper {
+  (exitCode: number): void;
+  isUnderWay(): boolean;
 }
 
 /** What the operator can fix is explained in one line; for any other error, the stack shows where it happened. */

@@ -77,6 +77,8 @@ export async function bundle(): Promise<Bundle> {
       svc: 'cli/svc.ts',
       // A thread that main starts by the name of its file.
       'receipt-thread': 'server/features/receipts/render-thread.ts',
+      // A process that main and svc start by the name of its file.
+      'postgres-watchdog': 'server/platform/embedded-postgres/watchdog-main.ts',
     },
     platform: 'node',
     external,

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { explainDatabase } from '../platform/database-error.ts';
 import { openRoles } from '../platform/database-roles.ts';
-import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts';
-import { acquireSingleInstanceLock } from '../platform/embedded-postgres/instance-lock.ts';
+import { claimEmbeddedPostgres } from '../platform/embedded-postgres/claim.ts';
 import { isStandby, migrate } from '../platform/migrations.ts';
 import type { Secret } from '../platform/secret.ts';
 import { firstShard } from '../shards/shards.ts';
@@ -69,16 +68,15 @@ async function embeddedDatabase(
   onFatal: (error: Error) => void,
   resources: Resources,
 ): Promise<string> {
-  const postgres = await startEmbeddedPostgres({
+  const postgres = await claimEmbeddedPostgres({
     dataDirectory: join(config.dataDir, 'postgres'),
     onUnexpectedExit: (code) => onFatal(new Error(`The embedded PostgreSQL exited unexpectedly (code ${code}).`)),
+    onLockLost: onFatal,
   });
-  const lock = await acquireSingleInstanceLock(postgres.connectionString, onFatal);
-  if (!lock)
+  if (!postgres.isOurs)
     throw new StartError(
       `Another process already uses the data folder ${config.dataDir}. Stop it, or set another SVC_DATA_DIR.`,
     );
   resources.onStop(() => postgres.stop());
-  resources.onStop(() => lock.release());
   return postgres.connectionString;
 }

@@ -43,6 +43,7 @@ const waitingFiles = new Set([
   'tests/dead-connections.test.ts',
   'tests/error-responses.test.ts',
   'tests/hostile-input.test.ts',
+  'tests/process-end.test.ts',
   'tests/deployments/replica.test.ts',
   'tests/shards.test.ts',
 ]);

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode } from '../error-code.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { type Postmaster, runPostmaster } from './postmaster.ts';
-import { processKind } from './processes.ts';
-import { runProgram } from './programs.ts';
 import type { Settings } from './settings.ts';
+import { hasEnded, stopServer } from './stop-server.ts';
+import { startWatchdog } from './watchdog.ts';
 
 export interface EmbeddedPostgresOptions {
   /** Created on the first start. The log is next to it, as `<dataDirectory>.log`. */
@@ -29,11 +27,16 @@ export interface EmbeddedPostgres {
    * without the lock the server belongs to another process, even if this process spawned it.
    */
   stop(): Promise<void>;
+  /**
+   * Has a watchdog end the server if this process ends without stop(). A server that this process started has one
+   * from the start; an adopted one gets it when this process holds the single instance lock.
+   */
+  guard(): void;
+  /** Leaves the server to the process that holds the single instance lock. */
+  leave(): void;
 }
 
 const watchIntervalMs = 1_000;
-const pollIntervalMs = 15;
-const shutdownTimeoutMs = 10_000;
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(options.dataDirectory, options.settings ?? {});
@@ -52,12 +55,20 @@ function supervise(
   };
   if (child) child.on('exit', onEnd);
   const watch = child ? undefined : watchAdopted(postmaster, () => onEnd(null));
+  let { watchdog } = postmaster;
+  const guard = () => {
+    watchdog ??= startWatchdog(cluster, postmaster);
+  };
+  const leave = () => {
+    clearInterval(watch);
+    watchdog?.end();
+  };
   const stop = () => {
     clearInterval(watch);
-    stopping ??= stopServer(cluster, postmaster);
+    stopping ??= stopServer(cluster, postmaster).finally(leave);
     return stopping;
   };
-  return { connectionString, pid, adopted: child === null, stop };
+  return { connectionString, pid, adopted: child === null, stop, guard, leave };
 }
 
 /** An adopted server is not our child process, so its exit raises no event. */
@@ -69,39 +80,4 @@ function watchAdopted(postmaster: Postmaster, onEnd: () => void): NodeJS.Timeout
   };
   const timer = setInterval(() => void check(), watchIntervalMs);
   return timer.unref();
-}
-
-async function hasEnded({ child, pid, port }: Postmaster): Promise<boolean> {
-  if (child) return child.exitCode !== null || child.signalCode !== null;
-  return (await processKind(pid, port)) !== 'postmaster';
-}
-
-async function stopServer(cluster: Cluster, postmaster: Postmaster): Promise<void> {
-  if (process.platform === 'win32') {
-    await runProgram(cluster, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster.dataDirectory]);
-    return;
-  }
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (await endsAfter(signal, postmaster)) return;
-  }
-  throw new Error(`PostgreSQL process ${postmaster.pid} does not stop`);
-}
-
-async function endsAfter(signal: NodeJS.Signals, postmaster: Postmaster): Promise<boolean> {
-  if (await hasEnded(postmaster)) return true;
-  signalIfAlive(postmaster.pid, signal);
-  const deadlineMs = Date.now() + shutdownTimeoutMs;
-  while (Date.now() < deadlineMs) {
-    if (await hasEnded(postmaster)) return true;
-    await sleep(pollIntervalMs);
-  }
-  return false;
-}
-
-function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
-  }
 }

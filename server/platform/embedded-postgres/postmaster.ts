@@ -7,6 +7,7 @@ import { connectionProblem, connectionStringOf } from './connection.ts';
 import { isStale, readPidFile } from './pid-file.ts';
 import { spawnOnFolder } from './programs.ts';
 import { errorWithLog, openLog, readLog } from './server-log.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** The main process of a running server. */
 export interface Postmaster {
@@ -15,6 +16,8 @@ export interface Postmaster {
   connectionString: string;
   /** Null if another process started it. */
   child: ChildProcess | null;
+  /** Undefined if another process started it. */
+  watchdog?: ReturnType<typeof startWatchdog>;
 }
 
 const pollIntervalMs = 15;
@@ -72,6 +75,7 @@ async function launch(cluster: Cluster): Promise<Postmaster | null> {
   const log = await openLog(cluster.logFile);
   const logStart = (await log.stat()).size;
   const child = spawnPostgres(cluster, port, log.fd);
+  const watchdog = startWatchdog(cluster, { pid: child.pid ?? 0, port, connectionString });
   const life: { end: string | null } = { end: null };
   child.on('error', (error) => {
     life.end = error.message;
@@ -85,10 +89,11 @@ async function launch(cluster: Cluster): Promise<Postmaster | null> {
   for (;;) {
     const problem = await connectionProblem(connectionString);
     if (life.end !== null) {
+      watchdog.end();
       if (lostRace.test(await readLog(cluster.logFile, logStart))) return null;
       throw await startError(cluster, `PostgreSQL did not start: ${life.end}`);
     }
-    if (!problem && child.pid) return { pid: child.pid, port, connectionString, child };
+    if (!problem && child.pid) return { pid: child.pid, port, connectionString, child, watchdog };
     if (Date.now() - startedAtMs > patienceMs(problem)) {
       child.kill('SIGINT');
       throw await startError(cluster, `PostgreSQL did not become ready: ${String(problem)}`);

@@ -54,7 +54,7 @@ function programOptions({ account }: ProgramContext) {
 }
 
 /** Passes none of our variables: PG* and LC_* would change the server, and our secrets must not reach it. */
-function programEnvironment(): NodeJS.ProcessEnv {
+export function programEnvironment(): NodeJS.ProcessEnv {
   const { PATH, SystemRoot, TEMP } = process.env;
   if (process.platform === 'win32') return { PATH, SystemRoot, TEMP };
   return { PATH, LC_ALL: 'C', TZ: 'UTC' };
