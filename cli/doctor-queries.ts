@@ -1,3 +1,5 @@
+import { dueTooLate } from '../server/jobs/due-time-queries.ts';
+
 /** The checks of `doctor`. Each query returns the inconsistent objects as `company_id` and `id`. */
 export interface Check {
   readonly name: string;
@@ -7,6 +9,12 @@ export interface Check {
 }
 
 export const checks: readonly Check[] = [
+  {
+    name: 'due_too_late',
+    means:
+      'row that is due later than its schedule allows, because the clock of the database was ahead; a running worker brings it back within a minute',
+    sql: dueTooLate,
+  },
   {
     name: 'refunded_beyond_captured',
     means: 'order with refunds above the charged amount',

@@ -62,6 +62,7 @@ async function findingsAfter(corrupt: (db: Queryable) => Promise<unknown>): Prom
 
 /** The database itself prevents most of this, so the test removes its constraint first, as a broken restore might. */
 const corruptions: Readonly<Record<string, readonly string[]>> = {
+  due_too_late: [`INSERT INTO workers (id, seen_at) VALUES (gen_random_uuid(), now() + interval '25 h')`],
   refunded_beyond_captured: [
     `UPDATE transactions SET amount = amount * 1000 WHERE id = (SELECT id FROM transactions WHERE type = 'refund' LIMIT 1)`,
   ],

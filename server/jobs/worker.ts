@@ -5,6 +5,7 @@ import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { executeBulkRefunds } from '../features/bulk-refunds/jobs.ts';
 import { forgetOldExports, writeExports } from '../features/exports/jobs.ts';
+import { bringBackDueTimes } from './bring-back.ts';
 import { exportedLists } from './exported-lists.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
@@ -180,6 +181,7 @@ const shardJobs: readonly Job<OnShard>[] = [
     everyMs: 600_000,
     run: ({ shards, db, clock }) => reapSignUps(shards.control, { db }, clock.nowMs(), batch),
   },
+  { name: 'times too far ahead', everyMs: 60_000, run: ({ db, log }) => bringBackDueTimes(db, log, batch) },
   { name: 'old mails', everyMs: hourMs, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
   { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },

@@ -218,6 +218,11 @@ export const catalogue = {
     help: 'Age of the oldest email that is not sent and will be retried. Only with SMTP_URL.',
     roles: serving,
   },
+  svc_due_times_corrected_total: {
+    kind: 'counter',
+    help: 'Rows that were due later than their schedule allows, because the clock of the database was ahead, and were brought back.',
+    roles: ['worker'],
+  },
   svc_job_failures_total: {
     kind: 'counter',
     help: 'Runs of background jobs that failed and are retried.',

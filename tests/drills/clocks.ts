@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { DatabasePool } from '../../server/platform/database.ts';
 import { drain, freePorts } from '../chaos/chaos.ts';
 import { newDiary, runClient } from '../chaos/client.ts';
 import { openShops } from '../chaos/shops.ts';
 import { verify } from '../chaos/verify.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { callAt } from '../support/service.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { setClock, steppedBy } from '../support/stepped-process.ts';
 import { stepDatabase } from '../support/stepped-database.ts';
@@ -13,7 +17,7 @@ import { startBackends } from './support/backends.ts';
 /**
  * An API process, a worker and a separate vault run under load, while the acquirer loses, delays and repeats answers.
  * The clocks of API and worker, of the database and of the vault are set wrong one after the other, and then
- * corrected. The acquirer's journal is the truth.
+ * corrected. The acquirer's journal is the truth. A receiver gets every event soon after the last correction.
  *
  * A request recorded while the database was ahead is valid for longer by that time, so "not found" means "never
  * executed" only after it. At the end of the drill the clocks move to the next day: the acquirer's first, since a
@@ -36,6 +40,8 @@ const followedMs = 65_000;
 const settleMs = 3_000;
 const restMs = 15_000;
 const drainMaxMs = 120_000;
+/** A worker brings back times that are too far ahead within a minute. */
+const broughtBackMs = 120_000;
 const nextDayMs = 25 * hourMs + 5 * minuteMs;
 const faults = {
   timeout_after: 0.02,
@@ -65,7 +71,11 @@ export const drill: Drill = {
     stage.cleanUp(() => stepped.close());
 
     const token = 'the token of the vault of a drill on this machine';
-    const vault = { SVC_VAULT_URL: `http://127.0.0.1:${vaultPort}`, SVC_VAULT_TOKEN: token };
+    const webhooks = {
+      SVC_WEBHOOK_ALLOW: '127.0.0.0/8',
+      SVC_WEBHOOK_CA: fileURLToPath(new URL('../support/certificates/ca.pem', import.meta.url)),
+    };
+    const vault = { ...webhooks, SVC_VAULT_URL: `http://127.0.0.1:${vaultPort}`, SVC_VAULT_TOKEN: token };
     const services = [
       await startProcess('vault', {
         ...steppedBy(clockOf.vault),
@@ -85,6 +95,12 @@ export const drill: Drill = {
 
     const url = `http://127.0.0.1:${port}`;
     const shops = await openShops(url, apiKey, clients);
+    const receiver = await startReceiver();
+    stage.cleanUp(() => receiver.stop());
+    const endpoint = await callAt(url, apiKey, 'POST', '/v1/webhook_endpoints', {
+      body: { url: receiver.url, enabled_events: ['*'] },
+    });
+    if (endpoint.status !== 201) throw new Error(`the endpoint was refused: ${JSON.stringify(endpoint.body)}`);
     const diary = newDiary();
     const stopped = new AbortController();
     const abandoned = new AbortController();
@@ -121,6 +137,7 @@ export const drill: Drill = {
     const db = backends.openDatabase();
     const waiting = await db.query('SELECT 1 FROM open_transactions');
     const restores = await db.query('SELECT 1 FROM restores');
+    const undelivered = await pendingDeliveries(db, performance.now() + broughtBackMs);
     note('the next day');
     setClock(clockOf.acquirer, nextDayMs);
     const giveUp = setTimeout(() => abandoned.abort(), drainMaxMs);
@@ -139,6 +156,8 @@ export const drill: Drill = {
       shown('operations at the acquirer', journal.length),
       shown('answers that said "repeat"', [...diary.passing].map(([name, count]) => `${name} ${count}`).join(', ')),
       shown('operations that wait for the end of their validity', waiting.length),
+      shown('events at the receiver', receiver.received.length),
+      exactly('events that wait although their time has come', undelivered, 0),
       exactly('requests without an answer', diary.unanswered, 0),
       exactly('steps without an answered request', answered.filter((count) => count === '0').length, 0),
       exactly('orders lost, charged twice or different from the journal', violations.length, 0),
@@ -147,3 +166,12 @@ export const drill: Drill = {
     ];
   },
 };
+
+/** The deliveries that still wait: all were accepted at once, so none waits for a retry. */
+async function pendingDeliveries(db: DatabasePool, deadlineMs: number): Promise<number> {
+  for (;;) {
+    const rows = await db.query(`SELECT 1 FROM webhook_deliveries WHERE status = 'pending'`);
+    if (rows.length === 0 || performance.now() > deadlineMs) return rows.length;
+    await sleep(1_000);
+  }
+}

@@ -22,7 +22,8 @@ const clock = `
     $$ SELECT pg_catalog.clock_timestamp() + offset_ms * interval '1 ms' FROM stepped.clock $$;
   GRANT USAGE ON SCHEMA stepped TO PUBLIC;
   ALTER TABLE open_transactions ALTER COLUMN opened_at SET DEFAULT stepped.now();
-  ALTER TABLE events ALTER COLUMN inserted_at SET DEFAULT stepped.now();`;
+  ALTER TABLE events ALTER COLUMN inserted_at SET DEFAULT stepped.now();
+  ALTER TABLE webhook_deliveries ALTER COLUMN inserted_at SET DEFAULT stepped.now();`;
 
 export async function stepDatabase({
   connectionString,

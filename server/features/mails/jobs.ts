@@ -16,7 +16,7 @@ export async function removeExpiredLinks(db: Queryable): Promise<number> {
 const count = counter('svc_mails_total');
 
 /** The delays between attempts. After the last attempt the mail is not sent any more, but stays visible. */
-const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes * 60);
+export const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes * 60);
 
 /** Connections to the mail server at once. */
 const atOnce = 5;

@@ -92,14 +92,25 @@ export { noticesChannel };
  * What a notice is about is usually recorded within seconds. If the process that sends it has died, it is reserved for
  * 30 seconds more. After an outage it takes longer.
  */
-const delaysMs = [2_000, 5_000, 10_000, 15_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, dayMs];
+export const noticeDelaysMs = [
+  2_000,
+  5_000,
+  10_000,
+  15_000,
+  minuteMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  6 * hourMs,
+  dayMs,
+];
 
 /** How often a notice about a payment that was not made here is tried: for six and a half minutes. */
 const foreignTries = 6;
 
 /** Applies one batch of notices that are due. Returns how many there were. */
 export async function applyDueNotices(dependencies: NoticeDependencies, count: number): Promise<number> {
-  const notices = await claimNotices(dependencies.db, count, delaysMs);
+  const notices = await claimNotices(dependencies.db, count, noticeDelaysMs);
   // One after the other, so that notices about one charge keep their order.
   for (const notice of notices) await apply(dependencies, notice);
   return notices.length;
@@ -112,7 +123,7 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
     const place = { companyId: company_id, connectionId: connection_id };
     const { isDone, isForeign, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
     // The first try has no delay before it.
-    const isGivenUp = !isDone && tries > (isForeign ? foreignTries : delaysMs.length);
+    const isGivenUp = !isDone && tries > (isForeign ? foreignTries : noticeDelaysMs.length);
     if (isGivenUp && isForeign) log.warn({ ...context, result }, 'a notice is about a payment that was not made here');
     else if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
     await (isDone || isGivenUp ? markApplied : markWaiting)(db, notice, result);

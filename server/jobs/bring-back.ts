@@ -1,0 +1,26 @@
+import type { Queryable } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
+import { counter } from '../platform/metrics.ts';
+import { bringBack } from './due-time-queries.ts';
+import { dueTimes } from './due-times.ts';
+
+const countCorrected = counter('svc_due_times_corrected_total');
+
+/**
+ * Job: brings back times that are further ahead than their schedule allows, because the clock of the database was ahead when
+ * they were written. Returns the largest number of rows of one table, so that a full batch is followed by another one.
+ */
+export async function bringBackDueTimes(db: Queryable, log: Logger, batch: number): Promise<number> {
+  let most = 0;
+  for (const time of dueTimes) {
+    const count = await bringBack(db, time, batch);
+    if (count === 0) continue;
+    most = Math.max(most, count);
+    countCorrected({}, count);
+    log.warn(
+      { table: time.table, column: time.column, count },
+      'rows were due later than their schedule allows, because the clock of the database was ahead; they were brought back',
+    );
+  }
+  return most;
+}

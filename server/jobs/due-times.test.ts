@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { examine } from '../../cli/doctor.ts';
+import { startReceiver } from '../../tests/support/receiver.ts';
+import { openShop, order } from '../../tests/support/orders.ts';
+import { recordedSchema } from '../../tests/support/schema.ts';
+import type { TestService } from '../../tests/support/service.ts';
+import { silentLog } from '../../tests/support/silent-log.ts';
+import { dispatchFor, eventually, newSubscriber, startWebhookService } from '../../tests/support/webhooks.ts';
+import { bringBackDueTimes } from './bring-back.ts';
+import { dueTimes, otherTimes } from './due-times.ts';
+
+/** Rows that were written while the clock of the database was a day ahead, and rows that wait as long as they should. */
+
+let service: TestService;
+
+before(async () => {
+  service = await startWebhookService();
+});
+after(() => service.stop());
+
+const bringBack = (): Promise<number> => bringBackDueTimes(service.db, silentLog, 500);
+
+async function lateRows(): Promise<string[]> {
+  const found = (await examine(service.db)).find(({ check }) => check === 'due_too_late');
+  return found?.examples.map((example) => example.split(' / ')[1] ?? '') ?? [];
+}
+
+async function minutesAhead(table: string, column: string, condition = 'true'): Promise<number> {
+  const [row] = await service.db.query<{ minutes: number }>(
+    `SELECT round(extract(epoch FROM ${column} - now()) / 60)::float8 AS minutes FROM ${table} WHERE ${condition}`,
+  );
+  assert.ok(row);
+  return row.minutes;
+}
+
+it('each time of the schema that can be in the future has a furthest value or a reason not to have one', async () => {
+  const schema = await recordedSchema();
+  const named = schema
+    .split(/^CREATE TABLE /m)
+    .slice(1)
+    .flatMap((text) => {
+      const table = text.split(' ')[0] ?? '';
+      const columns = [...text.matchAll(/^ {2}(\w+) timestamp with time zone/gm)].map(([, column = '']) => column);
+      return columns
+        .filter((column) => /due|next|check|until|seen|polled|leased|locked|expires|refused/.test(column))
+        .map((column) => `${table}.${column}`);
+    })
+    .filter((name) => !/_default\./.test(name));
+  const known = [...dueTimes.map(({ table, column }) => `${table}.${column}`), ...Object.keys(otherTimes)];
+  assert.deepEqual(named.toSorted(), known.toSorted());
+});
+
+describe('after the clock of the database was 25 hours ahead', () => {
+  it('an event is delivered, and one that waits by its schedule still waits', async (t) => {
+    const receiver = await startReceiver();
+    t.after(() => receiver.stop());
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    for (let count = 0; count < 4; count += 1) await subscriber.happen();
+    const ids = await service.db.query<{ event_id: string }>(
+      'SELECT event_id FROM webhook_deliveries WHERE company_id = $1 ORDER BY event_id',
+      [subscriber.company.id],
+    );
+    assert.equal(ids.length, 4);
+    const rows = ids.map(({ event_id }) => `company_id = '${subscriber.company.id}' AND event_id = '${event_id}'`);
+    const write = (row: string | undefined, change: string): Promise<unknown> =>
+      service.db.query(`UPDATE webhook_deliveries SET ${change} WHERE ${row}`);
+    await write(rows[0], `next_attempt_at = now() + interval '25 h'`);
+    // The third attempt failed by the wrong clock.
+    await write(
+      rows[1],
+      `attempts = 3, last_attempt_at = now() + interval '25 h', next_attempt_at = now() + interval '25.5 h'`,
+    );
+    // These wait by their schedule, and because the receiver asked for it.
+    await write(
+      rows[2],
+      `attempts = 9, last_attempt_at = now() - interval '1 h', next_attempt_at = now() + interval '27 h'`,
+    );
+    await write(rows[3], `attempts = 1, last_attempt_at = now(), next_attempt_at = now() + interval '24 h'`);
+    assert.deepEqual(
+      (await lateRows()).filter((row) => row.startsWith('webhook_deliveries')).length,
+      2,
+      'doctor reports both',
+    );
+
+    await bringBack();
+    assert.deepEqual(await lateRows(), []);
+    const minutes = await Promise.all(rows.map((row) => minutesAhead('webhook_deliveries', 'next_attempt_at', row)));
+    assert.deepEqual(minutes.slice(1), [30, 27 * 60, 24 * 60]);
+    const dispatcher = dispatchFor(service);
+    t.after(() => dispatcher.stop());
+    await eventually('the event arrives', async () => receiver.received.length === 1);
+  });
+
+  it('a delivery that waits by the clock of its sandbox still waits', async () => {
+    const subscriber = await newSubscriber(service);
+    await subscriber.later(48 * 3_600_000);
+    await subscriber.subscribe('https://127.0.0.1:1/');
+    await subscriber.happen();
+    const row = `company_id = '${subscriber.company.id}'`;
+    const before = await minutesAhead('webhook_deliveries', 'next_attempt_at', row);
+    assert.ok(before > 47 * 60);
+    await bringBack();
+    assert.equal(await minutesAhead('webhook_deliveries', 'next_attempt_at', row), before);
+  });
+
+  it('mails, operations in doubt and claims of ended workers are looked at again', async () => {
+    const ahead = `now() + interval '25 h'`;
+    await order(service, await openShop(service, '4000000000000002'));
+    await service.db.query(`INSERT INTO workers (id, seen_at) VALUES (gen_random_uuid(), ${ahead})`);
+    await service.db.query(
+      `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
+         card_brand, card_last4, updated_at, valid_until, locked_until, next_check_at)
+       SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+         total, currency, card_brand, card_last4, now(), ${ahead}, ${ahead}, ${ahead}
+       FROM orders WHERE status = 'failed' LIMIT 1`,
+    );
+    await service.db.query(
+      `INSERT INTO mails (company_id, id, recipient, subject, body, next_attempt_at, attempts)
+       SELECT id, gen_random_uuid(), 'ada@example.com', 'Hello', 'Hello', ${ahead}, 2 FROM companies LIMIT 1`,
+    );
+    const late = (await lateRows()).map((row) => row.split(' ')[0]).toSorted();
+    assert.deepEqual(late, [
+      'mails.next_attempt_at',
+      'open_transactions.locked_until',
+      'open_transactions.next_check_at',
+      'workers.seen_at',
+    ]);
+    await bringBack();
+    assert.deepEqual(await lateRows(), []);
+    assert.equal(await minutesAhead('workers', 'seen_at'), 0);
+    assert.equal(await minutesAhead('mails', 'next_attempt_at', 'attempts = 2'), 5);
+    assert.ok((await minutesAhead('open_transactions', 'next_check_at')) <= 5);
+    // The processor may execute the operation until then.
+    assert.equal(await minutesAhead('open_transactions', 'valid_until'), 25 * 60);
+  });
+});
