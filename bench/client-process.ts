@@ -24,7 +24,9 @@ function writeRequest(request: BenchRequest, fixedHeaders: string): string {
   for (const name in request.headers) head += `${name}: ${request.headers[name]}\r\n`;
   const body = request.raw ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   if (body === undefined) return `${head}\r\n`;
-  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const { contentType = 'application/json' } = request;
+  const length = request.contentType ? body.length : Buffer.byteLength(body);
+  return `${head}Content-Type: ${contentType}\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
 
 interface Answer {
@@ -83,7 +85,12 @@ interface Connection {
 }
 
 /** Opened when it is needed, and again after it was closed. */
-function openConnection(port: number, patienceMs: number, broken: (error: Error) => void): Connection {
+function openConnection(
+  port: number,
+  patienceMs: number,
+  localAddress: string | undefined,
+  broken: (error: Error) => void,
+): Connection {
   let socket: Socket | undefined;
   const receiver = new Receiver();
   let waiting: ((answer: Answer | undefined) => void) | undefined;
@@ -101,7 +108,7 @@ function openConnection(port: number, patienceMs: number, broken: (error: Error)
   }
 
   function open(): Socket {
-    const opened = connect({ port, host: '127.0.0.1', noDelay: true });
+    const opened = connect({ port, host: '127.0.0.1', noDelay: true, ...(localAddress && { localAddress }) });
     receiver.reset();
     opened.setTimeout(patienceMs, () => {
       if (opened !== socket) return;
@@ -232,11 +239,11 @@ async function runJob(job: Job): Promise<JobResult> {
   const tally: Tally = { latenciesMs: [], byStatusMs: {}, statuses: {}, samples: {}, lagsMs: [] };
   const startedAtMs = performance.now();
   const run: Run = {
-    connections: Array.from({ length: job.connections }, () =>
-      openConnection(Number(port), job.patienceMs ?? defaultPatienceMs, (error) =>
-        note(tally, 'broken', error.message),
-      ),
-    ),
+    connections: Array.from({ length: job.connections }, (_, index) => {
+      const address = job.from && `${job.from}.${index + 1}`;
+      const broken = (error: Error): void => note(tally, 'broken', error.message);
+      return openConnection(Number(port), job.patienceMs ?? defaultPatienceMs, address, broken);
+    }),
     next: () => writeRequest(make(), fixedHeaders),
     untilMs: startedAtMs + job.seconds * 1000,
     tally,

@@ -1,5 +1,6 @@
-import { fork, spawnSync } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { keepOn } from './cores.ts';
 
 /** The load generator, in a separate process so that it does not share an event loop with the measured server. */
 
@@ -15,6 +16,8 @@ export interface Job {
   readonly perSecond?: number;
   /** How long a client waits for an answer before it gives up; 30 s when not given. */
   readonly patienceMs?: number;
+  /** For callers of different addresses: the first three numbers of those addresses, of which each connection has its own. */
+  readonly from?: string;
   readonly data: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -43,10 +46,10 @@ export interface Client {
 
 export type ClientMessage = { readonly result: JobResult } | { readonly error: string };
 
-/** `core`: the only core it may run on, where `taskset` is there to see to it. */
-export function startClient(core?: number): Client {
+/** `core`: the only one that it may run on, see `splitCores`. */
+export function startClient(core?: string): Client {
   const child = fork(fileURLToPath(new URL('client-process.ts', import.meta.url)));
-  if (core !== undefined) spawnSync('taskset', ['-pc', String(core), String(child.pid)]);
+  if (core !== undefined) keepOn(core, child.pid);
   return {
     run(job) {
       const { promise, resolve, reject } = Promise.withResolvers<JobResult>();

@@ -1,5 +1,6 @@
 import { type Client, type JobResult, startClient } from './client.ts';
 import { median } from './compare.ts';
+import { type Cores, describeCores, keepOn, splitCores } from './cores.ts';
 import { openShop, workload as orders } from './orders.ts';
 import { undisturbed } from './undisturbed.ts';
 import { cpuSeconds, watchOthers } from './processes.ts';
@@ -38,8 +39,9 @@ async function run(bench: Bench): Promise<Report> {
     ...(options.profile && { profileInto: 'bench/results/profiles' }),
   });
   const { customers, products } = await openShop(server, environment.key, shoppers);
-  // On a core of its own, so that it takes the same from the service in both measurements.
-  const client: Client = startClient(1);
+  const cores = splitCores(note);
+  if (cores) keepOn(cores.measured, server.pid, environment.postgresPid);
+  const client: Client = startClient(cores?.generator);
   const job = {
     module: orders.module,
     request: 'order',
@@ -69,11 +71,12 @@ async function run(bench: Bench): Promise<Report> {
   }
   for (let round = 1; round <= options.rounds; round += 1) rounds.push(await undisturbed(measure));
   client.stop();
-  return report(rounds);
+  return report(rounds, cores);
 }
 
-function report(rounds: readonly Round[]): Report {
-  const ratio = median(rounds.map(({ goodput, best }) => goodput / best));
+function report(rounds: readonly Round[], cores: Cores | undefined): Report {
+  const ratios = rounds.map(({ goodput, best }) => goodput / best);
+  const reached = ratios.filter((ratio) => ratio >= goodputMin).length;
   const refusalMs = median(rounds.map(({ beyond }) => beyond.byStatus['503']?.p95Ms ?? 0));
   const late = rounds.reduce((sum, { beyond }) => sum + (beyond.statuses.late ?? 0) + (beyond.statuses.broken ?? 0), 0);
   const rows = rounds.map(({ best, offered, goodput, beyond, orderUs, refusalUs, othersShare }, index): Cell[] => [
@@ -96,7 +99,7 @@ function report(rounds: readonly Round[]): Report {
   return {
     tables: [
       {
-        title: `Orders at ${overload} times the best rate, ${clients} connections, ${patienceMs / 1000} s of patience`,
+        title: `Orders at ${overload} times the best rate, ${clients} connections, ${patienceMs / 1000} s of patience; ${describeCores(cores)}`,
         columns: [
           'round',
           'best/s',
@@ -120,9 +123,9 @@ function report(rounds: readonly Round[]): Report {
     targets: [
       {
         name: 'orders that succeed, to the best',
-        wanted: `≥ ${goodputMin}`,
-        measured: ratio.toFixed(2),
-        met: ratio >= goodputMin,
+        wanted: `≥ ${goodputMin} in every round`,
+        measured: `in ${reached} of ${rounds.length} rounds, median ${median(ratios).toFixed(2)}`,
+        met: reached === rounds.length,
       },
       {
         name: 'p95 of the refusals',
@@ -135,4 +138,4 @@ function report(rounds: readonly Round[]): Report {
   };
 }
 
-export const workload: Workload = { module: import.meta.url, requests: orders.requests, run };
+export const workload: Workload = { module: import.meta.url, requests: orders.requests, rounds: 5, run };

@@ -41,21 +41,27 @@ const workloads: Readonly<Record<string, Workload>> = {
   start,
 };
 
-function readArguments(): { names: readonly string[]; options: BenchOptions } {
+type ReadOptions = Omit<BenchOptions, 'rounds'> & { readonly rounds: number | undefined };
+
+function readArguments(): { names: readonly string[]; options: ReadOptions } {
   const { values, positionals } = readCommandLine({
     name: 'npm run bench',
     summary: `Runs workloads, each on its own database and processes: ${Object.keys(workloads).join(', ')}.`,
     arguments: { name: 'WORKLOAD…', oneOf: Object.keys(workloads) },
     options: {
       seconds: { type: 'number', describe: 'The length of each measurement.' },
-      rounds: { type: 'number', describe: 'The rounds of each comparison. Default: 3, or 10 with --against.' },
+      rounds: {
+        type: 'number',
+        describe: 'The rounds of each comparison. Default: 3; 5 of fairness and overload, 10 with --against.',
+      },
       rows: { type: 'number', default: 1_000_000, describe: 'How many customers or orders to seed.' },
       connections: {
         type: 'number',
         default: 128,
         describe: 'Of processes: how many clients, for all of them together.',
       },
-      only: { type: 'text', default: '', describe: 'Of fairness, lists and pages, runs the cases whose name matches.' },
+      only: { type: 'text', default: '', describe: 'Of lists and pages, runs the cases whose name matches.' },
+      kinds: { type: 'text', default: '', describe: 'Of fairness, the kinds to run, for example codes,images.' },
       against: { type: 'text', describe: 'Measures another commit, or another copy, in the same rounds.' },
       processor: {
         type: 'text',
@@ -66,8 +72,8 @@ function readArguments(): { names: readonly string[]; options: BenchOptions } {
       profile: { type: 'flag', describe: 'Leaves a CPU profile of the service in bench/results/profiles.' },
     },
   });
-  const rounds = values.rounds ?? (values.against ? 10 : 3);
-  const options = { ...values, rounds, only: new RegExp(values.only) };
+  const kinds = values.kinds.split(',').filter(Boolean);
+  const options = { ...values, kinds, only: new RegExp(values.only) };
   return { names: positionals.length > 0 ? positionals : Object.keys(workloads), options };
 }
 
@@ -112,7 +118,9 @@ async function main(): Promise<void> {
   let allMet = true;
   for (const name of names) {
     const workload = workloads[name];
-    if (workload) allMet = (await runWorkload(name, workload, options, otherRoot)) && allMet;
+    if (!workload) continue;
+    const rounds = options.rounds ?? (options.against ? 10 : (workload.rounds ?? 3));
+    allMet = (await runWorkload(name, workload, { ...options, rounds }, otherRoot)) && allMet;
   }
   process.exitCode = allMet ? 0 : 1;
 }

@@ -5,12 +5,13 @@ export interface Visitor {
   readonly cookie: string;
   /** Reads a path in the sandbox of the merchant. */
   get(path: string): Promise<unknown>;
+  post(path: string, body: object): Promise<unknown>;
 }
 
-export async function signUp(baseUrl: string): Promise<Visitor> {
+export async function signUp(baseUrl: string, email = 'ada@example.com'): Promise<Visitor> {
   const headers = { origin: baseUrl, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' };
   const person = { first_name: 'Ada', last_name: 'Lovelace', phone_number: '+15551234567', company_name: 'Engines' };
-  const body = JSON.stringify({ ...person, email: 'ada@example.com', password: 'correct horse battery' });
+  const body = JSON.stringify({ ...person, email, password: 'correct horse battery' });
   const reply = await fetch(`${baseUrl}/dashboard/sign_up`, { method: 'POST', headers, body });
   if (reply.status !== 201) throw new Error(`The sign-up was answered ${reply.status}: ${await reply.text()}`);
   const { companies } = (await reply.json()) as { companies: { id: string; mode: string }[] };
@@ -19,12 +20,14 @@ export async function signUp(baseUrl: string): Promise<Visitor> {
   return {
     companyId,
     cookie: cookie[0] ?? '',
-    async get(path) {
-      const answer = await fetch(baseUrl + path, {
-        headers: { accept: 'application/json', cookie: cookie.join('; '), 'svc-company': companyId },
-      });
-      if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
-      return answer.json();
-    },
+    get: (path) => call(path, {}),
+    post: (path, sent) => call(path, { method: 'POST', body: JSON.stringify(sent) }),
   };
+
+  async function call(path: string, request: RequestInit): Promise<unknown> {
+    const own = { accept: 'application/json', cookie: cookie.join('; '), 'svc-company': companyId };
+    const answer = await fetch(baseUrl + path, { ...request, headers: { ...(request.body && headers), ...own } });
+    if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
+    return answer.json();
+  }
 }

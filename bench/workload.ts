@@ -9,6 +9,8 @@ export interface BenchRequest {
   readonly body?: unknown;
   /** Sent as it is, instead of `body`. */
   readonly raw?: string;
+  /** Of `raw`, where it is not JSON; each of its characters is a byte then. */
+  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -22,6 +24,8 @@ export interface BenchOptions {
   readonly rows: number;
   /** How many clients the API processes share. */
   readonly connections: number;
+  /** The kinds of `fairness` to run. Default: all. */
+  readonly kinds: readonly string[];
   /** Runs only the cases that match. */
   readonly only: RegExp;
   /** The commit or folder to compare this tree with. */
@@ -70,5 +74,7 @@ export interface Workload {
   /** Where the client process finds `requests`: `import.meta.url`. */
   readonly module: string;
   readonly requests: Readonly<Record<string, RequestMaker>>;
+  /** The rounds of each comparison, unless the command line says otherwise. Default: 3, or 10 beside another tree. */
+  readonly rounds?: number;
   readonly run: (bench: Bench) => Promise<Report>;
 }
