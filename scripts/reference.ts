@@ -144,6 +144,10 @@ function limitRows(): [string, string][] {
       'Coupon codes',
       `${limits.couponCodesPerCall.toLocaleString('en')} per request, ${limits.couponCodes.toLocaleString('en')} per coupon`,
     ],
+    [
+      'Unknown API keys and links of pages',
+      'answered a hundred times a second for all IP addresses that send them together; then these addresses wait, and get 429 after 5 seconds',
+    ],
     ['API keys', `${limits.apiKeys.toLocaleString('en')} active keys per company`],
     ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to respond`],
     ['Events', `kept for ${limits.eventRetentionDays} days`],

@@ -4,6 +4,7 @@ import type { Company } from '../company.ts';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { readId } from '../platform/ids.ts';
+import { createMisses } from '../platform/misses.ts';
 import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { Admitted } from './caller.ts';
@@ -112,6 +113,13 @@ export function mountPageRoutes<Subject>(
   }
 }
 
+const misses = createMisses(
+  () =>
+    new ApiError('too_many_requests', 'Too many pages that do not exist were opened from your IP address.', {
+      headers: { 'Retry-After': '10' },
+    }),
+);
+
 /** The checks before the body is read: rate limit of the address, and room on the shard of the company. */
 export async function admitPage<Subject>(
   request: FastifyRequest,
@@ -119,6 +127,8 @@ export async function admitPage<Subject>(
   { http, companyIdOf = companyOfToken }: PageDependencies<Subject>,
 ): Promise<void> {
   await takeFromAddress(request, reply, http);
+  await misses.turn(request.ip);
+
   const companyId = companyIdOf((request.params as { token?: string }).token ?? '');
   if (companyId) request.work.shard = await http.shardOf(companyId);
   checkRoom(http.admissions, request);
@@ -135,15 +145,20 @@ export async function openPage<Subject>(
   const params = readIds(ids);
   const companyId = companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
-  if (!company) throw unknownPage();
+  if (!company) throw missed();
   const context = contextOf(request, { company, caller: page }, http);
   const subject = await subjectOf(context, token);
-  if (!subject) throw unknownPage();
+  if (!subject) throw missed();
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
   const visit = { companyId: company.id, address: request.ip, ownLink };
   await takeFromPage(request, reply, http, visit, category);
   const reserve = (other: RateCategory): Promise<Reservation | undefined> => reserveFromPage(http, visit, other);
   return { context, subject, params, body: undefined, address: request.ip, reserve };
+
+  function missed(): ApiError {
+    misses.note(request.ip);
+    return unknownPage();
+  }
 }
 
 /** A change of the customer ends the link in its transaction: what was read after the change is not shown. */

@@ -10,7 +10,9 @@ import {
   startTestService,
   type TestService,
 } from '../../tests/support/service.ts';
+import { generateKey } from '../features/api-keys/key-format.ts';
 import { limits } from '../limits.ts';
+import { newPageToken } from './page-token.ts';
 import { costOf, newWork } from './work.ts';
 
 // Nothing flows back while the tests run: one request returns every 1,000 seconds.
@@ -117,14 +119,20 @@ describe('what makes more work costs more', () => {
     assert.equal(await costTo(call('GET', '/v1/products?q=nothing')), cost);
   });
 
-  test('a count of the dashboard, like a search', async () => {
+  test('a count and an export of the dashboard, like a search', async () => {
     const owner = await signUp(service);
-    const remaining = async (path: string): Promise<number> =>
-      Number((await owner.in('GET', path)).headers.get('ratelimit-remaining'));
-    const before = await remaining('/v1/sandbox/clock');
-    await owner.in('GET', '/dashboard/counts/orders');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal(before - (await remaining('/v1/sandbox/clock')) - 1, 10);
+    const remaining = async (): Promise<number> =>
+      Number((await owner.in('GET', '/v1/sandbox/clock')).headers.get('ratelimit-remaining'));
+    const requests = [
+      () => owner.in('GET', '/dashboard/counts/orders'),
+      () => owner.in('POST', '/dashboard/exports', { list: 'orders' }),
+    ];
+    for (const request of requests) {
+      const before = await remaining();
+      assert.ok((await request()).status < 300);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(before - (await remaining()) - 1, 10);
+    }
   });
 
   test('a large page, for the address that asks for it', async () => {
@@ -155,4 +163,31 @@ test('a company that owes is refused until it has paid, and says so in its heade
   assert.equal(reply.status, 429);
   assert.equal(reply.headers.get('ratelimit-remaining'), '0');
   assert.ok(Number(reply.headers.get('retry-after')) >= 1_000);
+});
+
+describe('what does not exist is looked up a hundred times a second at most, for all requests of an address', () => {
+  const unknown: Record<string, (headers: Record<string, string>) => Promise<Reply>> = {
+    'API keys': (headers) =>
+      service.call('GET', '/v1/customers', { key: generateKey('sandbox', 'secret').text.reveal(), headers }),
+    'links of pages': (headers) =>
+      service.call('GET', `/checkout/${newPageToken(service.company.id)}/session`, { key: null, headers }),
+  };
+  for (const [index, [what, ask]] of Object.entries(unknown).entries()) {
+    test(what, async () => {
+      const headers = { 'x-forwarded-for': `203.0.113.${90 + index}` };
+      const refused = async (): Promise<void> => assert.match(String((await ask(headers)).status), /401|404/);
+      // Each of them delays the next by 10 ms. On a slow machine, it takes more of them to leave a delay.
+      let leftMs = 0;
+      for (let count = 40; leftMs < 60 && count <= 320; count *= 2) {
+        const startMs = performance.now();
+        await Promise.all(Array.from({ length: count }, refused));
+        leftMs = count * 10 - (performance.now() - startMs) - 10;
+      }
+      const startMs = performance.now();
+      await refused();
+      const tookMs = performance.now() - startMs;
+      assert.ok(tookMs >= leftMs, `${tookMs} ms instead of ${leftMs} ms`);
+      assert.equal((await service.call('GET', '/v1/customers', { headers })).status, 200);
+    });
+  }
 });

@@ -8,6 +8,8 @@ import { findLookup, type KeyLookup } from './queries.ts';
 export interface Lookups {
   /** Returns what `read` finds on the shard of the key. */
   find<Found>(lookupId: string, read: (lookup: KeyLookup) => Promise<Found | undefined>): Promise<Found | undefined>;
+  /** Whether the key was in use lately. */
+  knows(lookupId: string): boolean;
   /** Forgets the keys of a company, or all of them. */
   forget(companyId?: string): void;
 }
@@ -46,6 +48,7 @@ export function openLookups(control: ControlQueryable): Lookups {
       }
       return lookup && read(lookup);
     },
+    knows: (lookupId) => known.has(lookupId),
     forget(companyId) {
       generation += 1;
       if (former.size >= entriesMax) former.clear();

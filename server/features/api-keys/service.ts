@@ -9,6 +9,7 @@ import type { ControlQueryable, Database, Queryable } from '../../platform/datab
 import { hourMs } from '../../platform/durations.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
+import { createMisses } from '../../platform/misses.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
@@ -177,13 +178,21 @@ export async function openApiKeyDirectory(
   });
   await Promise.all(listening);
 
-  async function verify(text: string, digest: string, nowMs: number): Promise<Access | Refusal> {
+  const misses = createMisses(tooManyUnknown);
+
+  async function verify(text: string, digest: string, nowMs: number, address: string): Promise<Access | Refusal> {
     const parsed = parseKey(text);
     if (!parsed) return 'invalid_api_key_format';
+    // A key in use never waits, although others of its address send unknown ones.
+    if (!lookups.knows(parsed.lookupId)) await misses.turn(address);
+
     const startedIn = generation;
     const found = await lookups.find(parsed.lookupId, (lookup) => findKey(of(lookup).db, lookup));
     const hashes = pepper.hashes(parsed.secret.reveal());
-    if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) return 'invalid_api_key';
+    if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) {
+      misses.note(address);
+      return 'invalid_api_key';
+    }
     const { key, company } = found;
     // A change that was announced during the query may be missing from its result.
     if (startedIn !== generation) return { key, company };
@@ -205,7 +214,8 @@ export async function openApiKeyDirectory(
       const nowMs = clock.nowMs();
       const digest = hash('sha256', text);
       const cached = verified.get(digest);
-      const access = cached && nowMs - cached.loadedAtMs < cacheMs ? cached : await verify(text, digest, nowMs);
+      const access =
+        cached && nowMs - cached.loadedAtMs < cacheMs ? cached : await verify(text, digest, nowMs, address);
       if (typeof access === 'string') return access;
       const { key, company } = access;
       // Checked without a time: the clock of the process that revoked the key may be ahead of ours.
@@ -217,6 +227,11 @@ export async function openApiKeyDirectory(
     },
   };
 }
+
+const tooManyUnknown = (): ApiError =>
+  new ApiError('global_rate_limit_exceeded', 'Too many requests with unknown API keys came from your IP address.', {
+    headers: { 'Retry-After': '10' },
+  });
 
 /** Deletes the entries of a company, or all of them. */
 function deleteOf<Value>(

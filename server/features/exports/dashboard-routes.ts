@@ -20,6 +20,7 @@ export function exportRoutes(lists: () => Lists): Route[] {
       description: `A member can have ${limits.exportsOfMember} exports at once: another one replaces the oldest.`,
       category: 'write',
       idempotency: 'optional',
+      isSearch: true,
       body: exportCreate,
       success: { status: 201, schema: exported, shape: 'resource' },
       errors: ['invalid_request'],

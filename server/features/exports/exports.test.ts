@@ -109,7 +109,7 @@ describe('an export', () => {
       }),
     );
     await assert.rejects(write(dying), /died/);
-    assert.deepEqual([(await read(id)).status, (await read(id)).rows], ['running', 500]);
+    assert.deepEqual([(await read(id)).status, (await read(id)).rows], ['running', 200]);
     await write();
     const [, ...lines] = await contentOf(id);
     assert.equal(new Set(lines).size, count);
@@ -125,7 +125,7 @@ describe('an export', () => {
         return work(service.db);
       },
     });
-    assert.equal(reads, Math.ceil(count / 250));
+    assert.equal(reads, Math.ceil(count / 100));
     assert.equal((await read(id)).status, 'ready');
   });
 

@@ -1,4 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { ApiError, type FieldError, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -18,11 +19,12 @@ interface Cost {
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
 
-// Unauthenticated clients can trigger this work. It uses at most half of the thread pool, which files and DNS lookups
-// need too, and the queue is no longer than a person would wait.
+// Unauthenticated clients can trigger this work. It uses at most half of the cores and of the thread pool, which files
+// and DNS lookups need too, and of these a third of the time. The queue is no longer than a person would wait.
 const inTurn = createSemaphore({
-  atOnce: 2,
+  atOnce: availableParallelism() < 4 ? 1 : 2,
   waitingMax: 64,
+  rest: 2,
   busy: () => {
     const message = 'Too many sign-ins at the moment. Try again shortly.';
     return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' } });
