@@ -143,7 +143,7 @@ export const settings = {
       'The vault sends card data only to the hosts of its kinds, to these, and to acquirers.',
   ),
   SVC_RECEIPT_FONT: optional(
-    'Font file (TTF or OTF) for characters of receipts that the built-in font lacks, for example Noto Sans SC for Chinese. The built-in font has Latin, Greek, Cyrillic, Arabic, Hebrew and others.',
+    'Font file (TTF or OTF) for characters of receipts that the built-in fonts lack, for example those of a rare script. The built-in fonts have the scripts of 25 languages and more, Chinese, Japanese, Korean and Arabic included.',
   ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
   SVC_LOG_LEVEL: choice(

@@ -117,6 +117,9 @@ export const receiptTexts = {
   order: 'Order',
   from: 'From',
   billedTo: 'Billed to',
+  shipTo: 'Ship to',
+  paidMark: 'PAID',
+  refundedMark: 'REFUNDED',
   taxId: (id: string) => `Tax ID: ${id}`,
   item: 'Description',
   quantity: 'Qty',
@@ -135,7 +138,7 @@ export const receiptTexts = {
   net: 'Total after refunds',
   questions: (contact: string) => `Questions? Contact ${contact}.`,
   page: (page: number, count: number) => `Page ${page} of ${count}`,
-  sandbox: 'Test mode: no money was moved.',
+  sandbox: 'Sandbox: no money was moved.',
 };
 
 export const emailTexts = {

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { allFamilies } from '../../server/platform/typesetting/font-families.ts';
+import { filesOfFamily } from '../../server/platform/typesetting/font-files.ts';
 import { type Bundle, bundle } from './bundle.ts';
 import { bytecodeOf } from './bytecode.ts';
 import { filesOf, readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
@@ -61,6 +63,7 @@ export function buildReleaseOf(bundled: Bundle): Artefact[] {
     ...filesOf('README.md', 'LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md'),
     ...filesOf('dashboard/dist/index.html', 'dashboard/dist/assets/**'),
     ...nativeFolders().flatMap(packageFiles),
+    ...allFamilies.flatMap(filesOfFamily).map((path) => readReleaseFile(`node_modules/${path}`)),
     textFile('THIRD-PARTY-LICENSES.txt', licenseTexts(packages)),
     textFile('sbom.cdx.json', bill),
     textFile('package.json', packageJson(origin)),

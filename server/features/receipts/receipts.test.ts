@@ -26,6 +26,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
+import { readPages } from '../../../tests/support/pdf-pages.ts';
 import { somePlan } from '../../../tests/support/subscriptions.ts';
 import { changeProfile, setLogo } from '../profile/service.ts';
 import { openRenderer, readReceipt } from './service.ts';
@@ -80,9 +81,13 @@ describe('the receipt of an order', () => {
     assert.ok(bytes.length < 100_000, `${bytes.length}`);
     // Without an address, dollars mean Letter paper.
     assert.match(contentOf(bytes), /MediaBox \[0 0 612 792\]/);
+    // It has tags, for those who have it read to them.
+    assert.match(contentOf(bytes), /\/StructTreeRoot/);
     assert.equal((await receiptOf(id)).body.number, body.number);
     const document = await documentOf(body.url);
     assert.deepEqual(document.facts.at(-1)?.[1], order_number);
+    assert.deepEqual([document.mark, document.shipTo], ['PAID', []]);
+    assert.ok(document.notes.includes('Sandbox: no money was moved.'));
     assert.ok(document.notes[0]?.startsWith('Paid with Visa ending in 4242 on '));
   });
 
@@ -136,7 +141,7 @@ describe('the receipt of an order', () => {
     const own = (await receiptOf(body.id, `?refund_id=${refundId}`)).body;
     assert.notEqual(own.number, number);
     const document = await documentOf(own.url);
-    assert.equal(document.title, 'Refund receipt');
+    assert.deepEqual([document.title, document.mark], ['Refund receipt', 'REFUNDED']);
     assert.deepEqual(document.sums.at(-1), { label: 'Refunded', amount: '$10.00', isStrong: true });
   });
 
@@ -194,6 +199,34 @@ describe('the receipt of an order', () => {
     for (const code of ['0427', '00c5', '017d', '03a0']) assert.match(content, new RegExp(`<${code}>`));
     const { merchant } = await documentOf(url);
     assert.deepEqual(merchant, ['Lindenstraße 1', '10115 Berlin', 'Germany', 'Tax ID: DE123456789']);
+  });
+
+  it('prints names of any script, and the address to which the order is shipped', async () => {
+    const names = { first_name: '小龙', last_name: '李', company: 'محمد الفارسي' };
+    const customer = await service.call('POST', '/v1/customers', { body: someCustomer(names) });
+    const payment_method_id = await capture(service, customer.body.id);
+    const paid = await order(service, shop, {
+      customer_id: customer.body.id,
+      payment_method_id,
+      ...items([await createProduct(service, 900), 1]),
+      shipping: { name: '田中 さくら', line1: '丸の内1-1', city: '千代田区', country: 'JP' },
+    });
+    assert.equal(paid.body.status, 'succeeded', paid.text);
+    const pages = await readPages(
+      Buffer.from(await (await open((await receiptOf(paid.body.id)).body.url)).arrayBuffer()),
+    );
+    const text = pages.map((page) => page.text).join('\n');
+    for (const expected of [
+      '小龙 李',
+      'محمد الفارسي',
+      'Ship to',
+      '田中 さくら',
+      '丸の内1-1',
+      '千代田区',
+      'Japan',
+      'PAID',
+    ])
+      assert.ok(text.includes(expected), `${expected} in ${text}`);
   });
 
   it('is made also for the largest order', async () => {

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { Fonts } from '../../platform/typesetting/fonts.ts';
 import type { ReceiptDocument } from './document.ts';
-import { loadFonts, renderReceipt } from './pdf.ts';
+import { renderReceipt } from './pdf.ts';
 
 /** A thread that renders one receipt after the other, so that requests do not wait for it. */
 
 const { fallbackFont } = workerData as { fallbackFont: string | undefined };
-const fonts = loadFonts(fallbackFont);
+const fonts = Fonts.open(fallbackFont);
 
 async function answer(receipt: ReceiptDocument): Promise<void> {
   try {
