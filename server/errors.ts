@@ -74,6 +74,11 @@ export const errorCatalogue = {
   resource_in_use: invalidRequest(409, 'Another operation on this object is in progress. Retry shortly.', {
     stored: false,
   }),
+  resource_changed: invalidRequest(
+    412,
+    'The object has changed since the version that `If-Match` names was read. Nothing was done. Read the object again.',
+    { stored: false },
+  ),
   email_already_exists: invalidRequest(409, 'Another customer has this email address.'),
   phone_already_exists: invalidRequest(409, 'Another customer has this phone number.'),
   sku_already_exists: invalidRequest(409, 'Another product has this SKU.'),

@@ -308,6 +308,18 @@ describe('an error of an operation itself', () => {
     (await subscribe(service, { customer_id: await someSubscriber(service), plan_id: planId, ...body })).body;
   const unknownCustomer = { customer_id: randomUUID() };
 
+  const newLink = async (): Promise<Record<string, any>> => {
+    const items = [{ product_id: (await newProduct()).id, quantity: 1 }];
+    return (await post('/v1/payment_links', { mode: 'payment', name: 'Link', items })).body;
+  };
+  const newEndpoint = async (): Promise<Record<string, any>> =>
+    (await post('/v1/webhook_endpoints', { url: 'https://receiver.invalid', enabled_events: ['*'] })).body;
+  /** Names a version that the object never had. */
+  const stale = async (collection: string, create: () => Promise<Record<string, any>>): Promise<Reply> => {
+    const path = `/v1/${collection}/${(await create()).id}`;
+    return service.call('PATCH', path, { body: {}, idempotencyKey: randomUUID(), headers: { 'if-match': '"x"' } });
+  };
+
   const scenarios: Record<string, () => Promise<Reply>> = {
     'createCustomer 409 email_already_exists': async () => {
       const { email } = await newCustomer();
@@ -511,9 +523,15 @@ describe('an error of an operation itself', () => {
     'createWebhookEndpoint 400 webhook_endpoint_invalid': () =>
       post('/v1/webhook_endpoints', { url: 'http://example.com', enabled_events: ['*'] }),
     'updateWebhookEndpoint 400 webhook_endpoint_invalid': async () => {
-      const { body } = await post('/v1/webhook_endpoints', { url: 'https://receiver.invalid', enabled_events: ['*'] });
-      return service.call('PATCH', `/v1/webhook_endpoints/${body.id}`, { body: { url: 'http://example.com' } });
+      const { id } = await newEndpoint();
+      return service.call('PATCH', `/v1/webhook_endpoints/${id}`, { body: { url: 'http://example.com' } });
     },
+    'updateCustomer 412 resource_changed': () => stale('customers', newCustomer),
+    'updateProduct 412 resource_changed': () => stale('products', newProduct),
+    'updateCoupon 412 resource_changed': () => stale('coupons', newCoupon),
+    'updateSubscription 412 resource_changed': () => stale('subscriptions', subscription),
+    'updatePaymentLink 412 resource_changed': () => stale('payment_links', newLink),
+    'updateWebhookEndpoint 412 resource_changed': () => stale('webhook_endpoints', newEndpoint),
     'createTeamMember 404 resource_not_found': () => post('/v1/team_members', someMember(randomUUID())),
     'createTeamMember 409 resource_already_exists': async () => {
       const { body } = await service.call('GET', '/v1/roles');

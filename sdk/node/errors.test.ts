@@ -11,6 +11,7 @@ import {
   ProcessingError,
   Svc,
   SvcError,
+  versionOf,
   WebhookError,
 } from './src/index.ts';
 
@@ -55,6 +56,19 @@ describe('an error', () => {
     );
     assert.equal(error.message, '2 fields are invalid.');
     assert.match(error.requestId ?? '', /^req_[a-z2-7]{24}$/);
+  });
+
+  it('says that the object has changed since it was read', async () => {
+    const made = await svc.customers.create(aCustomer());
+    const read = await svc.customers.get(made.id);
+    const version = versionOf(read);
+    assert.match(version ?? '', /^"[\w-]+"$/);
+    const changed = await svc.customers.update(made.id, { first_name: 'Grace' }, { ifMatch: version });
+    assert.deepEqual([changed.first_name, versionOf(changed) === version], ['Grace', false]);
+    const error = await refusal(svc.customers.update(made.id, { first_name: 'Ada' }, { ifMatch: version }));
+    assert.ok(error instanceof InvalidRequestError);
+    assert.deepEqual([error.code, error.status, error.param], ['resource_changed', 412, 'If-Match']);
+    assert.equal(versionOf({ ...read }), undefined);
   });
 
   it('for a missing object is a 404', async () => {

@@ -6,6 +6,7 @@ import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
 import type { EarlyRefusal } from './early-refusal.ts';
 import { checkIdempotencyKey } from './idempotency.ts';
 import { type LimitDependencies, takeFromAddress, takeFromCompany } from './limiting.ts';
+import { type IfMatch, readIfMatch } from './object-versions.ts';
 import type { Route } from './route.ts';
 import { checkVersion, latestVersion } from './versions/versions.ts';
 import { checkRoom } from './work.ts';
@@ -23,6 +24,8 @@ export interface Admission extends Admitted {
   readonly apiVersion: string;
   readonly versionNamed: boolean;
   readonly idempotencyKey: string | undefined;
+  /** The version of the object that the request wants to change. */
+  readonly ifMatch: IfMatch | undefined;
 }
 
 export async function admit(
@@ -55,5 +58,6 @@ export async function admit(
   const header = request.headers['x-svc-idempotency-key'];
   const idempotencyKey =
     route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
-  return { ...admitted, apiVersion, versionNamed: versioned && requested !== undefined, idempotencyKey };
+  const ifMatch = route.current && readIfMatch(request.headers['if-match']);
+  return { ...admitted, apiVersion, versionNamed: versioned && requested !== undefined, idempotencyKey, ifMatch };
 }

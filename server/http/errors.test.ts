@@ -87,6 +87,7 @@ test('the catalogue is the one that is decided', () => {
     resource_not_found: [404, invalidRequest],
     resource_already_exists: [409, invalidRequest],
     resource_in_use: [409, invalidRequest],
+    resource_changed: [412, invalidRequest],
     email_already_exists: [409, invalidRequest],
     phone_already_exists: [409, invalidRequest],
     sku_already_exists: [409, invalidRequest],

@@ -13,9 +13,10 @@ import { runOnce } from './idempotency.ts';
 import { type Input, pathOf } from './input.ts';
 import { keyedRequest } from './keyed-request.ts';
 import type { Page } from './lists.ts';
+import { checkIfMatch, versionsOf } from './object-versions.ts';
 import { render, renderList } from './render.ts';
 import type { PhasedAnswer, Route, RouteRequest } from './route.ts';
-import { renderError } from './versions/versions.ts';
+import { latestVersion, renderError } from './versions/versions.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
 
 /** Executes a route by its kind: one transaction, an effect outside of transactions, or phases. */
@@ -56,6 +57,9 @@ export async function execute(
     key: await keyedRequest(route, request, outside, dependencies),
     answers: answersOf(route, request, input),
     home: dependencies.homeOf(admission.company),
+    versions: (object) =>
+      route.version ? versionsOf(dependencies.idempotencyHashKey, admission.company.id, route.version, object) : [],
+    ifMatch: admission.ifMatch,
   };
   const answer = await executeByKind(call);
   // Errors and replays have no result: they change nothing.
@@ -64,7 +68,15 @@ export async function execute(
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);
   }
+  if (route.version && answer.status === 200) setVersion(reply, call, answer);
   return answer;
+}
+
+/** A stored response has no result, but the latest API version shows the object as it was. */
+function setVersion(reply: FastifyReply, { versions }: Call, { result, body, apiVersion }: Answer): void {
+  const object: unknown = result ?? (apiVersion === latestVersion ? JSON.parse(body) : undefined);
+  const [version] = object ? versions(object) : [];
+  if (version) reply.header('ETag', version);
 }
 
 export function contextOf(
@@ -86,6 +98,9 @@ interface Call {
   readonly key: KeyedRequest | undefined;
   readonly answers: Answers;
   readonly home: Home;
+  /** The versions that an object can have: with the current key, then with earlier ones. None on routes without versions. */
+  readonly versions: (object: unknown) => readonly string[];
+  readonly ifMatch: Admission['ifMatch'];
 }
 
 function executeByKind(call: Call): Promise<PhasedAnswer> {
@@ -94,11 +109,21 @@ function executeByKind(call: Call): Promise<PhasedAnswer> {
     const inDoubt = (): void => auditing.afterwards();
     return route.phased(outside, { key, answer: answers.answer, refusal: answers.refusal, inDoubt });
   }
-  const { effect, prepare = effect } = route;
+  const prepare = preparationOf(call);
   return key ? executeKeyed(call, key, prepare) : executeOnce(call, prepare);
 }
 
 type Prepare = Route['prepare'];
+
+function preparationOf(call: Call): Prepare {
+  const { effect, prepare = effect } = call.route;
+  if (!prepare || !call.ifMatch) return prepare;
+  // What is prepared can have effects, so the version is checked before it, too.
+  return async (outside) => {
+    await checkUnchanged(call, call.home.db);
+    return prepare(outside);
+  };
+}
 
 async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> {
   const { route, outside, auditing, home } = call;
@@ -108,9 +133,10 @@ async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> 
   }
   const { db } = home;
   const prepared = await prepare?.(outside);
-  const answer = auditing.needsTransaction
-    ? await db.transaction((transaction) => work(call, transaction, prepared))
-    : await work(call, db, prepared);
+  const answer =
+    auditing.needsTransaction || call.ifMatch
+      ? await db.transaction((transaction) => work(call, transaction, prepared))
+      : await work(call, db, prepared);
   return { ...answer, replayed: false };
 }
 
@@ -131,9 +157,17 @@ async function executeKeyed(call: Call, key: KeyedRequest, prepare: Prepare): Pr
 /** Runs inside the transaction, if there is one. For an effect, it only writes the audit entry and the response. */
 async function work(call: Call, db: Database, prepared: unknown): Promise<Answer> {
   const { route, input, context, auditing, answers } = call;
+  if (call.ifMatch) await checkUnchanged(call, db);
   const result = route.effect ? prepared : await route.handle?.({ ...input, context: { ...context, db }, prepared });
   await auditing.withChange(db, result);
   return route.list ? answers.answerList(result as Page<unknown>) : answers.answer(result);
+}
+
+/** Locks the object that the request changes, and rejects the request if the client has read another version of it. */
+async function checkUnchanged({ route, input, context, versions, ifMatch }: Call, db: Database): Promise<void> {
+  if (!ifMatch || !route.current) return;
+  const object = await route.current({ ...input, context: { ...context, db }, prepared: undefined });
+  if (object) checkIfMatch(ifMatch, route, versions(object));
 }
 
 /** How results and errors become the answer, in the version of the request. */

@@ -42,7 +42,8 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
 /** 96 bits in base64url. */
 const hashLength = 16;
 
-function canonical(value: unknown): string {
+/** The same text for equal values, whatever the order of their fields is. */
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   let text = '';

@@ -52,6 +52,11 @@ export interface RouteBase {
   readonly secretAnswer?: boolean;
   /** Open to publishable keys and to pages of any origin. */
   readonly publishable?: boolean;
+  /**
+   * The response is an object whose version is a hash of the fields of this schema, which a change can set. It becomes the
+   * `ETag`. See `object-versions.ts`.
+   */
+  readonly version?: TSchema;
   /** The name of the object in a 404. */
   readonly resource: string;
   readonly body?: TSchema;
@@ -92,6 +97,11 @@ export interface Route extends RouteBase {
   readonly effect?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
   /** Moves money or cards in phases: it claims and answers the idempotency key itself, through `runPhased`. */
   readonly phased?: (request: RouteRequest<unknown, unknown>, key: PhasedRequest) => Promise<PhasedAnswer>;
+  /**
+   * On a route that changes an object with a version: locks the object until the transaction ends, and returns it as its GET
+   * does. Runs only if the request has `If-Match`. Undefined if there is none; `handle` then says what is wrong.
+   */
+  readonly current?: (request: RouteRequest<unknown, unknown>) => Promise<object | undefined>;
   /** The fields that an idempotency key compares; the body by default. */
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
   /** For routes that take card numbers: the card and its customer. Too many rejected cards make the client wait. */
@@ -106,6 +116,7 @@ type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> =
   readonly body?: Body;
   readonly rowsFor?: (body: Static<Body>) => number;
   readonly parameters?: Parameters;
+  readonly current?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object | undefined>;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
   readonly testedCard?: (request: RouteRequest<Static<Body>, undefined>) => Promise<TestedCard>;
   readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
@@ -137,13 +148,14 @@ export function defineEffect<Body extends TSchema = never, Result = unknown>(rou
   return route as unknown as Route;
 }
 
-/** Ties the types of the handler to the declaration. At run time it is the declaration itself. */
+/** Ties the types of the handler to the declaration. What a change can set makes the version of its object. */
 export function defineRoute<
   Body extends TSchema = never,
   Prepared = undefined,
   Parameters extends QueryParameters = QueryParameters,
 >(route: Typed<Body, Prepared, Parameters>): Route {
-  return route as unknown as Route;
+  const version = route.current && route.body;
+  return (version ? { ...route, version } : route) as unknown as Route;
 }
 
 type TypedList<Filters extends QueryParameters> = Omit<RouteBase, 'list' | 'method' | 'idempotency' | 'category'> & {

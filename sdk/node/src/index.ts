@@ -16,6 +16,7 @@ export {
 export { apiVersion } from './generated/operations.ts';
 export type * from './generated/types/index.ts';
 export type { ErrorCode, ErrorType, FieldError } from './generated/errors.ts';
+export { versionOf } from './object-versions.ts';
 export type { Page, PagePromise } from './paging.ts';
 export type { FileContent, RequestOptions, SvcOptions } from './request.ts';
 export type { Chosen, Shown } from './shown.ts';

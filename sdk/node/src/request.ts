@@ -1,5 +1,6 @@
 import { ConnectionError, errorOf, type ReceivedAnswer, TimeoutError } from './errors.ts';
 import { apiVersion } from './generated/operations.ts';
+import { keepVersion } from './object-versions.ts';
 import { pathOf, queryOf } from './query.ts';
 import { type Patience, usualPatience, withRetries } from './retry.ts';
 
@@ -17,6 +18,11 @@ export interface Operation {
 export interface RequestOptions {
   /** Default: a new key. Pass your own to continue an operation after a restart of your process. */
   readonly idempotencyKey?: string | undefined;
+  /**
+   * The version that the object must still have, from `versionOf(object)`. If it has changed, an update does nothing and throws an
+   * `InvalidRequestError` with the code `resource_changed`.
+   */
+  readonly ifMatch?: string | undefined;
   /** For each attempt. */
   readonly timeoutMs?: number | undefined;
   readonly retryForMs?: number | undefined;
@@ -85,6 +91,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
         // The types match this version, whatever version the company is pinned to.
         'svc-version': apiVersion,
         ...(idempotencyKey !== undefined && { 'x-svc-idempotency-key': idempotencyKey }),
+        ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
         ...(input.body && { 'content-type': 'application/json' }),
       },
       // The service never redirects. The key must not follow a redirect from elsewhere.
@@ -96,7 +103,9 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
       async () => {
         const answer = await exchange(send, url, request(), { timeoutMs, signal, idempotencyKey });
         if (answer.status < 200 || answer.status > 299) throw errorOf(answer, idempotencyKey);
-        return readAnswer(answer, idempotencyKey) as Answer;
+        const body = readAnswer(answer, idempotencyKey);
+        keepVersion(body, answer.headers);
+        return body as Answer;
       },
       patience,
       signal,

@@ -144,6 +144,22 @@ async function findActive(context: RequestContext, id: string, nowMs: number): P
   return key;
 }
 
+export async function getApiKey(context: RequestContext, { clock }: KeyDependencies, id: string): Promise<ShownApiKey> {
+  const key = (await listApiKeys(context.db, context.company.id)).find((one) => one.id === id);
+  if (!key) throw notFound('API key');
+  return toWire(context, key, clock.nowMs());
+}
+
+/** Locks the key until the transaction ends. */
+export async function lockedApiKey(
+  context: RequestContext,
+  { clock }: KeyDependencies,
+  id: string,
+): Promise<ShownApiKey | undefined> {
+  const key = await findApiKey(context.db, context.company.id, id);
+  return key && toWire(context, key, clock.nowMs());
+}
+
 export async function changeApiKey(
   context: RequestContext,
   { clock, forgetAccess }: KeyDependencies,

@@ -123,6 +123,11 @@ export async function findSettings(db: Queryable, companyId: string): Promise<Se
   return row;
 }
 
+/** Locks the settings until the transaction ends. */
+export async function lockSettings(db: Queryable, companyId: string): Promise<void> {
+  await db.query('SELECT 1 FROM companies WHERE id = $1 FOR NO KEY UPDATE', [companyId]);
+}
+
 export async function updateSettings(
   db: Queryable,
   companyId: string,

@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from '../../http/route.ts';
 import { companySettings, companyUpdate } from './schemas.ts';
-import { changeSettings, getSettings, type SettingsDependencies } from './settings.ts';
+import { changeSettings, getSettings, lockedSettings, type SettingsDependencies } from './settings.ts';
 
 export type { SettingsDependencies };
 
@@ -26,6 +26,7 @@ export function companyRoutes(dependencies: SettingsDependencies): Route[] {
       permission: 'company:read',
       category: 'read',
       idempotency: 'none',
+      version: companyUpdate,
       handle: ({ context }) => getSettings(context, dependencies),
     }),
     defineRoute({
@@ -35,6 +36,7 @@ export function companyRoutes(dependencies: SettingsDependencies): Route[] {
       operationId: 'updateCompany',
       summary: 'Update the settings of the company',
       body: companyUpdate,
+      current: ({ context }) => lockedSettings(context, dependencies),
       handle: ({ context, body }) => changeSettings(context, dependencies, body),
     }),
   ];

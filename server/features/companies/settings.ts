@@ -2,7 +2,7 @@ import { invalidField, notFound } from '../../errors.ts';
 import type { RateLimits } from '../../http/rate-limits.ts';
 import { differencesOf, supportedVersions } from '../../http/versions/versions.ts';
 import { createdAt } from '../../platform/ids.ts';
-import { findSettings, findZone, updateSettings } from './queries.ts';
+import { findSettings, findZone, lockSettings, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { setDunning } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -41,12 +41,23 @@ export async function getSettings(
   };
 }
 
+/** Locks the settings until the transaction ends. */
+export async function lockedSettings(
+  context: RequestContext,
+  dependencies: SettingsDependencies,
+): Promise<CompanySettings> {
+  await lockSettings(context.db, context.company.id);
+  return getSettings(context, dependencies);
+}
+
 export async function changeSettings(
   context: RequestContext,
   dependencies: SettingsDependencies,
   change: CompanyUpdate,
 ): Promise<CompanySettings> {
   const { db, company } = context;
+  // The dunning schedule is one value in the database and two fields here.
+  await lockSettings(db, company.id);
   const settings = await findSettings(db, company.id);
   if (!settings) throw notFound('company');
   const { dunning_days = settings.dunning_days, after_dunning = settings.after_dunning } = change;

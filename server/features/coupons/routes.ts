@@ -14,7 +14,16 @@ import {
   couponWithCodes,
   mintedCodes,
 } from './schemas.ts';
-import { archiveCoupon, changeCoupon, createCoupon, getCodes, getCoupon, getCoupons, mintCodes } from './service.ts';
+import {
+  archiveCoupon,
+  changeCoupon,
+  createCoupon,
+  getCodes,
+  getCoupon,
+  getCoupons,
+  lockedCoupon,
+  mintCodes,
+} from './service.ts';
 import { validateCoupon } from './validate.ts';
 
 const common = { tag: 'Coupons', resource: 'coupon' } as const;
@@ -89,6 +98,7 @@ export function couponRoutes(): Route[] {
       operationId: 'getCoupon',
       summary: 'Retrieve a coupon',
       fields,
+      version: couponUpdate,
       success: one,
       errors: [],
       handle: ({ context, params }) => getCoupon(context, params.id ?? ''),
@@ -107,6 +117,7 @@ export function couponRoutes(): Route[] {
       bodyExample: { active: false },
       success: one,
       errors: ['field_locked', 'resource_already_exists'],
+      current: ({ context, params }) => lockedCoupon(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeCoupon(context, params.id ?? '', body),
     }),
     defineRoute({

@@ -364,6 +364,12 @@ function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs:
   throw new ApiError('field_locked', `You cannot change ${touched.join(', ')}, because ${why}.`, { param: first });
 }
 
+/** Locks the coupon until the transaction ends. */
+export async function lockedCoupon({ db, company }: RequestContext, id: string): Promise<Coupon | undefined> {
+  const row = await lockCoupon(db, company.id, id);
+  return row && toWire(row);
+}
+
 export async function changeCoupon(context: RequestContext, id: string, input: CouponUpdate): Promise<Coupon> {
   const { db, company, nowMs } = context;
   return db.transaction(async (transaction) => {

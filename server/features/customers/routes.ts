@@ -12,6 +12,7 @@ import {
   emailKeyOf,
   getCustomer,
   getCustomers,
+  lockedCustomer,
 } from './service.ts';
 
 const common = { tag: 'Customers', resource: 'customer' } as const;
@@ -89,6 +90,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       idempotency: 'none',
       fields,
       expand: { payment_methods: 'payment_methods:read', subscriptions: 'subscriptions:read' },
+      version: customerUpdate,
       success: { status: 200, schema: customer, shape: 'resource' },
       errors: [],
       handle: ({ context, params, expand }) => getCustomer(context, references, params.id ?? '', expand),
@@ -107,6 +109,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       bodyExample: { phone: '+15557654321', metadata: { crm_id: 'c-1002' } },
       success: { status: 200, schema: customer, shape: 'resource' },
       errors: ['email_already_exists', 'phone_already_exists', 'invalid_request'],
+      current: ({ context, params }) => lockedCustomer(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeCustomer(context, params.id ?? '', body),
     }),
     defineRoute({

@@ -283,6 +283,12 @@ export async function getCustomers(
   return { ...found, items: await expanded(context, references, found.items.map(toWire), expand) };
 }
 
+/** Locks the customer until the transaction ends. */
+export async function lockedCustomer({ db, company }: RequestContext, id: string): Promise<Customer | undefined> {
+  const row = await lockCustomer(db, company.id, id);
+  return row && !row.deleted_at ? toWire(row) : undefined;
+}
+
 export async function changeCustomer(context: RequestContext, id: string, input: CustomerUpdate): Promise<Customer> {
   const { db, company, nowMs, requestId } = context;
   return db.transaction(async (transaction) => {

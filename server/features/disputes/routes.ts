@@ -11,6 +11,7 @@ import {
   type DisputeDependencies,
   getDispute,
   getDisputes,
+  lockedDispute,
   recordAcceptance,
   recordSubmission,
   removeFile,
@@ -66,6 +67,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       permission: 'orders:read',
       category: 'read',
       idempotency: 'none',
+      version: disputeUpdate,
       handle: ({ context, params }) => getDispute(context, params.id ?? ''),
     }),
     defineRoute({
@@ -75,6 +77,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       operationId: 'updateDispute',
       summary: 'Save the draft of the evidence',
       body: disputeUpdate,
+      current: ({ context, params }) => lockedDispute(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeEvidence(context, params.id ?? '', body),
     }),
     defineRoute({

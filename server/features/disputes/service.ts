@@ -133,6 +133,12 @@ async function requireAnswerable(
   return { row, limits };
 }
 
+/** Locks the dispute until the transaction ends. */
+export async function lockedDispute(context: RequestContext, id: string): Promise<DisputeDetail> {
+  await lockDispute(context.db, context.company.id, id);
+  return getDispute(context, id);
+}
+
 /** Saves a draft. A blank text is no evidence. */
 export async function changeEvidence(
   context: RequestContext,

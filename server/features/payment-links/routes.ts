@@ -4,7 +4,7 @@ import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { LinkDependencies } from '../checkout-sessions/service.ts';
 import { paymentLink, paymentLinkCreate, paymentLinkUpdate } from './schemas.ts';
-import { changeLink, createLink, getLink, getLinks } from './service.ts';
+import { changeLink, createLink, getLink, getLinks, lockedLink } from './service.ts';
 
 const common = { tag: 'Checkout', resource: 'payment link' } as const;
 const writes = { permission: 'payment_links:write', category: 'write', idempotency: 'optional' } as const;
@@ -59,6 +59,7 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
+      version: paymentLinkUpdate,
       success: { status: 200, schema: paymentLink, shape: 'resource' },
       errors: [],
       handle: ({ context, params }) => getLink(context, dependencies, params.id ?? ''),
@@ -77,6 +78,7 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       bodyExample: { active: false },
       success: { status: 200, schema: paymentLink, shape: 'resource' },
       errors: ['invalid_request'],
+      current: ({ context, params }) => lockedLink(context, dependencies, params.id ?? ''),
       handle: ({ context, params, body }) => changeLink(context, dependencies, params.id ?? '', body),
     }),
   ];

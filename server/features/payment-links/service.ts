@@ -105,6 +105,16 @@ export async function getLinks(
   return { ...found, items: found.items.map((row) => toWire(context, dependencies, row)) };
 }
 
+/** Locks the link until the transaction ends. */
+export async function lockedLink(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  id: string,
+): Promise<PaymentLink | undefined> {
+  const row = await lockLink(context.db, context.company.id, id);
+  return row && toWire(context, dependencies, row);
+}
+
 export async function changeLink(
   context: RequestContext,
   dependencies: LinkDependencies,

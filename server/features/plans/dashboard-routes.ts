@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from '../../http/route.ts';
 import { plan, planCreate, planUpdate } from './schemas.ts';
-import { changePlan, createPlan } from './service.ts';
+import { changePlan, createPlan, lockedPlan } from './service.ts';
 
 const common = {
   tag: 'Plans',
@@ -31,6 +31,7 @@ export function planDashboardRoutes(): Route[] {
       summary: 'Update or archive a plan',
       body: planUpdate,
       success: { status: 200, schema: plan, shape: 'resource' },
+      current: ({ context, params }) => lockedPlan(context, params.id ?? ''),
       handle: ({ context, params, body }) => changePlan(context, params.id ?? '', body),
     }),
   ];

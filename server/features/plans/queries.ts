@@ -90,6 +90,11 @@ export async function findPlan(db: Queryable, companyId: string, id: string): Pr
   return row;
 }
 
+/** Keeps others from changing the plan until the transaction ends. */
+export async function lockPlan(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('SELECT 1 FROM plans WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE', [companyId, id]);
+}
+
 export async function findPlans(db: Queryable, companyId: string, ids: readonly string[]): Promise<PlanRow[]> {
   return db.query<PlanRow>(`SELECT ${columns} FROM plans WHERE company_id = $1 AND id = ANY($2::uuid[])`, [
     companyId,

@@ -2,7 +2,7 @@ import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { booleanParameter, currenciesParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { plan } from './schemas.ts';
+import { plan, planUpdate } from './schemas.ts';
 import { getPlan, getPlans } from './service.ts';
 
 const common = { tag: 'Plans', resource: 'plan', permission: 'plans:read' } as const;
@@ -37,6 +37,7 @@ export function planRoutes(): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
+      version: planUpdate,
       success: { status: 200, schema: plan, shape: 'resource' },
       errors: [],
       handle: ({ context, params }) => getPlan(context, params.id ?? ''),

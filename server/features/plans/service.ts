@@ -12,6 +12,7 @@ import {
   insertPlan,
   isInPlans,
   listPlans,
+  lockPlan,
   type PlanFilters,
   type PlanRow,
   updatePlan,
@@ -151,6 +152,13 @@ export async function createPlan(context: RequestContext, input: PlanCreate): Pr
     throw error;
   }
   return getPlan(context, row.id);
+}
+
+/** Locks the plan until the transaction ends. */
+export async function lockedPlan({ db, company }: RequestContext, id: string): Promise<Plan | undefined> {
+  await lockPlan(db, company.id, id);
+  const row = await findPlan(db, company.id, id);
+  return row && toWire(row);
 }
 
 /** Archiving keeps existing subscriptions running and prevents new ones. */

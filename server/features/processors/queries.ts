@@ -54,6 +54,15 @@ export async function findConnection(db: Queryable, companyId: string, id: strin
   return row;
 }
 
+/** Keeps others from changing the connection until the transaction ends. */
+export async function lockConnection(db: Queryable, companyId: string, id: string): Promise<ConnectionRow | undefined> {
+  const [row] = await db.query<ConnectionRow>(
+    `SELECT ${columns} FROM processor_connections WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
 /** A notice names only the connection. */
 export async function findConnectionById(db: Queryable, id: string): Promise<ConnectionRow | undefined> {
   const [row] = await db.query<ConnectionRow>(`SELECT ${columns} FROM processor_connections WHERE id = $1`, [id]);

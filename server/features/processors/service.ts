@@ -24,6 +24,7 @@ import {
   forgetRefusals,
   hasOpenOperations,
   insertConnection,
+  lockConnection,
   keepAccount,
   markRemoved,
   orderConnections,
@@ -185,8 +186,8 @@ export async function addConnection(db: Queryable, row: Parameters<typeof insert
   await refreshCompany(db, row.company_id);
 }
 
-async function existing({ db, company }: RequestContext, id: string): Promise<ConnectionRow> {
-  const row = await findConnection(db, company.id, id);
+async function existing({ db, company }: RequestContext, id: string, find = findConnection): Promise<ConnectionRow> {
+  const row = await find(db, company.id, id);
   if (!row) throw notFound('connection');
   return row;
 }
@@ -224,6 +225,20 @@ function removed(): ApiError {
   const message = 'The credentials of this connection were removed. Connect the processor again.';
   return new ApiError('invalid_state_transition', message, { param: 'id' });
 }
+
+export const getConnection = async (
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+  find = findConnection,
+): Promise<Connection> => toWire(await existing(context, id, find), dependencies);
+
+/** Locks the connection until the transaction ends. */
+export const lockedConnection = (
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+): Promise<Connection> => getConnection(context, dependencies, id, lockConnection);
 
 export async function change(
   context: RequestContext,

@@ -13,6 +13,7 @@ import {
   getProduct,
   getProducts,
   type ProductReferences,
+  lockedProduct,
 } from './service.ts';
 
 const common = { tag: 'Products', resource: 'product' } as const;
@@ -71,6 +72,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       summary: 'Retrieve a product',
       expand: { images: 'products:read' },
       fields,
+      version: productUpdate,
       success: { status: 200, schema: product, shape: 'resource' },
       errors: [],
       handle: ({ context, params, expand }) => getProduct(context, links, params.id ?? '', expand),
@@ -89,6 +91,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       bodyExample: { pricing: { amount: 5200 }, active: true },
       success: { status: 200, schema: product, shape: 'resource' },
       errors: ['sku_already_exists', 'invalid_request'],
+      current: ({ context, params }) => lockedProduct(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeProduct(context, params.id ?? '', body),
     }),
     defineRoute({

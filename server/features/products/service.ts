@@ -134,6 +134,12 @@ export async function lockChangeableProduct(db: Database, companyId: string, id:
   return row;
 }
 
+/** Locks the product until the transaction ends. */
+export async function lockedProduct({ db, company }: RequestContext, id: string): Promise<Product | undefined> {
+  const row = await lockProduct(db, company.id, id);
+  return row && toWire(row);
+}
+
 export async function changeProduct(context: RequestContext, id: string, input: ProductUpdate): Promise<Product> {
   const { db, company, nowMs } = context;
   return db.transaction(async (transaction) => {

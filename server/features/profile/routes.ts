@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { profile, profileUpdate } from './schemas.ts';
-import { changeProfile, prepareLogo, profileOf, setLogo } from './service.ts';
+import { changeProfile, lockedProfile, prepareLogo, profileOf, setLogo } from './service.ts';
 
 const common = {
   tag: 'Company',
@@ -25,6 +25,7 @@ export function profileRoutes(): Route[] {
       permission: 'company:read',
       category: 'read',
       idempotency: 'none',
+      version: profileUpdate,
       handle: ({ context: { db, company } }) => profileOf(db, company),
     }),
     defineRoute({
@@ -34,6 +35,7 @@ export function profileRoutes(): Route[] {
       operationId: 'updateProfile',
       summary: 'Update what customers see of the company',
       body: profileUpdate,
+      current: ({ context }) => lockedProfile(context),
       handle: ({ context, body }) => changeProfile(context, body),
     }),
     defineRoute({

@@ -74,6 +74,11 @@ function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner
   };
 }
 
+/** Locks the profile until the transaction ends. */
+export async function lockedProfile({ db, company }: RequestContext): Promise<Profile> {
+  return toProfile(await lockProfile(db, company.id), company);
+}
+
 export async function changeProfile({ db, company }: RequestContext, change: ProfileUpdate): Promise<Profile> {
   const { address, emails, customer_page, website, color, ...texts } = change;
   const urls = {

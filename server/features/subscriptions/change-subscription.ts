@@ -81,6 +81,18 @@ export async function cancelSubscriptionsOf(
   for (const held of waiting) await cancelLocked(context, transaction, rowOf(held));
 }
 
+/** Locks the subscription until the transaction ends. Undefined if it cannot be changed. */
+export async function lockedSubscription(
+  { db, company }: RequestContext,
+  id: string,
+): Promise<Subscription | undefined> {
+  const found = await findSubscription(db, company.id, id);
+  if (!found || !modifiable.includes(found.status)) return undefined;
+  // The customer first: see `changeSubscription`.
+  await lockActiveCustomer(db, company.id, found.customer_id, 'id');
+  return toWire(await lockOne(db, company.id, id), company.mode === 'live');
+}
+
 export async function changeSubscription(
   context: RequestContext,
   id: string,

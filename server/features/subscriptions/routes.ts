@@ -25,6 +25,7 @@ import {
   changeSubscription,
   getSubscription,
   getSubscriptions,
+  lockedSubscription,
   type Subscriptions,
   upcomingBillsOf,
 } from './service.ts';
@@ -129,6 +130,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       summary: 'Retrieve a subscription',
       fields,
       expand: { customer: 'customers:read', plan: 'plans:read' },
+      version: subscriptionUpdate,
       success: one,
       errors: [],
       handle: ({ context, params, expand }) => getSubscription(context, params.id ?? '', expand),
@@ -161,6 +163,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       bodyExample: { billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 } },
       success: one,
       errors: ['subscription_not_modifiable', 'invalid_request'],
+      current: ({ context, params }) => lockedSubscription(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeSubscription(context, params.id ?? '', body),
     }),
     defineRoute({

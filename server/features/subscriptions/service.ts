@@ -13,6 +13,7 @@ import {
   cancelSubscription,
   cancelSubscriptionsOf,
   changeSubscription,
+  lockedSubscription,
   pauseSubscription,
   repointSubscriptions,
   resumeSubscription,
@@ -37,7 +38,14 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
-export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubscription, resumeSubscription };
+export {
+  backdateSubscription,
+  cancelSubscription,
+  changeSubscription,
+  lockedSubscription,
+  pauseSubscription,
+  resumeSubscription,
+};
 export { endRenewal, getRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard };
 export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';

@@ -4,8 +4,12 @@ import {
   changeRole,
   changeRoleOf,
   createRole,
+  getMember,
+  getRole,
   inviteAgain,
   listPermissions,
+  lockedMember,
+  lockedRole,
   removeMember,
   removeRole,
   unblockMember,
@@ -32,6 +36,7 @@ const common = {
   idempotency: 'optional',
   errors: [],
 } as const;
+const reads = { permission: 'team_members:read', category: 'read', stepUp: false, idempotency: 'none' } as const;
 const aMember = { status: 200, schema: teamMember, shape: 'resource' } as const;
 const gone = { status: 200, schema: deletion, shape: 'other' } as const;
 
@@ -63,12 +68,24 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
     }),
     defineRoute({
       ...common,
+      ...reads,
+      method: 'GET',
+      path: '/dashboard/team_members/:id',
+      operationId: 'getTeamMember',
+      summary: 'Retrieve a member',
+      version: memberUpdate,
+      success: aMember,
+      handle: ({ context, params }) => getMember(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
       method: 'PATCH',
       path: '/dashboard/team_members/:id',
       operationId: 'updateTeamMember',
       summary: 'Change the role of a member',
       body: memberUpdate,
       success: aMember,
+      current: ({ context, params }) => lockedMember(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeRoleOf(context, params.id ?? '', body.role_id),
     }),
     defineRoute({
@@ -120,6 +137,18 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
     }),
     defineRoute({
       ...common,
+      ...reads,
+      resource: 'role',
+      method: 'GET',
+      path: '/dashboard/roles/:id',
+      operationId: 'getRole',
+      summary: 'Retrieve a role',
+      version: roleUpdate,
+      success: { status: 200, schema: role, shape: 'resource' },
+      handle: ({ context, params }) => getRole(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
       resource: 'role',
       method: 'PATCH',
       path: '/dashboard/roles/:id',
@@ -127,6 +156,7 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       summary: 'Update a role',
       body: roleUpdate,
       success: { status: 200, schema: role, shape: 'resource' },
+      current: ({ context, params }) => lockedRole(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeRole(context, params.id ?? '', body),
     }),
     defineRoute({

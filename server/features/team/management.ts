@@ -10,6 +10,7 @@ import { revokeLinksFor } from '../mails/service.ts';
 import {
   deleteMember,
   deleteRole,
+  findMember,
   findRoles,
   lockMember,
   lockOwners,
@@ -72,6 +73,19 @@ async function change(
     }
     return toWire(after ?? member);
   });
+}
+
+export async function getMember({ db, company }: RequestContext, id: string): Promise<TeamMember> {
+  const member = await findMember(db, company.id, id);
+  if (!member) throw notFound('team member');
+  return toWire(member);
+}
+
+/** Locks the member until the transaction ends. */
+export async function lockedMember({ db, company }: RequestContext, id: string): Promise<TeamMember | undefined> {
+  await lockOwners(db, company.id);
+  const member = await lockMember(db, company.id, id);
+  return member && toWire(member);
 }
 
 export const changeRoleOf = (context: RequestContext, id: string, roleId: string): Promise<TeamMember> =>
@@ -162,6 +176,18 @@ async function customRole({ db, company, caller }: RequestContext, id: string): 
   if (!role.custom)
     throw new ApiError('invalid_state_transition', 'Built-in roles cannot be changed. Create a custom role instead.');
   return role;
+}
+
+export async function getRole({ db, company }: RequestContext, id: string): Promise<Role> {
+  const role = (await findRoles(db, company.id)).find((one) => one.id === id);
+  if (!role) throw notFound('role');
+  return roleToWire(role, true);
+}
+
+/** Locks the role until the transaction ends. */
+export async function lockedRole({ db, company }: RequestContext, id: string): Promise<Role | undefined> {
+  const role = await lockRole(db, company.id, id);
+  return role && roleToWire(role, true);
 }
 
 export async function changeRole(context: RequestContext, id: string, input: RoleUpdate): Promise<Role> {

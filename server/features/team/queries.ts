@@ -143,6 +143,14 @@ export async function listMembers(
   return fetchPage(db, companyId, source, page, where);
 }
 
+export async function findMember(db: Queryable, companyId: string, id: string): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM team_members WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+  ]);
+  return row;
+}
+
 export async function lockMember(db: Queryable, companyId: string, id: string): Promise<MemberRow | undefined> {
   const [row] = await db.query<MemberRow>(
     `SELECT ${columns} FROM team_members WHERE company_id = $1 AND id = $2 FOR UPDATE`,

@@ -21,6 +21,7 @@ import {
   rotateSecret,
   toWire,
   type WebhookDependencies,
+  lockedEndpoint,
 } from './service.ts';
 import {
   createdEndpoint,
@@ -105,6 +106,7 @@ export function webhookRoutes(dependencies: WebhookDependencies, examples: Examp
       operationId: 'getWebhookEndpoint',
       summary: 'Retrieve a webhook endpoint',
       fields,
+      version: endpointUpdate,
       success: { status: 200, schema: endpoint, shape: 'resource' },
       errors: [],
       handle: async ({ context, params }) => toWire(await getEndpoint(context, params.id ?? '')),
@@ -121,6 +123,7 @@ export function webhookRoutes(dependencies: WebhookDependencies, examples: Examp
       success: { status: 200, schema: endpoint, shape: 'resource' },
       errors: ['webhook_endpoint_invalid'],
       prepare: ({ body }) => prepareUrl(dependencies, body.url),
+      current: ({ context, params }) => lockedEndpoint(context, params.id ?? ''),
       handle: ({ context, params, body, prepared }) => changeEndpoint(context, params.id ?? '', body, prepared),
     }),
     defineRoute({

@@ -129,6 +129,12 @@ export async function getEndpoints({ db, company }: RequestContext, page: PageRe
   return { ...found, items: found.items.map(toWire) };
 }
 
+/** Locks the endpoint until the transaction ends. */
+export async function lockedEndpoint({ db, company }: RequestContext, id: string): Promise<Endpoint | undefined> {
+  const row = await lockEndpoint(db, company.id, id);
+  return row && toWire(row);
+}
+
 export async function changeEndpoint(
   { db, company, nowMs }: RequestContext,
   id: string,

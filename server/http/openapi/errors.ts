@@ -38,6 +38,7 @@ function commonRefusals(route: RouteBase): Refusal[] {
     ...(hasBody ? [{ code: 'invalid_request', status: 413 } as const] : []),
     ...(route.idempotency === 'required' ? usual('missing_idempotency_key') : []),
     ...(keyed ? usual('invalid_idempotency_key', 'request_in_progress', 'idempotency_key_conflict') : []),
+    ...(route.version && hasBody ? usual('resource_changed') : []),
     ...usual('invalid_api_version', 'api_version_sunset'),
     ...(route.path.includes(':') ? usual('resource_not_found') : []),
     ...usual(...keyRefusals, ...permissionRefusals),

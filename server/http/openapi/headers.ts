@@ -7,6 +7,10 @@ export const responseHeaders: Json = {
     description: '`true` if this is the stored response of the idempotency key.',
     schema: { type: 'string' },
   },
+  ETag: {
+    description: 'The version of the object: it changes with each field that can be changed. Send it as `If-Match`.',
+    schema: { type: 'string' },
+  },
   'RateLimit-Limit': {
     description: 'Number of requests that the strictest limit allows.',
     schema: { type: 'integer' },
@@ -19,7 +23,7 @@ export const responseHeaders: Json = {
 
 /** The headers of every response. */
 export const commonHeaders = Object.keys(responseHeaders).filter(
-  (name) => name !== 'Retry-After' && name !== 'SVC-Idempotent-Replayed',
+  (name) => !['Retry-After', 'SVC-Idempotent-Replayed', 'ETag'].includes(name),
 );
 
 export const headerReferences = (names: readonly string[]): Json =>

@@ -91,8 +91,21 @@ function headerParameters(route: RouteBase, version: string, { parameters, schem
     description: `A new UUID for each new operation, and the same one for a repeat. Valid for ${limits.idempotencyKeyHours} hours.`,
     schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyLength, pattern: '^[A-Za-z0-9_-]+$' },
   };
-  return [componentReference('parameters', 'Version'), componentReference('parameters', name)];
+  const own = [componentReference('parameters', 'Version'), componentReference('parameters', name)];
+  if (!route.version) return own;
+  parameters.IfMatch = {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description:
+      'The `ETag` of the object as you read it. If the object has changed since, the request changes nothing and returns 412 ' +
+      '`resource_changed`. Without this header, the request always changes the object.',
+    schema: { type: 'string', pattern: ifMatchPattern },
+  };
+  return [...own, componentReference('parameters', 'IfMatch')];
 }
+
+const ifMatchPattern = String.raw`^(\*|(W/)?"[!#-~]*"(, *(W/)?"[!#-~]*")*)$`;
 
 function requestBody(route: RouteBase, components: Components): Json | undefined {
   if (route.upload) {
@@ -119,7 +132,7 @@ function success(route: RouteBase, version: string, components: Components): Jso
   return {
     [status]: {
       description: status === 201 ? 'Created.' : 'Done.',
-      headers: headerReferences([...commonHeaders, ...replayed]),
+      headers: headerReferences([...commonHeaders, ...replayed, ...(route.version ? ['ETag'] : [])]),
       content: { 'application/json': { schema } },
     },
   };

@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'resource_not_found'
   | 'resource_already_exists'
   | 'resource_in_use'
+  | 'resource_changed'
   | 'email_already_exists'
   | 'phone_already_exists'
   | 'sku_already_exists'
