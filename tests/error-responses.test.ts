@@ -315,9 +315,13 @@ describe('an error of an operation itself', () => {
   const newEndpoint = async (): Promise<Record<string, any>> =>
     (await post('/v1/webhook_endpoints', { url: 'https://receiver.invalid', enabled_events: ['*'] })).body;
   /** Names a version that the object never had. */
-  const stale = async (collection: string, create: () => Promise<Record<string, any>>): Promise<Reply> => {
+  const stale = async (
+    collection: string,
+    create: () => Promise<Record<string, any>>,
+    body: object = {},
+  ): Promise<Reply> => {
     const path = `/v1/${collection}/${(await create()).id}`;
-    return service.call('PATCH', path, { body: {}, idempotencyKey: randomUUID(), headers: { 'if-match': '"x"' } });
+    return service.call('PATCH', path, { body, idempotencyKey: randomUUID(), headers: { 'if-match': '"x"' } });
   };
 
   const scenarios: Record<string, () => Promise<Reply>> = {
@@ -530,7 +534,7 @@ describe('an error of an operation itself', () => {
     'updateProduct 412 resource_changed': () => stale('products', newProduct),
     'updateCoupon 412 resource_changed': () => stale('coupons', newCoupon),
     'updateSubscription 412 resource_changed': () => stale('subscriptions', subscription),
-    'updatePaymentLink 412 resource_changed': () => stale('payment_links', newLink),
+    'updatePaymentLink 412 resource_changed': () => stale('payment_links', newLink, { active: true }),
     'updateWebhookEndpoint 412 resource_changed': () => stale('webhook_endpoints', newEndpoint),
     'createTeamMember 404 resource_not_found': () => post('/v1/team_members', someMember(randomUUID())),
     'createTeamMember 409 resource_already_exists': async () => {

@@ -182,6 +182,21 @@ test('amounts are scaled by the decimals of their currency, never by 100', () =>
   assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
 });
 
+test('a form of the dashboard saves through useEditForm, which sends only what was changed', () => {
+  const elsewhere = [
+    'dashboard/src/api.ts',
+    'dashboard/src/components/edit-form.tsx',
+    // The methods of the request log.
+    'dashboard/src/pages/developers/requests.tsx',
+    // Makes a card the default, which is an action and not an edit.
+    'dashboard/src/pages/customers/cards.tsx',
+  ];
+  const files = sources.filter((file) => file.startsWith('dashboard/src/') && !elsewhere.includes(file));
+  assert.deepEqual(offenders(files, /\bPATCH\b/), []);
+  // A switch or a menu entry sets one field, whose value is not in a form.
+  assert.deepEqual(offenders(files, /changeField\([^)]*\bdraft\b/), []);
+});
+
 test('only what begins a test run changes the environment of its process, which test files share', () => {
   const beginning = ['run.ts', 'generators/run.ts', 'support/runner.ts', 'support/test-server.ts'];
   const allowed = [...beginning, 'support/bundled-programs.ts'].map((file) => `tests/${file}`);

@@ -53,6 +53,8 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly query?: Query;
   readonly key?: string;
+  /** The version that the object must still have. */
+  readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -72,16 +74,33 @@ function urlOf(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-function callHeaders(path: string, key?: string): Record<string, string> {
+function callHeaders(path: string, key?: string, ifMatch?: string): Record<string, string> {
   return {
     accept: 'application/json',
     ...(companyId ? { 'svc-company': companyId } : {}),
     ...(path.startsWith('/v1/') ? { 'svc-version': apiVersion } : {}),
     ...(key ? { 'x-svc-idempotency-key': key } : {}),
+    ...(ifMatch ? { 'if-match': ifMatch } : {}),
   };
 }
 
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
+  return (await callForVersion<T>(method, path, options)).body;
+}
+
+/** An object as it is now, and its version for `ifMatch`. Null if objects of this kind have none. */
+export const readVersion = <T>(path: string): Promise<Answer<T>> => callForVersion<T>('GET', path);
+
+/** Sets one field at once, for example with a switch. A form saves through `useEditForm`, which sends only what changed. */
+export const changeField = <T>(path: string, name: string, value: unknown, key?: string): Promise<T> =>
+  call<T>('PATCH', path, { body: { [name]: value }, ...(key ? { key } : {}) });
+
+interface Answer<T> {
+  readonly body: T;
+  readonly version: string | null;
+}
+
+async function callForVersion<T>(method: Method, path: string, options: CallOptions = {}): Promise<Answer<T>> {
   const key = method === 'GET' ? undefined : (options.key ?? crypto.randomUUID());
   const send = () => sendOnce<T>(method, path, { ...options, ...(key ? { key } : {}) });
   try {
@@ -102,8 +121,8 @@ async function overcome({ code }: ApiError): Promise<boolean> {
   return false;
 }
 
-async function sendOnce<T>(method: Method, path: string, options: CallOptions): Promise<T> {
-  const headers = callHeaders(path, options.key);
+async function sendOnce<T>(method: Method, path: string, options: CallOptions): Promise<Answer<T>> {
+  const headers = callHeaders(path, options.key, options.ifMatch);
   const hasBody = options.body !== undefined;
   const response = await fetch(urlOf(path, options.query), {
     method,
@@ -116,7 +135,7 @@ async function sendOnce<T>(method: Method, path: string, options: CallOptions): 
     throw new ApiError(0, {}, 'The service did not respond. Check your connection and try again.');
   });
   const body = (await response.json().catch(() => ({}))) as { readonly error?: ErrorBody };
-  if (response.ok) return body as T;
+  if (response.ok) return { body: body as T, version: response.headers.get('etag') };
   throw new ApiError(response.status, body.error ?? {}, `The service responded with ${response.status}.`);
 }
 

@@ -39,6 +39,12 @@ export function addressChange<Name extends string>(
 export const addressFor = (draft: AddressDraft, before: Known, now: Known): AddressDraft =>
   same(draft, addressDraft(before)) ? addressDraft(now) : draft;
 
+/** In one line, for a sentence. */
+export function addressText(draft: AddressDraft): string {
+  const address = addressOf(draft);
+  return address ? `“${linesOf(address).join(', ')}”` : customers.noAddress;
+}
+
 function linesOf(address: Readonly<Record<Part, string | null>>): readonly string[] {
   const { name, line1, line2, city, state, postal_code, country, phone } = address;
   const region = [state, postal_code].filter(Boolean).join(' ');

@@ -78,9 +78,13 @@ export interface FormState<Draft extends object> {
   readonly back: () => void;
   readonly element: RefObject<HTMLFormElement | null>;
   readonly isUnsaved: () => boolean;
+  /** Replaces the draft, for example with what others have changed. `saved`: what the service has. */
+  readonly replace: (next: (latest: Draft) => Draft, saved: Draft) => void;
+  /** What the form says above its fields. */
+  readonly notice?: ReactNode;
 }
 
-interface FormOptions<Draft extends object, Result> {
+export interface FormOptions<Draft extends object, Result> {
   readonly initial: Draft;
   readonly send: (draft: Draft, key: string) => Promise<Result>;
   readonly onDone?: (result: Result, draft: Draft) => void;
@@ -148,14 +152,18 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     back: () => setAsking(false),
     element,
     isUnsaved: isUnsaved.current,
+    replace(next, known) {
+      saved.current = known;
+      setDraft(next);
+    },
   };
 }
 
 const sameDraft = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** Focuses the first invalid field after the errors are rendered. */
+/** Focuses the notice or the first invalid field after they are rendered. */
 function focusMistake(form: HTMLFormElement | null): void {
-  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  setTimeout(() => form?.querySelector<HTMLElement>('[data-notice], [aria-invalid="true"]')?.focus());
 }
 
 interface FormProps<Draft extends object> {
@@ -201,6 +209,7 @@ export function PlainForm<Draft extends object>(props: {
   }
   return (
     <form ref={form.element} onSubmit={onSubmit} noValidate className={className}>
+      {form.notice}
       {children}
     </form>
   );

@@ -1,3 +1,4 @@
+import { type Body, changesOf } from '../edits.ts';
 import { common } from '../texts/common.ts';
 import { JsonView } from './json-view.tsx';
 import { Panel } from './page.tsx';
@@ -22,6 +23,15 @@ export function metadataOf(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A change keeps the keys that it does not name. To remove one, it is sent as null. */
+export function metadataChange(changes: Body, { metadata: before }: Body): Body {
+  if (!('metadata' in changes)) return changes;
+  const after = changes.metadata as Record<string, unknown>;
+  const removed = Object.keys(before as object).filter((name) => !(name in after));
+  const changed = changesOf(before as Body, after);
+  return { ...changes, metadata: { ...Object.fromEntries(removed.map((name) => [name, null])), ...changed } };
 }
 
 export const metadataText = (metadata: Record<string, unknown>): string =>

@@ -17,6 +17,7 @@ export const branding = {
   logoSaved: 'Logo saved.',
   logoDeleted: 'Logo removed.',
   contact: 'Contact and address',
+  address: 'Address',
   supportEmail: 'Support email',
   website: 'Website',
   line1: 'Address line 1',

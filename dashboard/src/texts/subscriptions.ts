@@ -49,6 +49,7 @@ export const subscriptions = {
   intervals: { day: 'Days', month: 'Months' },
   every: 'Every',
   anchor: 'Day of the month',
+  onDay: (day: number) => `on day ${day}`,
   anchorHint: '1 to 31. In shorter months, the last day. Leave empty for the start day.',
   pause: 'Pause',
   pauseTitle: 'Pause this subscription?',

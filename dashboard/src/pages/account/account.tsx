@@ -10,6 +10,8 @@ import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { phoneDigits } from '../../format.ts';
 import { useKeepSession, useSignedIn } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { account } from '../../texts/account.ts';
 import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
@@ -29,15 +31,36 @@ export function AccountPage() {
   );
 }
 
+interface ProfileDraft {
+  first_name: string;
+  last_name: string;
+  phone_number: string;
+}
+
+const profileFields = editedFields<ProfileDraft>({
+  first_name: auth.firstName,
+  last_name: auth.lastName,
+  phone_number: auth.phone,
+});
+
 function Profile() {
   const { user } = useSignedIn().session;
   const keep = useKeepSession();
-  const form = useForm({
-    initial: { first_name: user.first_name, last_name: user.last_name, phone_number: user.phone_number ?? '' },
-    send: ({ phone_number, ...names }, key) => {
-      const phone = phone_number.trim() ? { phone_number: phoneDigits(phone_number) } : {};
-      return call<Session>('PATCH', '/dashboard/user', { body: { ...names, ...phone }, key });
-    },
+  const form = useEditForm<Session['user'], ProfileDraft, Session>({
+    object: user,
+    path: '/dashboard/user',
+    readPath: '/dashboard/session',
+    objectOf: (session) => (session as Session).user,
+    draftOf: (known = user) => ({
+      first_name: known.first_name,
+      last_name: known.last_name,
+      phone_number: known.phone_number ?? '',
+    }),
+    bodyOf: ({ phone_number, ...names }) => ({
+      ...names,
+      ...(phone_number.trim() && { phone_number: phoneDigits(phone_number) }),
+    }),
+    fields: profileFields,
     check: ({ phone_number }) => ({
       phone_number: user.phone_number && !phone_number.trim() ? common.required : undefined,
     }),

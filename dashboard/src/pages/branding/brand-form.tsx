@@ -4,10 +4,12 @@ import { ApiError, call, upload } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CountrySelect } from '../../components/choice-field.tsx';
 import { Field, FieldRow, TextField } from '../../components/fields.tsx';
-import { ErrorNote, Form, type FormState, useAction, useForm } from '../../components/form.tsx';
+import { ErrorNote, Form, type FormState, useAction } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { textColorOn } from '../../../../server/features/profile/color.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { type Body, editedFields, shown } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import type { Profile } from '../../types.ts';
@@ -29,23 +31,24 @@ interface Draft {
   tax_id: string;
 }
 
-function draftOf({ address, ...profile }: Profile): Draft {
+function draftOf(profile?: Profile): Draft {
+  const address = profile?.address;
   return {
-    display_name: profile.has_own_display_name ? profile.display_name : '',
-    color: profile.color ?? '',
-    support_email: profile.support_email ?? '',
-    website: profile.website ?? '',
+    display_name: profile?.has_own_display_name ? profile.display_name : '',
+    color: profile?.color ?? '',
+    support_email: profile?.support_email ?? '',
+    website: profile?.website ?? '',
     line1: address?.line1 ?? '',
     line2: address?.line2 ?? '',
     city: address?.city ?? '',
     state: address?.state ?? '',
     postal_code: address?.postal_code ?? '',
     country: address?.country ?? '',
-    tax_id: profile.tax_id ?? '',
+    tax_id: profile?.tax_id ?? '',
   };
 }
 
-function changeOf({ display_name, color, support_email, website, tax_id, ...address }: Draft): object {
+function bodyOf({ display_name, color, support_email, website, tax_id, ...address }: Draft): Body {
   const set = (text: string): string | null => text.trim() || null;
   return {
     display_name: set(display_name),
@@ -57,13 +60,33 @@ function changeOf({ display_name, color, support_email, website, tax_id, ...addr
   };
 }
 
+const addressParts = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'] as const;
+
+const fields = editedFields<Draft>({
+  display_name: branding.displayName,
+  color: branding.color,
+  support_email: branding.supportEmail,
+  website: branding.website,
+  address: {
+    label: branding.address,
+    of: addressParts,
+    path: 'address.line1',
+    show: (draft) => shown(addressParts.map((part) => draft[part].trim()).filter(Boolean)),
+  },
+  tax_id: branding.taxId,
+});
+
 export function BrandForm({ profile, canWrite }: { readonly profile: Profile; readonly canWrite: boolean }) {
-  const form = useForm({
-    initial: draftOf(profile),
+  const form = useEditForm({
+    object: profile,
+    path: '/dashboard/profile',
+    draftOf,
+    bodyOf,
+    fields,
+    audit: { action: 'updateProfile' },
     check: ({ color }) => ({
       color: color === '' || colorPattern.test(color) ? undefined : branding.colorInvalid,
     }),
-    send: (draft, key) => call<Profile>('PATCH', '/dashboard/profile', { body: changeOf(draft), key }),
     onDone: () => toast(common.saved),
   });
   return (

@@ -1,13 +1,14 @@
-import { call } from '../../api.ts';
 import { unsentEmails } from '../../brand.ts';
 import { CopyButton } from '../../components/copy.tsx';
 import { CheckField, NumberField, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { UnsentEmails } from '../../components/mailbox-link.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { useCan } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { type Body, editedFields } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import { settings } from '../../texts/settings.ts';
@@ -38,31 +39,43 @@ export function BrandingPage() {
   );
 }
 
-const save = (body: object, key: string): Promise<Profile> => call('PATCH', '/dashboard/profile', { body, key });
+const profilePath = { path: '/dashboard/profile', audit: { action: 'updateProfile' } } as const;
 const saved = (): void => toast(common.saved);
 
 const kinds = Object.entries(branding.kinds) as [keyof typeof branding.kinds, string][];
 
-function Emails({ profile: { emails } }: { readonly profile: Profile }) {
-  const form = useForm({
-    initial: {
-      ...emails,
-      upcoming_renewal_days: String(emails.upcoming_renewal_days),
-      from_name: emails.from_name ?? '',
-      reply_to: emails.reply_to ?? '',
-    },
-    send: ({ from_name, reply_to, upcoming_renewal_days, ...rest }, key) =>
-      save(
-        {
-          emails: {
-            ...rest,
-            upcoming_renewal_days: Number(upcoming_renewal_days),
-            from_name: from_name.trim() || null,
-            reply_to: reply_to.trim() || null,
-          },
-        },
-        key,
-      ),
+/** Each setting is changed on its own. */
+const within = (name: string, settings: object): Body =>
+  Object.fromEntries(Object.entries(settings).map(([part, value]) => [`${name}.${part}`, value]));
+
+const emailDraft = ({ emails }: Profile) => ({
+  ...emails,
+  upcoming_renewal_days: String(emails.upcoming_renewal_days),
+  from_name: emails.from_name ?? '',
+  reply_to: emails.reply_to ?? '',
+});
+
+const emailFields = editedFields<ReturnType<typeof emailDraft>>({
+  enabled: branding.enabled,
+  ...branding.kinds,
+  upcoming_renewal_days: { label: branding.upcomingDays, path: 'emails.upcoming_renewal_days' },
+  from_name: { label: branding.fromName, path: 'emails.from_name' },
+  reply_to: { label: branding.replyTo, path: 'emails.reply_to' },
+});
+
+function Emails({ profile }: { readonly profile: Profile }) {
+  const form = useEditForm({
+    object: profile,
+    ...profilePath,
+    draftOf: (known) => emailDraft(known ?? profile),
+    bodyOf: ({ from_name, reply_to, upcoming_renewal_days, ...rest }) =>
+      within('emails', {
+        ...rest,
+        upcoming_renewal_days: Number(upcoming_renewal_days),
+        from_name: from_name.trim() || null,
+        reply_to: reply_to.trim() || null,
+      }),
+    fields: emailFields,
     onDone: saved,
   });
   return (
@@ -106,18 +119,33 @@ function Emails({ profile: { emails } }: { readonly profile: Profile }) {
   );
 }
 
-function CustomerPage({ profile: { customer_page, customer_page_url } }: { readonly profile: Profile }) {
-  const form = useForm({
-    initial: {
-      ...customer_page,
-      headline: customer_page.headline ?? '',
-      return_url: customer_page.return_url ?? '',
-    },
-    send: ({ headline, return_url, ...rest }, key) =>
-      save(
-        { customer_page: { ...rest, headline: headline.trim() || null, return_url: return_url.trim() || null } },
-        key,
-      ),
+const pageDraft = ({ customer_page }: Profile) => ({
+  ...customer_page,
+  headline: customer_page.headline ?? '',
+  return_url: customer_page.return_url ?? '',
+});
+
+const pageFields = editedFields<ReturnType<typeof pageDraft>>({
+  allow_update_card: branding.allowUpdateCard,
+  allow_end_renewal: branding.allowEndRenewal,
+  allow_cancel: branding.allowCancel,
+  headline: { label: branding.headline, path: 'customer_page.headline' },
+  return_url: { label: branding.returnUrl, path: 'customer_page.return_url' },
+});
+
+function CustomerPage({ profile }: { readonly profile: Profile }) {
+  const { customer_page_url } = profile;
+  const form = useEditForm({
+    object: profile,
+    ...profilePath,
+    draftOf: (known) => pageDraft(known ?? profile),
+    bodyOf: ({ headline, return_url, ...rest }) =>
+      within('customer_page', {
+        ...rest,
+        headline: headline.trim() || null,
+        return_url: return_url.trim() || null,
+      }),
+    fields: pageFields,
     onDone: saved,
   });
   return (

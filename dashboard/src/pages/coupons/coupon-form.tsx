@@ -2,6 +2,7 @@ import { amountText, readAmount, readPercentage } from '../../amounts.ts';
 import { CurrencyField } from '../../components/choice-field.tsx';
 import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
+import { editedFields, typedMoney, typedTime } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
@@ -98,6 +99,58 @@ export function bodyOf(draft: CouponDraft): Record<string, unknown> {
     ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix.trim() } : {}),
   };
 }
+
+/** The discount is one field: a percentage, or an amount with its currency. */
+function discountOf({ how, percentage, amount, currency, max_discount_amount }: CouponDraft): string {
+  if (how === 'amount') return typedMoney(amount, currency);
+  const limit = max_discount_amount.trim();
+  return `${percentage.trim()}%${limit ? ` (${coupons.maxDiscount}: ${typedMoney(limit, 'usd')})` : ''}`;
+}
+
+const scopeText =
+  (kind: 'product' | 'plan') =>
+  (draft: CouponDraft): string => {
+    const scope = draft[`${kind}_scope`];
+    const text = coupons.scopes[scope as keyof typeof coupons.scopes] ?? scope;
+    return scope === 'specific' ? `${text} (${draft[`${kind}_ids`].length})` : text;
+  };
+
+export const couponFields = editedFields<CouponDraft>({
+  name: coupons.name,
+  description: common.description,
+  discount: {
+    label: coupons.how,
+    of: ['how', 'percentage', 'amount', 'currency', 'max_discount_amount'],
+    path: 'how',
+    show: discountOf,
+  },
+  duration: {
+    label: coupons.duration,
+    of: ['duration', 'duration_in_cycles'],
+    show: ({ duration, duration_in_cycles: cycles }) =>
+      `${coupons.durations[duration as Coupon['duration']] ?? duration}${cycles ? ` (${cycles})` : ''}`,
+  },
+  minimum_amount: {
+    label: coupons.minimum,
+    show: (draft) => typedMoney(draft.minimum_amount || '0', currencyOf(draft)),
+  },
+  max_redemptions: coupons.uses(coupons.maxAll),
+  max_redemptions_per_customer: coupons.uses(coupons.maxCustomer),
+  max_redemptions_per_code: coupons.uses(coupons.maxCode),
+  first_time_customer_only: coupons.firstTime,
+  starts_at: { label: coupons.startsShort, show: ({ starts_at }) => typedTime(starts_at) },
+  expires_at: { label: coupons.expiresShort, show: ({ expires_at }) => typedTime(expires_at) },
+  products: {
+    label: coupons.scopeOf.product,
+    of: ['product_scope', 'product_ids'],
+    path: 'product_scope',
+    show: scopeText('product'),
+  },
+  plans: { label: coupons.scopeOf.plan, of: ['plan_scope', 'plan_ids'], path: 'plan_scope', show: scopeText('plan') },
+  code_prefix: coupons.prefix,
+  // These two are only set when a coupon is created.
+  kind: { label: coupons.kind, of: ['kind', 'count'] },
+});
 
 const keptOnceSet = [
   ['max_redemptions', coupons.limitStays],

@@ -1,22 +1,23 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { call, changeField } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Form, useAction, useForm } from '../../components/form.tsx';
+import { Form, useAction } from '../../components/form.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
 import { Codes } from './codes.tsx';
-import { bodyOf, checkCoupon, CouponFields, draftOf } from './coupon-form.tsx';
+import { bodyOf, checkCoupon, couponFields, CouponFields, draftOf } from './coupon-form.tsx';
 import { couponState, discountText } from './discount.ts';
 import { useParams } from '../../routing.tsx';
 
@@ -34,7 +35,7 @@ function Details({ coupon }: { coupon: Coupon }) {
   const archived = coupon.archived_at !== null;
   const toggle = useAction<boolean, Coupon>({
     tells: true,
-    send: (active, key) => call('PATCH', path, { body: { active }, key }),
+    send: (active, key) => changeField(path, 'active', active, key),
     onDone: ({ active }) => toast(active ? coupons.activated : coupons.deactivated),
   });
   return (
@@ -118,17 +119,13 @@ function limitsOf(coupon: Coupon): (readonly [string, number | string])[] {
 }
 
 function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {
-  const before = bodyOf(draftOf(coupon));
-  const form = useForm({
-    initial: draftOf(coupon),
+  const form = useEditForm({
+    object: coupon,
+    path: `/v1/coupons/${coupon.id}`,
+    draftOf,
+    bodyOf,
+    fields: couponFields,
     check: (draft) => checkCoupon(draft, coupon),
-    send: (draft, key) => {
-      // Send only changed fields, because some are locked after the first redemption.
-      const changes = Object.entries(bodyOf(draft)).filter(
-        ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
-      );
-      return call<Coupon>('PATCH', `/v1/coupons/${coupon.id}`, { body: Object.fromEntries(changes), key });
-    },
     onDone: () => {
       toast(common.saved);
       onClose();

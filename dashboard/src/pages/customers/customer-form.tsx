@@ -1,9 +1,11 @@
 import { call } from '../../api.ts';
-import { addressChange, AddressField, addressDraft } from '../../components/address.tsx';
+import { AddressField, addressDraft, addressOf, addressText } from '../../components/address.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
-import { metadataOf, metadataProblem, metadataText } from '../../components/metadata.tsx';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { Form } from '../../components/form.tsx';
+import { metadataChange, metadataOf, metadataProblem, metadataText } from '../../components/metadata.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import type { Customer } from '../../types.ts';
@@ -14,40 +16,56 @@ interface CustomerFormProps {
   readonly onDone: (customer: Customer) => void;
 }
 
+const draftOf = (customer?: Customer) => ({
+  email: customer?.email ?? '',
+  first_name: customer?.first_name ?? '',
+  last_name: customer?.last_name ?? '',
+  phone: customer?.phone ?? '',
+  company: customer?.company ?? '',
+  tags: customer?.tags.join(', ') ?? '',
+  metadata: metadataText(customer?.metadata ?? {}),
+  shipping_address: addressDraft(customer?.shipping_address),
+});
+type Draft = ReturnType<typeof draftOf>;
+
+const bodyOf = (draft: Draft) => ({
+  email: draft.email.trim(),
+  first_name: draft.first_name,
+  last_name: draft.last_name,
+  phone: draft.phone.replaceAll(/[\s()-]/g, ''),
+  company: draft.company.trim() || null,
+  tags: draft.tags
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter(Boolean),
+  shipping_address: addressOf(draft.shipping_address),
+  metadata: metadataOf(draft.metadata) ?? {},
+});
+
+const fields = editedFields<Draft>({
+  email: customers.email,
+  first_name: customers.firstName,
+  last_name: customers.lastName,
+  phone: customers.phone,
+  company: customers.company,
+  tags: customers.tags,
+  metadata: common.metadata,
+  shipping_address: {
+    label: customers.shippingAddress,
+    show: ({ shipping_address }) => addressText(shipping_address),
+  },
+});
+
 export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
-  const form = useForm({
-    initial: {
-      email: customer?.email ?? '',
-      first_name: customer?.first_name ?? '',
-      last_name: customer?.last_name ?? '',
-      phone: customer?.phone ?? '',
-      company: customer?.company ?? '',
-      tags: customer?.tags.join(', ') ?? '',
-      metadata: metadataText(customer?.metadata ?? {}),
-      shipping_address: addressDraft(customer?.shipping_address),
-    },
+  const form = useEditForm({
+    object: customer,
+    path: `/v1/customers/${customer?.id}`,
+    create: (body, key) => call<Customer>('POST', '/v1/customers', { body, key }),
+    draftOf,
+    bodyOf,
+    requestOf: metadataChange,
+    fields,
     check: ({ metadata }) => ({ metadata: metadataProblem(metadata) }),
-    send: (draft, key) => {
-      const metadata = metadataOf(draft.metadata) ?? {};
-      // To remove a key, send it as null.
-      const removed = Object.keys(customer?.metadata ?? {}).filter((name) => !(name in metadata));
-      const body = {
-        email: draft.email.trim(),
-        first_name: draft.first_name,
-        last_name: draft.last_name,
-        phone: draft.phone.replaceAll(/[\s()-]/g, ''),
-        company: draft.company.trim() || null,
-        tags: draft.tags
-          .split(',')
-          .map((tag) => tag.trim())
-          .filter(Boolean),
-        ...addressChange('shipping_address', draft.shipping_address, customer?.shipping_address),
-        metadata: { ...Object.fromEntries(removed.map((name) => [name, null])), ...metadata },
-      };
-      return customer
-        ? call<Customer>('PATCH', `/v1/customers/${customer.id}`, { body, key })
-        : call<Customer>('POST', '/v1/customers', { body, key });
-    },
     onDone: (saved) => {
       onClose();
       onDone(saved);

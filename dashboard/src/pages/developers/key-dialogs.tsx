@@ -9,6 +9,8 @@ import { PermissionMatrix } from '../../components/permission-matrix.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { useSignedIn } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { type Body, editedFields, typedTime } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { ApiKey, CreatedApiKey, PermissionEntry } from '../../types.ts';
@@ -31,34 +33,48 @@ export function KeyForm(props: KeyFormProps) {
   );
 }
 
+const draftOf = (apiKey: ApiKey | undefined, own: readonly string[]) => ({
+  name: apiKey?.name ?? '',
+  kind: apiKey?.kind ?? 'secret',
+  permissions: [...(apiKey?.permissions ?? own)],
+  allowed_addresses: (apiKey?.allowed_addresses ?? []).join('\n'),
+  expires_at: apiKey?.expires_at?.slice(0, 16) ?? '',
+});
+type Draft = ReturnType<typeof draftOf>;
+
+function bodyOf({ name, kind, permissions, allowed_addresses, expires_at }: Draft, isNew: boolean): Body {
+  const addresses = allowed_addresses.split(/[\s,]+/).filter(Boolean);
+  return {
+    name,
+    ...(isNew && { kind }),
+    ...(kind === 'secret' && { permissions }),
+    ...((addresses.length > 0 || !isNew) && { allowed_addresses: addresses }),
+    ...((expires_at || !isNew) && { expires_at: expires_at ? `${expires_at}:00Z` : null }),
+  };
+}
+
+const fields = editedFields<Draft>({
+  name: common.name,
+  kind: { label: developers.kind, choices: developers.kinds },
+  permissions: developers.permissions,
+  allowed_addresses: developers.addresses,
+  expires_at: { label: developers.expires, show: ({ expires_at }) => typedTime(expires_at) },
+});
+
 function KeyFields({ apiKey, onClose, onMade, all }: KeyFormProps & { readonly all: readonly PermissionEntry[] }) {
   const { company } = useSignedIn();
   // A member can only create keys with permissions they have.
   const own = all.map(({ key }) => key).filter((key) => company.permissions.includes(key));
-  const form = useForm({
-    initial: {
-      name: apiKey?.name ?? '',
-      kind: apiKey?.kind ?? 'secret',
-      permissions: [...(apiKey?.permissions ?? own)],
-      allowed_addresses: (apiKey?.allowed_addresses ?? []).join('\n'),
-      expires_at: apiKey?.expires_at?.slice(0, 16) ?? '',
-    },
+  const form = useEditForm({
+    object: apiKey,
+    path: `/dashboard/api_keys/${apiKey?.id}`,
+    create: (body, key) => call<CreatedApiKey>('POST', '/dashboard/api_keys', { body, key }),
+    draftOf: (known) => draftOf(known, own),
+    bodyOf: (draft) => bodyOf(draft, apiKey === undefined),
+    fields,
     check: ({ kind, permissions }) => ({
       permissions: kind === 'secret' && permissions.length === 0 ? developers.choosePermission : undefined,
     }),
-    send: ({ name, kind, permissions, allowed_addresses, expires_at }, key) => {
-      const addresses = allowed_addresses.split(/[\s,]+/).filter(Boolean);
-      const body = {
-        name,
-        ...(apiKey ? {} : { kind }),
-        ...(kind === 'secret' ? { permissions } : {}),
-        ...(addresses.length > 0 || apiKey ? { allowed_addresses: addresses } : {}),
-        ...(expires_at ? { expires_at: `${expires_at}:00Z` } : apiKey ? { expires_at: null } : {}),
-      };
-      return apiKey
-        ? call<CreatedApiKey>('PATCH', `/dashboard/api_keys/${apiKey.id}`, { body, key })
-        : call<CreatedApiKey>('POST', '/dashboard/api_keys', { body, key });
-    },
     onDone: (made) => {
       onClose();
       if (apiKey) toast(common.saved);

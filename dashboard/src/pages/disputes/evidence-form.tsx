@@ -3,11 +3,13 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
-import { FormError, PlainForm, useForm } from '../../components/form.tsx';
+import { FormError, PlainForm } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { money } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { disputes, type Question } from '../../texts/disputes.ts';
 import type { DisputeDetail } from '../../types.ts';
@@ -17,6 +19,10 @@ type Texts = Record<Question['name'], string>;
 
 const textsOf = ({ evidence }: DisputeDetail): Texts =>
   Object.fromEntries(disputes.questions.map(({ name }) => [name, evidence[name] ?? '']));
+
+const fields = editedFields<Texts>(
+  Object.fromEntries(disputes.questions.map(({ name, label }) => [name, { label, path: `evidence.${name}` }])),
+);
 
 const count = new Intl.NumberFormat('en-US');
 
@@ -28,14 +34,16 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
   const [isSubmitting, setSubmitting] = useState(false);
   const { answer } = dispute;
   const path = `/dashboard/disputes/${dispute.id}`;
-  const save = (texts: Texts, key?: string) =>
-    call<DisputeDetail>('PATCH', path, {
-      body: { evidence: Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim() !== '')) },
-      ...(key ? { key } : {}),
-    });
-  const form = useForm({
-    initial: textsOf(dispute),
-    send: save,
+  const form = useEditForm({
+    object: dispute,
+    path,
+    draftOf: (known) => textsOf(known ?? dispute),
+    bodyOf: (texts) => texts,
+    // The evidence is replaced as a whole.
+    requestOf: (_changes, _before, texts) => ({
+      evidence: Object.fromEntries(Object.entries(texts).filter(([, text]) => String(text).trim() !== '')),
+    }),
+    fields,
     check: (texts) => {
       const length = Object.values(texts).join('').length;
       return { explanation: length > answer.text_length_max ? disputes.textTooLong(count.format(length)) : undefined };
@@ -46,7 +54,7 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
   /** Submits what is on the screen. A repetition after a lost answer saves nothing: the evidence may be submitted already. */
   async function submit(key: string): Promise<DisputeDetail> {
     const text = JSON.stringify(form.draft);
-    if (saved.current !== text) await save(form.draft);
+    if (saved.current !== text) await form.save(form.draft);
     saved.current = text;
     return call('POST', `${path}/submit`, { key, body: {} });
   }

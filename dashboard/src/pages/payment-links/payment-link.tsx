@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react';
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -61,7 +61,7 @@ function Details({ link }: { link: PaymentLink }) {
           title={active ? paymentLinks.deactivate : paymentLinks.activate}
           confirm={active ? paymentLinks.deactivate : paymentLinks.activate}
           done={active ? paymentLinks.deactivated : paymentLinks.activated}
-          send={(key) => call('PATCH', `/v1/payment_links/${link.id}`, { body: { active: !active }, key })}
+          send={(key) => changeField(`/v1/payment_links/${link.id}`, 'active', !active, key)}
           onClose={() => setAsks(false)}
         >
           {active ? paymentLinks.deactivateText : link.name}

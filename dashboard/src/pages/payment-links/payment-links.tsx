@@ -1,4 +1,4 @@
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
@@ -62,7 +62,7 @@ export function PaymentLinksPage() {
             title={bulk.deactivateTitle}
             nameOf={({ name }) => name}
             reason={button ? undefined : common.notAllowed}
-            send={({ id }) => call('PATCH', `/v1/payment_links/${id}`, { body: { active: false } })}
+            send={({ id }) => changeField(`/v1/payment_links/${id}`, 'active', false)}
             onDone={done}
           />
         )}

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -7,13 +7,15 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money, priceText } from '../../format.ts';
 import { useCan } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
 import { plans } from '../../texts/plans.ts';
@@ -90,7 +92,7 @@ function Details({ plan }: { plan: Plan }) {
           title={plan.active ? plans.archive : plans.unarchive}
           confirm={plan.active ? plans.archive : plans.unarchive}
           done={plan.active ? plans.archivedToast : plans.activeToast}
-          send={(key) => call('PATCH', `/dashboard/plans/${plan.id}`, { body: { active: !plan.active }, key })}
+          send={(key) => changeField(`/dashboard/plans/${plan.id}`, 'active', !plan.active, key)}
           onClose={close}
         >
           {plan.active ? plans.archiveText : plan.name}
@@ -140,11 +142,17 @@ function Products({ plan: { products } }: { plan: Plan }) {
   );
 }
 
+const draftOf = (plan?: Plan) => ({ name: plan?.name ?? '', description: plan?.description ?? '' });
+const fields = editedFields<ReturnType<typeof draftOf>>({ name: common.name, description: common.description });
+
 function EditPlan({ plan, onClose }: { plan: Plan; onClose: () => void }) {
-  const form = useForm({
-    initial: { name: plan.name, description: plan.description ?? '' },
-    send: ({ name, description }, key) =>
-      call<Plan>('PATCH', `/dashboard/plans/${plan.id}`, { body: { name, description: description || null }, key }),
+  const form = useEditForm({
+    object: plan,
+    path: `/dashboard/plans/${plan.id}`,
+    readPath: `/v1/plans/${plan.id}`,
+    draftOf,
+    bodyOf: ({ name, description }) => ({ name, description: description || null }),
+    fields,
     onDone: () => {
       toast(common.saved);
       onClose();

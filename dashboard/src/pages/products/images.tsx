@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useRef, useState } from 'react';
-import { ApiError, call, upload } from '../../api.ts';
+import { ApiError, call, changeField, upload } from '../../api.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { ErrorNote, useAction } from '../../components/form.tsx';
@@ -43,7 +43,7 @@ export function Images({ product, reason }: { product: Product; reason: string |
     }
   }
   const reorder = useAction<readonly string[], unknown>({
-    send: (ids, key) => call('PATCH', `${path}/reorder`, { body: { image_ids: ids }, key }),
+    send: (ids, key) => changeField(`${path}/reorder`, 'image_ids', ids, key),
   });
   function move(id: string, to: number): void {
     const ids = images.map((image) => image.id).filter((other) => other !== id);

@@ -2,6 +2,7 @@ import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { CurrencyField } from '../../components/choice-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { useEditForm } from '../../components/edit-form.tsx';
 import {
   AreaField,
   CheckField,
@@ -11,7 +12,8 @@ import {
   SelectField,
   TextField,
 } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
+import { editedFields, typedMoney } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
@@ -33,46 +35,70 @@ const skuOf = (name: string): string =>
 
 const numberOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
+const draftOf = (product?: Product) => ({
+  name: product?.name ?? '',
+  description: product?.description ?? '',
+  amount: product ? amountText(product.pricing.amount, product.pricing.currency) : '',
+  currency: product?.pricing.currency ?? 'usd',
+  sku: product?.sku ?? '',
+  requires_shipping: product?.requires_shipping ?? false,
+  availability: product?.availability ?? 'in_stock',
+  inventory_quantity: product?.inventory_quantity?.toString() ?? '',
+  category: product?.category ?? '',
+  brand: product?.brand ?? '',
+  material: product?.material ?? '',
+  weight: product?.weight ?? '',
+  return_window: product?.return_window?.toString() ?? '',
+});
+type Draft = ReturnType<typeof draftOf>;
+
+const bodyOf = (draft: Draft) => ({
+  name: draft.name,
+  description: draft.description || null,
+  pricing: {
+    amount: readAmount(draft.amount, draft.currency).amount,
+    currency: draft.currency.trim().toLowerCase(),
+  },
+  sku: draft.sku.trim(),
+  requires_shipping: draft.requires_shipping,
+  availability: draft.availability,
+  inventory_quantity: numberOrNull(draft.inventory_quantity),
+  category: draft.category || null,
+  brand: draft.brand || null,
+  material: draft.material || null,
+  weight: draft.weight || null,
+  return_window: numberOrNull(draft.return_window),
+});
+
+const fields = editedFields<Draft>({
+  name: common.name,
+  price: {
+    label: products.price,
+    of: ['amount', 'currency'],
+    path: 'pricing.amount',
+    show: ({ amount, currency }) => typedMoney(amount, currency),
+  },
+  description: common.description,
+  sku: products.sku,
+  requires_shipping: products.requiresShipping,
+  availability: { label: products.availability, choices: products.availabilities },
+  inventory_quantity: products.inventory,
+  category: products.category,
+  brand: products.brand,
+  material: products.material,
+  weight: products.weight,
+  return_window: products.returnWindow,
+});
+
 export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
-  const form = useForm({
-    initial: {
-      name: product?.name ?? '',
-      description: product?.description ?? '',
-      amount: product ? amountText(product.pricing.amount, product.pricing.currency) : '',
-      currency: product?.pricing.currency ?? 'usd',
-      sku: product?.sku ?? '',
-      requires_shipping: product?.requires_shipping ?? false,
-      availability: product?.availability ?? 'in_stock',
-      inventory_quantity: product?.inventory_quantity?.toString() ?? '',
-      category: product?.category ?? '',
-      brand: product?.brand ?? '',
-      material: product?.material ?? '',
-      weight: product?.weight ?? '',
-      return_window: product?.return_window?.toString() ?? '',
-    },
+  const form = useEditForm({
+    object: product,
+    path: `/v1/products/${product?.id}`,
+    create: (body, key) => call<Product>('POST', '/v1/products', { body, key }),
+    draftOf,
+    bodyOf,
+    fields,
     check: ({ amount, currency }) => ({ 'pricing.amount': readAmount(amount, currency).problem }),
-    send: (draft, key) => {
-      const body = {
-        name: draft.name,
-        description: draft.description || null,
-        pricing: {
-          amount: readAmount(draft.amount, draft.currency).amount,
-          currency: draft.currency.trim().toLowerCase(),
-        },
-        sku: draft.sku.trim(),
-        requires_shipping: draft.requires_shipping,
-        availability: draft.availability,
-        inventory_quantity: numberOrNull(draft.inventory_quantity),
-        category: draft.category || null,
-        brand: draft.brand || null,
-        material: draft.material || null,
-        weight: draft.weight || null,
-        return_window: numberOrNull(draft.return_window),
-      };
-      return product
-        ? call<Product>('PATCH', `/v1/products/${product.id}`, { body, key })
-        : call<Product>('POST', '/v1/products', { body, key });
-    },
     onDone: (saved) => {
       onClose();
       onDone(saved);

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { call, changeField } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -32,7 +32,7 @@ function Details({ product }: { product: Product }) {
   const path = `/v1/products/${product.id}`;
   const archive = useAction<boolean, Product>({
     tells: true,
-    send: (active, key) => call('PATCH', path, { body: { active }, key }),
+    send: (active, key) => changeField(path, 'active', active, key),
     onDone: ({ active }) => toast(active ? products.activeToast : products.archivedToast),
   });
   return (

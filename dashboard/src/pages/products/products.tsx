@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -70,7 +70,7 @@ export function ProductsPage() {
             title={bulk.archiveTitle}
             nameOf={({ name }) => name}
             reason={reason}
-            send={({ id }) => call('PATCH', `/v1/products/${id}`, { body: { active: false } })}
+            send={({ id }) => changeField(`/v1/products/${id}`, 'active', false)}
             onDone={done}
           />
         )}

@@ -1,9 +1,11 @@
-import { call } from '../../api.ts';
+import { call, changeField } from '../../api.ts';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckGroup, NumberField, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { processors } from '../../texts/processors.ts';
 import type { Connection } from '../../types.ts';
@@ -14,13 +16,18 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-const change = (id: string, body: object, key: string): Promise<Connection> =>
-  call('PATCH', `/dashboard/processors/${id}`, { body, key });
+const pathOf = ({ id }: Connection): string => `/dashboard/processors/${id}`;
+
+const nameDraft = (connection?: Connection) => ({ name: connection?.name ?? '' });
+const nameFields = editedFields<ReturnType<typeof nameDraft>>({ name: processors.name });
 
 export function Rename({ connection, onClose }: DialogProps) {
-  const form = useForm({
-    initial: { name: connection.name },
-    send: (body, key) => change(connection.id, body, key),
+  const form = useEditForm({
+    object: connection,
+    path: pathOf(connection),
+    draftOf: nameDraft,
+    bodyOf: (draft) => draft,
+    fields: nameFields,
     onDone: () => {
       toast(processors.renamed);
       onClose();
@@ -43,7 +50,7 @@ export function ReplaceCredentials({ connection, kind, onClose }: DialogProps & 
         kind={kind}
         connectionId={connection.id}
         submit={processors.credentials}
-        send={(body, key) => change(connection.id, body, key)}
+        send={(body, key) => changeField(pathOf(connection), 'configuration', body.configuration, key)}
         onDone={() => {
           toast(processors.credentialsSaved);
           onClose();
@@ -67,29 +74,42 @@ const isShare = (text: string): boolean => /^\d{1,3}$/.test(text) && Number(text
 
 type Brands = NonNullable<Connection['rules']['brands']>;
 
+const rulesDraft = (connection?: Connection) => {
+  const { currencies = [], brands = [], share } = connection?.rules ?? {};
+  return { currencies: currencies.join(', '), brands: [...brands], share: share === undefined ? '' : String(share) };
+};
+type RulesDraft = ReturnType<typeof rulesDraft>;
+
+/** The rules are replaced as a whole. */
+function rulesBody({ currencies, brands, share }: RulesDraft): { rules: Connection['rules'] } {
+  const codes = codesOf(currencies);
+  const rules = {
+    ...(codes.length > 0 && { currencies: codes }),
+    ...(brands.length > 0 && { brands }),
+    ...(share !== '' && share !== '100' && { share: Number(share) }),
+  };
+  return { rules };
+}
+
+const rulesFields = editedFields<RulesDraft>({
+  currencies: { label: processors.currencies, path: 'rules.currencies' },
+  brands: { label: processors.brands, path: 'rules.brands' },
+  share: { label: processors.share, path: 'rules.share' },
+});
+
 export function EditRules({ connection, onClose }: DialogProps) {
-  const { currencies = [], brands = [], share } = connection.rules;
-  const form = useForm({
-    initial: {
-      currencies: currencies.join(', '),
-      brands: [...brands],
-      share: share === undefined ? '' : String(share),
-    },
+  const form = useEditForm({
+    object: connection,
+    path: pathOf(connection),
+    draftOf: rulesDraft,
+    bodyOf: rulesBody,
+    fields: rulesFields,
     check: (draft) => ({
       'rules.currencies': codesOf(draft.currencies).every((code) => /^[a-z]{3}$/.test(code))
         ? undefined
         : processors.currenciesInvalid,
       'rules.share': draft.share === '' || isShare(draft.share) ? undefined : processors.shareInvalid,
     }),
-    send: (draft, key) => {
-      const codes = codesOf(draft.currencies);
-      const rules = {
-        ...(codes.length > 0 && { currencies: codes }),
-        ...(draft.brands.length > 0 && { brands: draft.brands }),
-        ...(draft.share !== '' && draft.share !== '100' && { share: Number(draft.share) }),
-      };
-      return change(connection.id, { rules }, key);
-    },
     onDone: () => {
       toast(processors.rulesSaved);
       onClose();

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'react';
-import { call } from '../../api.ts';
+import { call, changeField } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -207,7 +207,7 @@ function Verification({ connection, reason }: Omit<ConnectionProps, 'onAction'>)
   const [wanted, setWanted] = useState<boolean>();
   useEffect(() => setWanted(undefined), [verifies_cards]);
   const action = useAction<boolean, Connection>({
-    send: (on, key) => call('PATCH', `/dashboard/processors/${connection.id}`, { body: { verifies_cards: on }, key }),
+    send: (on, key) => changeField(`/dashboard/processors/${connection.id}`, 'verifies_cards', on, key),
     onDone: (_result, on) => toast(on ? processors.verifiesOn : processors.verifiesOff),
     tells: true,
   });

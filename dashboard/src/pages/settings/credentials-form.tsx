@@ -23,7 +23,7 @@ interface CredentialsFormProps {
   readonly connectionId?: string;
   /** The initial name, if the form asks for one. */
   readonly name?: string;
-  readonly send: (body: object, key: string) => Promise<Connection>;
+  readonly send: (body: { name?: string; configuration: object }, key: string) => Promise<Connection>;
   readonly onDone: (connection: Connection) => void;
   readonly onCancel: () => void;
 }

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { SearchSelect } from '../../components/choice-field.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { Field, Select, SelectField, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { Code } from '../../components/json-view.tsx';
 import { Facts, Load, Page } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
@@ -14,6 +14,8 @@ import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { words } from '../../format.ts';
 import { sessionQuery, useCan } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import { settings } from '../../texts/settings.ts';
@@ -110,9 +112,16 @@ interface PartProps {
   readonly canWrite: boolean;
 }
 
-function useSave(): (body: object, key: string) => Promise<CompanySettings> {
-  return (body, key) => call('PATCH', '/dashboard/company', { body, key });
-}
+const path = '/dashboard/company';
+
+const companyDraft = (company?: CompanySettings) => ({
+  name: company?.name ?? '',
+  time_zone: company?.time_zone ?? '',
+});
+const companyFields = editedFields<ReturnType<typeof companyDraft>>({
+  name: settings.name,
+  time_zone: settings.timeZone,
+});
 
 const zonesWith = (current: string): { value: string; label: string }[] =>
   [...new Set(['UTC', current, ...Intl.supportedValuesOf('timeZone')])]
@@ -120,11 +129,13 @@ const zonesWith = (current: string): { value: string; label: string }[] =>
     .map((value) => ({ value, label: value.replaceAll('_', ' ') }));
 
 function CompanyForm({ company, canWrite }: PartProps) {
-  const save = useSave();
   const client = useQueryClient();
-  const form = useForm({
-    initial: { name: company.name, time_zone: company.time_zone },
-    send: (body, key) => save(body, key),
+  const form = useEditForm({
+    object: company,
+    path,
+    draftOf: companyDraft,
+    bodyOf: (draft) => draft,
+    fields: companyFields,
     onDone: () => {
       toast(common.saved);
       void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
@@ -153,7 +164,6 @@ function CompanyForm({ company, canWrite }: PartProps) {
 
 /** The version is changed after a question that says what changes. */
 function ApiVersion({ company, canWrite }: PartProps) {
-  const save = useSave();
   const [chosen, setChosen] = useState(company.api_version);
   const [asking, setAsking] = useState(false);
   const differencesOf = (version: string): readonly string[] =>
@@ -190,7 +200,7 @@ function ApiVersion({ company, canWrite }: PartProps) {
           confirm={settings.changeVersion}
           danger
           done={common.saved}
-          send={(key) => save({ api_version: chosen }, key)}
+          send={(key) => changeField(path, 'api_version', chosen, key)}
           onClose={() => setAsking(false)}
         >
           <p>{settings.changeVersionText}</p>
@@ -214,14 +224,25 @@ const daysOf = (text: string): number[] =>
     .filter(Boolean)
     .map(Number);
 
+const dunningDraft = (company?: CompanySettings) => ({
+  dunning_days: company?.dunning_days.join(', ') ?? '',
+  after_dunning: company?.after_dunning ?? 'failed',
+});
+const dunningFields = editedFields<ReturnType<typeof dunningDraft>>({
+  dunning_days: settings.dunningDays,
+  after_dunning: { label: settings.after, choices: settings.afters },
+});
+
 function Dunning({ company, canWrite }: PartProps) {
-  const save = useSave();
-  const form = useForm({
-    initial: { dunning_days: company.dunning_days.join(', '), after_dunning: company.after_dunning },
+  const form = useEditForm({
+    object: company,
+    path,
+    draftOf: dunningDraft,
+    bodyOf: ({ dunning_days, after_dunning }) => ({ dunning_days: daysOf(dunning_days), after_dunning }),
+    fields: dunningFields,
     check: ({ dunning_days }) => ({
       dunning_days: daysOf(dunning_days).every(Number.isInteger) ? undefined : settings.dunningInvalid,
     }),
-    send: ({ dunning_days, after_dunning }, key) => save({ dunning_days: daysOf(dunning_days), after_dunning }, key),
     onDone: () => toast(common.saved),
   });
   return (

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { changeField } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Amount } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -24,7 +24,7 @@ export function ChangeCard({ subscription, onClose }: { subscription: Subscripti
     initial: { card: '' },
     check: ({ card }) => ({ card: card || others[0] ? undefined : subscriptions.noOtherCard }),
     send: ({ card }, key) =>
-      call<PaymentMethod>('PATCH', `${path}/${card || others[0]?.id}`, { body: { update_subscriptions: true }, key }),
+      changeField<PaymentMethod>(`${path}/${card || others[0]?.id}`, 'update_subscriptions', true, key),
     onDone: () => {
       toast(subscriptions.cardChanged);
       onClose();

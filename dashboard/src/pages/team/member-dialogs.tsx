@@ -8,6 +8,8 @@ import { MailboxLink } from '../../components/mailbox-link.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { useReasonAgainst } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { Role, TeamMember } from '../../types.ts';
@@ -85,9 +87,17 @@ export function UnsentInvitation({ email, onClose }: { email: string; onClose: (
 
 export function ChangeRole({ member, onClose }: { member: TeamMember; onClose: () => void }) {
   const roles = useOwnRoles();
-  const form = useForm({
-    initial: { role_id: member.role.id },
-    send: (body, key) => call<TeamMember>('PATCH', `/dashboard/team_members/${member.id}`, { body, key }),
+  const form = useEditForm({
+    object: member,
+    path: `/dashboard/team_members/${member.id}`,
+    draftOf: (known?: TeamMember) => ({ role_id: known?.role.id ?? '' }),
+    bodyOf: (draft) => draft,
+    fields: editedFields<{ role_id: string }>({
+      role_id: {
+        label: team.role,
+        choices: Object.fromEntries([member.role, ...roles].map(({ id, name }) => [id, name])),
+      },
+    }),
     onDone: () => {
       toast(common.saved);
       onClose();

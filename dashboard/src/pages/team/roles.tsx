@@ -5,13 +5,15 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { Load, Page } from '../../components/page.tsx';
 import { PermissionMatrix } from '../../components/permission-matrix.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { placesOf } from '../../navigation.ts';
 import { useCan, useReasonAgainst, useSignedIn } from '../../session.ts';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import { team } from '../../texts/team.ts';
@@ -107,21 +109,31 @@ export function RolesPage() {
   );
 }
 
+const draftOf = (role?: Role) => ({
+  name: role?.name ?? '',
+  description: role?.description ?? '',
+  default_page: role?.default_page ?? '/home',
+  permissions: [...(role?.permissions ?? [])],
+});
+
+const fields = editedFields<ReturnType<typeof draftOf>>({
+  name: common.name,
+  description: common.description,
+  default_page: team.startPage,
+  permissions: developers.permissions,
+});
+
 function RoleForm({ role, all, onClose }: { role?: Role; all: readonly PermissionEntry[]; onClose: () => void }) {
   const { company } = useSignedIn();
   const pages = placesOf(company).flatMap(({ places }) => places.map(({ to, label }) => ({ value: to, label })));
-  const form = useForm({
-    initial: {
-      name: role?.name ?? '',
-      description: role?.description ?? '',
-      default_page: role?.default_page ?? '/home',
-      permissions: [...(role?.permissions ?? [])],
-    },
+  const form = useEditForm({
+    object: role,
+    path: `/dashboard/roles/${role?.id}`,
+    create: (body, key) => call<Role>('POST', '/dashboard/roles', { body, key }),
+    draftOf,
+    bodyOf: (draft) => draft,
+    fields,
     check: ({ permissions }) => ({ permissions: permissions.length === 0 ? developers.choosePermission : undefined }),
-    send: (body, key) =>
-      role
-        ? call<Role>('PATCH', `/dashboard/roles/${role.id}`, { body, key })
-        : call<Role>('POST', '/dashboard/roles', { body, key }),
     onDone: () => {
       toast(role ? common.saved : team.roleMade);
       onClose();

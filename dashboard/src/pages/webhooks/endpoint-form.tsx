@@ -1,7 +1,9 @@
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { useEditForm } from '../../components/edit-form.tsx';
+import { Form } from '../../components/form.tsx';
+import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
@@ -17,20 +19,34 @@ interface EndpointFormProps {
 const isLocal = (url: string): boolean =>
   /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|[^/:]+\.(local|test|localhost))([:/]|$)/i.test(url.trim());
 
+const draftOf = (endpoint?: WebhookEndpoint) => ({
+  url: endpoint?.url ?? '',
+  description: endpoint?.description ?? '',
+  enabled_events: [...(endpoint?.enabled_events ?? ['*'])],
+});
+type Draft = ReturnType<typeof draftOf>;
+
+const bodyOf = ({ url, description, enabled_events }: Draft) => ({
+  url: url.trim(),
+  description: description.trim() || null,
+  enabled_events,
+});
+
+const fields = editedFields<Draft>({
+  url: webhooks.url,
+  description: common.description,
+  enabled_events: webhooks.events,
+});
+
 export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
-  const form = useForm({
-    initial: {
-      url: endpoint?.url ?? '',
-      description: endpoint?.description ?? '',
-      enabled_events: [...(endpoint?.enabled_events ?? ['*'])],
-    },
+  const form = useEditForm({
+    object: endpoint,
+    path: `/v1/webhook_endpoints/${endpoint?.id}`,
+    create: (body, key) => call<CreatedWebhookEndpoint>('POST', '/v1/webhook_endpoints', { body, key }),
+    draftOf,
+    bodyOf,
+    fields,
     check: ({ enabled_events }) => ({ enabled_events: enabled_events.length === 0 ? webhooks.chooseEvent : undefined }),
-    send: ({ url, description, enabled_events }, key) => {
-      const body = { url: url.trim(), description: description.trim() || null, enabled_events };
-      return endpoint
-        ? call<CreatedWebhookEndpoint>('PATCH', `/v1/webhook_endpoints/${endpoint.id}`, { body, key })
-        : call<CreatedWebhookEndpoint>('POST', '/v1/webhook_endpoints', { body, key });
-    },
     onDone: (saved) => {
       onClose();
       onDone(saved);

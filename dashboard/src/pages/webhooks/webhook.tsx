@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { call } from '../../api.ts';
+import { call, changeField } from '../../api.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
@@ -36,7 +36,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
   const on = endpoint.status === 'enabled';
   const toggle = useAction<string, WebhookEndpoint>({
     tells: true,
-    send: (status, key) => call('PATCH', path, { body: { status }, key }),
+    send: (status, key) => changeField(path, 'status', status, key),
     onDone: ({ status }) => toast(status === 'enabled' ? webhooks.enabled : webhooks.disabled),
   });
   return (
