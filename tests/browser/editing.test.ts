@@ -127,7 +127,8 @@ describe('two people who edit the same product', () => {
         await page.setViewportSize({ width, height: 900 });
         await page.emulateMedia({ colorScheme });
         await page.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))');
-        assert.deepEqual(await violationsIn(page), [], `${width} ${colorScheme}`);
+        const found = await violationsIn(page, colorScheme === 'light' ? {} : { rules: 'colors' });
+        assert.deepEqual(found, [], `${width} ${colorScheme}`);
         const pictures = process.env.SVC_PICTURES;
         if (pictures) await page.screenshot({ path: `${pictures}/conflict-${width}-${colorScheme}.png` });
       }
