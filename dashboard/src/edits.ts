@@ -47,7 +47,7 @@ const shownLength = 160;
 /** A value as a sentence contains it. */
 export function shown(value: unknown): string {
   if (typeof value === 'boolean') return value ? editing.on : editing.off;
-  const text = (Array.isArray(value) ? value.join(', ') : String(value ?? '')).trim();
+  const text = (Array.isArray(value) ? value.join(', ') : typeof value === 'string' ? value : '').trim();
   if (text === '') return editing.empty;
   return `“${text.length > shownLength ? `${text.slice(0, shownLength)}…` : text}”`;
 }

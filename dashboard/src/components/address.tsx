@@ -25,16 +25,6 @@ export function addressOf(draft: AddressDraft): Record<Part, string | null> | nu
   return { ...address, country: address.country?.toUpperCase() ?? null };
 }
 
-/** The part of an update: nothing if the address is unchanged. */
-export function addressChange<Name extends string>(
-  name: Name,
-  draft: AddressDraft,
-  before: Known,
-): Partial<Record<Name, Record<Part, string | null> | null>> {
-  if (same(draft, addressDraft(before))) return {};
-  return { [name]: addressOf(draft) } as Partial<Record<Name, Record<Part, string | null> | null>>;
-}
-
 /** The address of the selected customer, unless the user has typed another one. */
 export const addressFor = (draft: AddressDraft, before: Known, now: Known): AddressDraft =>
   same(draft, addressDraft(before)) ? addressDraft(now) : draft;

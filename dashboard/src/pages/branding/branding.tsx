@@ -45,8 +45,8 @@ const saved = (): void => toast(common.saved);
 const kinds = Object.entries(branding.kinds) as [keyof typeof branding.kinds, string][];
 
 /** Each setting is changed on its own. */
-const within = (name: string, settings: object): Body =>
-  Object.fromEntries(Object.entries(settings).map(([part, value]) => [`${name}.${part}`, value]));
+const within = (name: string, parts: object): Body =>
+  Object.fromEntries(Object.entries(parts).map(([part, value]) => [`${name}.${part}`, value]));
 
 const emailDraft = ({ emails }: Profile) => ({
   ...emails,

@@ -111,8 +111,8 @@ const scopeText =
   (kind: 'product' | 'plan') =>
   (draft: CouponDraft): string => {
     const scope = draft[`${kind}_scope`];
-    const text = coupons.scopes[scope as keyof typeof coupons.scopes] ?? scope;
-    return scope === 'specific' ? `${text} (${draft[`${kind}_ids`].length})` : text;
+    const name = coupons.scopes[scope as keyof typeof coupons.scopes] ?? scope;
+    return scope === 'specific' ? `${name} (${draft[`${kind}_ids`].length})` : name;
   };
 
 export const couponFields = editedFields<CouponDraft>({
