@@ -13,6 +13,7 @@ import { readParts, readReplicas, readVault } from './installation.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { countOldValues } from './sealed-values.ts';
+import { sizeLines, sizesOf } from './table-sizes.ts';
 
 /** `doctor`: checks the database for inconsistencies. Only reads; exits with 1 if it finds a problem. */
 
@@ -119,20 +120,25 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
     if (!keys) findings.push(...(await partsAway(connected)));
     findings.push(...(await standbysMissing(connected)));
     findings.push(...(await replicasAway(connected)));
+    const tables = await sizesOf(shards.all);
     if (findings.length === 0) {
-      if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
+      if (flags.json) return `${JSON.stringify({ healthy: true, findings, tables })}\n`;
       const unseen = hasKeys(connected.config) ? '' : ' The vault keys are not available here and were not checked.';
-      return `No problems found: ${checkCount} checks.${unseen}\n`;
+      return `No problems found: ${checkCount} checks.${unseen}\n\n${sizeLines(tables).join('\n')}\n`;
     }
     if (flags.json) {
       process.exitCode = 1;
-      return `${JSON.stringify({ healthy: false, findings })}\n`;
+      return `${JSON.stringify({ healthy: false, findings, tables })}\n`;
     }
     const lines = findings.flatMap(({ means, count, examples }) => [
       `${count} × ${means}`,
       ...examples.map((example) => `    ${example}`),
       ...(count > examples.length && examples.length > 0 ? [`    and ${count - examples.length} more`] : []),
     ]);
-    throw new CommandError([...lines, '', `${findings.length} of ${checkCount} checks found a problem.`].join('\n'));
+    throw new CommandError(
+      [...lines, '', ...sizeLines(tables), '', `${findings.length} of ${checkCount} checks found a problem.`].join(
+        '\n',
+      ),
+    );
   });
 }

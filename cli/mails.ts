@@ -3,6 +3,7 @@ import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 
 const usualCount = 20;
+const textDeleted = '(The text was deleted when the email was sent.)';
 
 /** `mails`: shows the latest emails, sent or not. The newest comes last, at the bottom of the terminal. */
 export async function mailsCommand(_words: readonly string[], flags: Flags): Promise<string> {
@@ -13,7 +14,7 @@ export async function mailsCommand(_words: readonly string[], flags: Flags): Pro
     const shown = mails
       .toReversed()
       .map(({ recipient, subject, body, inserted_at }) =>
-        [`${inserted_at.toISOString()}  to ${recipient}`, subject, '', body].join('\n'),
+        [`${inserted_at.toISOString()}  to ${recipient}`, subject, '', body || textDeleted].join('\n'),
       );
     return `${shown.join(`\n${'-'.repeat(72)}\n`)}\n`;
   });

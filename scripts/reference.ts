@@ -5,6 +5,7 @@ import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
+import { type Retention, retentions } from '../server/retention.ts';
 import { catalogue, type MetricName, metricOf } from '../server/platform/metric-catalogue.ts';
 
 /** Generates the pages of docs/ that come from the source code. A test checks that they are up to date. */
@@ -321,12 +322,52 @@ not traced. If the collector is away, spans are lost, a warning is logged, and a
 `;
 }
 
+function retentionPage(): string {
+  const rowsOf = (kept: Retention['kept'], cells: (retention: Retention) => readonly string[]): string[][] =>
+    Object.entries(retentions).flatMap(([name, one]) => (one.kept === kept ? [[`\`${name}\``, ...cells(one)]] : []));
+  return `${note}
+
+# What is kept, and for how long
+
+Every table of the database is in one of these lists. \`svc doctor\` shows the largest tables with their size, their growth a day and how long their rows are kept. The worker
+measures the sizes once a day, so the growth is known from the second day on. Old rows are deleted in batches of a few hundred, or with a whole partition, so nothing waits for a lock. With
+several [shards](scaling.md), all of this is for each database.
+
+## Deleted after a time
+
+${table(
+  ['Table', 'Contents', 'Kept until, or for'],
+  rowsOf('time', (one) => [one.holds, one.kept === 'time' ? one.until : '']),
+)}
+
+\`SVC_AUDIT_DAYS\`, \`SVC_AUDIT_KEY_DAYS\` and \`SVC_MAIL_DAYS\` are [settings](configuration.md). The database itself refuses to delete audit entries of people that are less than a year old, and
+those of API keys that are less than 30 days old.
+
+## Bounded by something else
+
+${table(
+  ['Table', 'Contents', 'Bound'],
+  rowsOf('bounded', (one) => [one.holds, one.kept === 'bounded' ? one.bound : '']),
+)}
+
+## Records of merchants
+
+These are kept for ever. A merchant deletes objects with the API or the dashboard; what the law requires of payments stays.
+
+${table(
+  ['Table', 'Contents'],
+  rowsOf('records', (one) => [one.holds]),
+)}
+`;
+}
+
 export const pages: Readonly<Record<string, () => string>> = {
   'docs/cli.md': () => commandsPage(note),
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/limits.md': limitsPage,
   'docs/observability.md': observabilityPage,
+  'docs/retention.md': retentionPage,
 };
 
 export async function outdatedPages(): Promise<string[]> {

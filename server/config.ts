@@ -6,6 +6,7 @@ import {
   addressRanges,
   choice,
   contact,
+  days,
   flag,
   integer,
   optional,
@@ -190,6 +191,21 @@ export const settings = {
   ),
   SVC_BACKUP_PATH: optional(
     'File or folder with the backups. `svc status` and the metric `svc_backup_age_seconds` show the age of the newest one.',
+  ),
+  SVC_AUDIT_DAYS: days(
+    400,
+    365,
+    'For how many days the audit log keeps what people and operators did. `0` keeps it for ever.',
+  ),
+  SVC_AUDIT_KEY_DAYS: days(
+    90,
+    30,
+    'For how many days the audit log keeps what API keys did: at least one entry for each order. `0` keeps it for ever.',
+  ),
+  SVC_MAIL_DAYS: days(
+    30,
+    30,
+    'For how many days the list of emails is kept. The text of an email is deleted as soon as it is sent. `0` keeps the list for ever.',
   ),
   SVC_SHUTDOWN_SECONDS: integer(
     10,

@@ -116,6 +116,8 @@ export const limits = {
   urlLength: 2_048,
   eventRetentionDays: 30,
   requestRetentionDays: 7,
+  noticeRetentionDays: 180,
+  tableSizeDays: 90,
   requestBodyLength: 8 * 1024,
 
   displayNameLength: 100,

@@ -1250,6 +1250,14 @@ CREATE INDEX subscriptions_status ON public.subscriptions USING btree (company_i
 CREATE TRIGGER subscriptions_moved AFTER UPDATE ON public.subscriptions FOR EACH ROW WHEN (((old.status <> new.status) OR (old."interval" <> new."interval") OR (old.interval_count <> new.interval_count) OR (old.amount <> new.amount) OR ((old.coupon)::text IS DISTINCT FROM (new.coupon)::text) OR ((old.current_cycle <> new.current_cycle) AND ((new.coupon ->> 'duration'::text) = 'repeating'::text)))) EXECUTE FUNCTION record_movement();
 CREATE TRIGGER subscriptions_started AFTER INSERT ON public.subscriptions FOR EACH ROW WHEN ((new.status = ANY (ARRAY['active'::text, 'past_due'::text]))) EXECUTE FUNCTION record_movement();
 
+CREATE TABLE table_sizes (
+  measured_on date NOT NULL,
+  table_name text NOT NULL,
+  bytes bigint NOT NULL,
+  rows bigint NOT NULL,
+  CONSTRAINT table_sizes_pkey PRIMARY KEY (measured_on, table_name)
+);
+
 CREATE TABLE team_members (
   company_id uuid NOT NULL,
   id uuid NOT NULL,

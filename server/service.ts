@@ -309,6 +309,10 @@ async function startWorkerRole(parts: Parts): Promise<void> {
       emails: mailer || showsMailbox(config) ? emailsOf(parts) : undefined,
       outbound: parts.outbound,
       webhookSecretKey: parts.webhookSecretKey,
+      retention: {
+        audit: { people: config.SVC_AUDIT_DAYS, keys: config.SVC_AUDIT_KEY_DAYS },
+        mailDays: config.SVC_MAIL_DAYS,
+      },
       log: parts.log,
     });
   };

@@ -95,6 +95,19 @@ export const integer = (fallback: number, minimum: number, maximum: number, desc
   },
 });
 
+/** A retention in days; 0 deletes nothing. */
+export const days = (fallback: number, minimum: number, describe: string): Setting<number> => ({
+  fallback: String(fallback),
+  describe,
+  parse: (value) => {
+    const number = Number(value);
+    if (number !== 0 && (!Number.isInteger(number) || number < minimum || number > 36_500)) {
+      throw new ConfigurationError(`must be 0, or a whole number of days from ${minimum} to 36500`);
+    }
+    return number;
+  },
+});
+
 export const flag = (describe: string): Setting<boolean> => ({
   fallback: '',
   describe,

@@ -3,9 +3,11 @@ import { removeOldTokens, removeUnreferencedCards } from '../features/payment-me
 import { makeCustomerEmails, makeReminders } from '../features/customer-emails/jobs.ts';
 import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
+import { type AuditDays, forgetOldEntries } from '../features/audit/jobs.ts';
 import { executeBulkRefunds } from '../features/bulk-refunds/jobs.ts';
 import { forgetOldExports, writeExports } from '../features/exports/jobs.ts';
 import { bringBackDueTimes } from './bring-back.ts';
+import { measureTables } from './table-sizes.ts';
 import { exportedLists } from './exported-lists.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
@@ -65,6 +67,7 @@ export interface WorkerDependencies {
   readonly emails: EmailDependencies | undefined;
   readonly outbound: Outbound;
   readonly webhookSecretKey: ServiceKey;
+  readonly retention: { readonly audit: AuditDays; readonly mailDays: number };
   readonly log: Logger;
 }
 
@@ -182,7 +185,17 @@ const shardJobs: readonly Job<OnShard>[] = [
     run: ({ shards, db, clock }) => reapSignUps(shards.control, { db }, clock.nowMs(), batch),
   },
   { name: 'times too far ahead', everyMs: 60_000, run: ({ db, log }) => bringBackDueTimes(db, log, batch) },
-  { name: 'old mails', everyMs: hourMs, run: ({ db }) => forgetOldMails(db, batch) },
+  {
+    name: 'old mails',
+    everyMs: hourMs,
+    run: ({ db, retention }) => forgetOldMails(db, batch, retention.mailDays),
+  },
+  {
+    name: 'old audit entries',
+    everyMs: hourMs,
+    run: ({ db, retention }) => forgetOldEntries(db, retention.audit, batch),
+  },
+  { name: 'sizes of tables', everyMs: hourMs, run: ({ db }) => measureTables(db) },
   { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
   { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },
 ];
@@ -222,6 +235,9 @@ const controlJobs: readonly Job<WorkerDependencies>[] = [
     run: ({ shards, clock }) => reap(reapMemberships, shards, clock),
   },
 ];
+
+/** For the table of retentions, which names the job of each table. */
+export const jobNames: readonly string[] = [...shardJobs, ...controlJobs].map(({ name }) => name);
 
 /** Its pages are read at once, so it never asks to run again. */
 async function reap(

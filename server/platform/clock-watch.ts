@@ -55,6 +55,8 @@ const countExpired = counter('svc_processor_expired_requests_total');
 /** With a larger skew the process is not ready. */
 export const skewMsMax = 30_000;
 const measureMs = 60_000;
+/** A clock that was corrected is noticed within this time. */
+const recheckMs = 5_000;
 const recentlyMs = 600_000;
 
 const seconds = (ms: number): string => `${Math.round(Math.abs(ms) / 1_000)} s ${ms > 0 ? 'ahead of' : 'behind'}`;
@@ -68,10 +70,22 @@ export async function watchClocks(
   let expired = 0;
   let lastExpiredMs = Number.NEGATIVE_INFINITY;
 
+  let measuredAtMs = Number.NEGATIVE_INFINITY;
+
   async function measure(): Promise<void> {
     const beforeMs = clock.nowMs();
     const theirs = await vault.nowMs();
     vaultMs = theirs === undefined ? undefined : theirs - (beforeMs + clock.nowMs()) / 2;
+  }
+
+  /** A problem is logged once a minute. */
+  async function watch(): Promise<void> {
+    const isDue = performance.now() - measuredAtMs >= measureMs - recheckMs / 2;
+    if (!isDue && problem() === undefined) return;
+    if (problem() !== undefined) await clock.sync().catch(() => undefined);
+    await measure();
+    if (!isDue) return;
+    measuredAtMs = performance.now();
     const found = problem();
     if (found !== undefined) onProblem(found);
   }
@@ -83,8 +97,8 @@ export async function watchClocks(
     return `the clock of the vault is ${seconds(vaultMs)} the database`;
   }
 
-  await measure();
-  const timer = setInterval(() => void measure(), measureMs);
+  await watch();
+  const timer = setInterval(() => void watch(), recheckMs);
   timer.unref();
 
   return {

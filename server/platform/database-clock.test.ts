@@ -106,6 +106,25 @@ describe('the watch over the clocks', () => {
     assert.match(vault.watch.problem() ?? '', /vault is 7200 s ahead of the/);
   });
 
+  it('notices within seconds that a clock was corrected', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const { at, open } = scene();
+    at.databaseMs -= 90_000;
+    const clock = await open();
+    const vault = { aheadMs: 90_000, nowMs: async () => at.databaseMs + vault.aheadMs };
+    const problems: string[] = [];
+    const watch = await watchClocks(clock, vault, (problem) => problems.push(problem));
+    assert.equal(watch.problem(), 'the clock of this process is 90 s ahead of the database');
+    at.databaseMs += 90_000;
+    vault.aheadMs = 0;
+    t.mock.timers.tick(5_000);
+    for (let turn = 0; turn < 10 && watch.problem() !== undefined; turn += 1) await new Promise(setImmediate);
+    assert.equal(watch.problem(), undefined);
+    assert.equal(problems.length, 1, 'a problem is reported once a minute');
+    watch.stop();
+    clock.stop();
+  });
+
   it('counts the requests that a processor calls expired', async () => {
     const { watch } = await watched(0, 0);
     assert.deepEqual(watch.expired(), { count: 0, recently: false });

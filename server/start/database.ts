@@ -8,6 +8,7 @@ import type { Secret } from '../platform/secret.ts';
 import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
+import { whileSlow } from './slow-database.ts';
 
 /** The URLs of a database, for API and worker and for the vault. */
 export interface DatabaseUrls {
@@ -29,7 +30,7 @@ export async function prepareDatabases(
   resources: Resources,
 ): Promise<DatabaseUrls[]> {
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
-  await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
+  await whileSlow(() => migrate(ownerUrl)).catch(explainDatabase('DATABASE_URL'));
   if (config.DATABASE_URL && (await isStandby(ownerUrl)))
     throw new StartError(
       'The server of DATABASE_URL is a standby, which only reads. Set DATABASE_URL to its primary, or promote it.',

@@ -16,6 +16,7 @@ import { shardedVault } from '../vault/sharded.ts';
 import type { DatabaseUrls } from './database.ts';
 import { listenOrExplain } from './listen.ts';
 import type { Resources } from './resources.ts';
+import { whileSlow } from './slow-database.ts';
 
 /** Often enough that calls to a vault that hangs soon go to another one. */
 const watchMs = 2_000;
@@ -62,7 +63,7 @@ async function vaultOn(
     db: resources.openPool(vaultUrl, 'vault', { shard: name }),
   }));
   if (!first) throw new Error('a vault needs a database');
-  const keys = await openKeyStore(config, first.db);
+  const keys = await whileSlow(() => openKeyStore(config, first.db));
   const origins = originsOf(config);
   const parts = [first, ...others].map(({ name, db }) => ({
     name,

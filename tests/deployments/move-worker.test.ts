@@ -63,6 +63,7 @@ before(async () => {
     emails: undefined,
     outbound,
     webhookSecretKey,
+    retention: { audit: { people: 400, keys: 90 }, mailDays: 30 },
     log: createLog('warn', { write: (line) => workerLines.push(line) }),
   });
 });

@@ -118,3 +118,18 @@ export async function findNames(
   );
   return db.query<NamedObject>(selects.join(' UNION ALL '), [companyId, ids]);
 }
+
+/** Null keeps the entries of that kind. The function never deletes what is younger than its own limits. */
+export async function deleteOldEntries(
+  db: Queryable,
+  peopleDays: number | null,
+  keyDays: number | null,
+  batch: number,
+): Promise<number> {
+  const [row] = await db.query<{ deleted: number }>('SELECT forget_audit_entries($1, $2, $3) AS deleted', [
+    peopleDays,
+    keyDays,
+    batch,
+  ]);
+  return row?.deleted ?? 0;
+}

@@ -1,4 +1,3 @@
-import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { insist } from '../../platform/insist.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -85,6 +84,7 @@ async function record(
   );
 }
 
-export function forgetOldMails(db: Queryable, batch: number): Promise<number> {
-  return deleteOldMails(db, batch, limits.eventRetentionDays);
+/** Job: deletes a batch of old mails; 0 days keep them for ever. */
+export async function forgetOldMails(db: Queryable, batch: number, keptDays: number): Promise<number> {
+  return keptDays === 0 ? 0 : deleteOldMails(db, batch, keptDays);
 }

@@ -195,10 +195,10 @@ export async function claimDueMails(
   );
 }
 
-/** Returns false if the mail is not on this shard any more. */
+/** Its text is no longer needed, and would be most of what the table holds. Returns false if the mail is not on this shard any more. */
 export async function markSent(db: Queryable, { company_id, id }: MailKey): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, ${noLink}
+    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, body = '', ${noLink}
      WHERE company_id = $1 AND id = $2 RETURNING 1`,
     [company_id, id],
   );

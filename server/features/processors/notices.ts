@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { limits } from '../../limits.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -133,10 +134,8 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
   }
 }
 
-const keptDays = 180;
-
 export async function forgetOldNotices(db: Queryable, count: number): Promise<number> {
-  return deleteOldNotices(db, keptDays, count);
+  return deleteOldNotices(db, limits.noticeRetentionDays, count);
 }
 
 const pollEveryMs = 10 * minuteMs;

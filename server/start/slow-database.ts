@@ -1,0 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAway } from '../platform/database.ts';
+import { errorCode } from '../platform/error-code.ts';
+
+const retryMs = 500;
+const patienceMs = 60_000;
+
+/** A mistake in a setting shows at once: the address is wrong, or nothing listens there. */
+const wrongAddress = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+
+const isSlow = (error: unknown): boolean => isAway(error) && !wrongAddress.includes(errorCode(error) ?? '');
+
+/** Repeats a step of the start while the database accepts connections but does not answer in time, for example because it is recovering. */
+export async function whileSlow<Result>(step: () => Promise<Result>): Promise<Result> {
+  const deadlineMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!isSlow(error) || performance.now() > deadlineMs) throw error;
+      await sleep(retryMs);
+    }
+  }
+}
