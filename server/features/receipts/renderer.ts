@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../platform/configuration-error.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import type { ReceiptDocument } from './document.ts';
 
-/** Renders receipts in a thread of its own: a receipt takes about 30 ms and the first half a second, in which no request would be answered. */
+/** Renders receipts in a thread of its own: a receipt takes 25 ms and the first 400 ms, in which no request would be answered. */
 interface ReceiptRenderer {
   render(receipt: ReceiptDocument): Promise<Buffer>;
   stop(): Promise<void>;

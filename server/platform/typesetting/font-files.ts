@@ -41,7 +41,20 @@ export const filesOfFamily = (family: FontFamily): string[] => [
   ...readSlices(family).map(({ name }) => sliceFile(family.package, name)),
 ];
 
+/** Most receipts need these only. Kept ready, they save half the time of the first receipt. */
+export const readySlices = [400, 700].map((weight) => ({
+  family: 'inter',
+  slice: 'latin',
+  weight,
+  file: new URL(`server/fonts/inter-latin-${weight}.ttf`, programFolder),
+}));
+
 export async function readSlice(family: string, slice: string, weight: number): Promise<Uint8Array> {
+  const ready = readySlices.find((each) => each.family === family && each.slice === slice && each.weight === weight);
+  return ready ? await readFile(ready.file) : await unpackSlice(family, slice, weight);
+}
+
+export async function unpackSlice(family: string, slice: string, weight: number): Promise<Uint8Array> {
   const [file, subsetter] = await Promise.all([readFile(packageFile(sliceFile(family, slice))), loadSubsetter()]);
   return inWeight(subsetter, await decompress(file), weight);
 }

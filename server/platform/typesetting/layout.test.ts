@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
 import { before, describe, it } from 'node:test';
+import { readySlices, unpackSlice } from './font-files.ts';
 import { Fonts } from './fonts.ts';
 import { layouterFor, type TextLine } from './layout.ts';
 import { clustersOf } from './line-breaks.ts';
@@ -82,8 +84,21 @@ describe('the layout of text', () => {
     assert.notEqual((await glyphsOf('(م')).at(-1), opening);
   });
 
+  it('keeps a line low, whatever is piled on a letter', async () => {
+    const [line] = await linesOf(`Z${'\u0300\u0323\u0308'.repeat(80)}algo`);
+    assert.ok(line && line.ascent + line.descent < 40, `${line?.ascent}`);
+  });
+
   it('takes one line for text without characters to print', async () => {
     assert.deepEqual((await linesOf(' \u200b\n')).length, 1);
     assert.equal((await linesOf('a\nb\u0007'))[0]?.text, 'a b');
   });
+});
+
+it('the fonts in server/fonts are those of the package; SVC_UPDATE_FONTS=1 writes them', async () => {
+  for (const { family, slice, weight, file } of readySlices) {
+    const unpacked = await unpackSlice(family, slice, weight);
+    if (process.env.SVC_UPDATE_FONTS) await writeFile(file, unpacked);
+    assert.ok((await readFile(file)).equals(unpacked), file.pathname);
+  }
 });

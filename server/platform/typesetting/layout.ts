@@ -42,6 +42,8 @@ export interface Style {
 }
 
 const replacement = '\ufffd';
+/** As far as the tallest stacks of letters reach. A name with a hundred accents on a letter must not fill the page. */
+const reachMax = 1.7;
 const regular = 400;
 const bold = 700;
 const rightToLeft =
@@ -191,7 +193,10 @@ function lineOf(text: string, start: number, runs: readonly RunWithGlyphs[], bas
   // The font of most texts gives the height of a line. Only letters that reach beyond it need more.
   const { ascent, descent } = basis.face;
   const reach = runs.flatMap(({ face, glyphs }) =>
-    glyphs.map(({ top, bottom }) => [top / face.font.unitsPerEm, -bottom / face.font.unitsPerEm] as const),
+    glyphs.map(({ top, bottom }) => {
+      const { unitsPerEm } = face.font;
+      return [Math.min(top / unitsPerEm, reachMax), Math.min(-bottom / unitsPerEm, reachMax)] as const;
+    }),
   );
   return {
     text: text.slice(
