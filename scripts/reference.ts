@@ -149,6 +149,7 @@ function limitRows(): [string, string][] {
       'Unknown API keys and links of pages',
       'answered a hundred times a second for all IP addresses that send them together; then these addresses wait, and get 429 after 5 seconds',
     ],
+    ['Cards of a customer', String(limits.paymentMethods)],
     ['API keys', `${limits.apiKeys.toLocaleString('en')} active keys per company`],
     ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to respond`],
     ['Events', `kept for ${limits.eventRetentionDays} days`],

@@ -23,6 +23,8 @@ export const limits = {
   tags: 20,
   tagLength: 40,
 
+  /** Cards that a customer can have, without those that a checkout page attached and does not show. */
+  paymentMethods: 500,
   cardTokenSeconds: 15 * 60,
   /** How long an unused card stays in the vault after its token expired. */
   unreferencedCardSeconds: 5 * 60,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { limits } from '../../limits.ts';
 import type { References } from '../../references.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { ServiceProcess } from '../../../tests/support/process.ts';
@@ -410,6 +411,30 @@ describe('deleting a card', () => {
       service.call('DELETE', path(customer, first.id), { body: { replacement_payment_method_id: id } });
     assertRefused(await call(first.id), 400, 'validation_error', 'replacement_payment_method_id');
     assertRefused(await call(stranger.id), 404, 'resource_not_found', 'replacement_payment_method_id');
+  });
+});
+
+describe('the cards of a customer', () => {
+  it(`are at most ${limits.paymentMethods}, those that a checkout page hides not counted`, async () => {
+    const customer = await newCustomer();
+    const first = await attached(customer);
+    // The IDs of cards begin with their time; these are all from one moment.
+    await service.db.query(
+      `INSERT INTO payment_methods (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, listed)
+       SELECT company_id, gen_random_uuid(), customer_id, gen_random_uuid(), brand, last4, exp_month, exp_year, fingerprint, n > 5
+       FROM payment_methods, generate_series(1, $2) n WHERE id = $1`,
+      [first.id, limits.paymentMethods - 2 + 5],
+    );
+    const capture = (): Promise<Reply> => service.call('POST', '/capture', { body: { customer_id: customer, card } });
+    const last = await capture();
+    assert.equal(last.status, 201);
+    const refused = await capture();
+    assertRefused(refused, 400, 'invalid_request');
+    assert.match(refused.body.error.message, /at most 500 cards/);
+    assertRefused(await attach(customer, { card_token: await newToken() }), 400, 'invalid_request');
+    await service.call('DELETE', `/v1/customers/${customer}/payment_methods/${last.body.id}`);
+    assert.equal((await attach(customer, { card_token: await newToken() })).status, 201);
+    assertRefused(await capture(), 400, 'invalid_request');
   });
 });
 

@@ -1,5 +1,6 @@
 import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow, sql } from '../../platform/sql.ts';
 import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
@@ -103,7 +104,22 @@ const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fi
   ${anyRow(`customers c WHERE c.company_id = payment_methods.company_id
     AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id`)} AS is_default`;
 
-/** Deletes the card's entry in the removal list: from here on the card is referenced. */
+/** Whether a customer whose row is locked can have another card. */
+const hasPlace = `(SELECT count(*) FROM payment_methods p WHERE p.company_id = $1 AND p.customer_id = $3
+  AND p.deleted_at IS NULL AND p.listed) < ${limits.paymentMethods}`;
+
+export async function hasPlaceForCard(db: Queryable, companyId: string, customerId: string): Promise<boolean> {
+  const [row] = await db.query<{ place: boolean }>(`SELECT ${hasPlace.replace('$3', '$2')} AS place`, [
+    companyId,
+    customerId,
+  ]);
+  return row?.place ?? false;
+}
+
+/**
+ * Deletes the card's entry in the removal list: from here on the card is referenced. Returns false if the card is gone, or the customer
+ * has no place for it.
+ */
 export async function insertPaymentMethod(
   db: Queryable,
   companyId: string,
@@ -115,7 +131,7 @@ export async function insertPaymentMethod(
      )
      INSERT INTO payment_methods
        (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed)
-     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10, $11 FROM claimed RETURNING 1`,
+     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10, $11 FROM claimed WHERE NOT $11 OR ${hasPlace} RETURNING 1`,
     [
       companyId,
       method.id,
@@ -148,7 +164,7 @@ export async function attachAtOnce(
   const [row] = await db.query<{ is_default: boolean }>(
     `WITH customer AS MATERIALIZED (
        SELECT id, default_payment_method_id FROM customers
-       WHERE company_id = $1 AND id = $3 AND deleted_at IS NULL FOR UPDATE
+       WHERE company_id = $1 AND id = $3 AND deleted_at IS NULL AND ${hasPlace} FOR UPDATE
      ), claimed AS (
        DELETE FROM unreferenced_cards u USING customer
        WHERE u.company_id = $1 AND u.card_id = $4 AND NOT u.deleting RETURNING u.card_id

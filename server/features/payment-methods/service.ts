@@ -2,6 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type EventRow, emitEvents, newEvent } from '../events/service.ts';
@@ -14,6 +15,7 @@ import {
   findPaymentMethod,
   findPaymentMethodsOf,
   forgetPaymentMethods,
+  hasPlaceForCard,
   insertPaymentMethod,
   listPaymentMethod,
   listPaymentMethods,
@@ -163,6 +165,10 @@ async function addCard(
     listed: !options.unlisted,
   };
   if (!(await insertPaymentMethod(transaction, company.id, row))) {
+    if (row.listed && !(await hasPlaceForCard(transaction, company.id, customer.id))) {
+      const message = `A customer can have at most ${limits.paymentMethods} cards. Remove one that is no longer needed.`;
+      throw new ApiError('invalid_request', message);
+    }
     throw new ApiError('invalid_request', 'The vault no longer has this card. Capture it again.', {
       param: 'card_token',
     });
