@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
@@ -221,10 +221,10 @@ test('accepts a GIF that ends with a comment, and large files that span many rea
   assert.ok('format' in (await inspect(blackPng(10, 10, chunks))));
 });
 
-test('decodes no more than two at once, so memory stays bounded', async () => {
+test('decodes on half of the cores and no more than two at once, so memory stays bounded', async () => {
   const path = join(folder, 'large.png');
   await flat(4000, 3000).removeAlpha().png({ progressive: true, compressionLevel: 1 }).toFile(path);
-  const copies = Array.from({ length: 8 }, (_, index) => `${path}-${index}`);
+  const copies = Array.from({ length: 5 }, (_, index) => `${path}-${index}`);
   await Promise.all(copies.map((copy) => copyFile(path, copy)));
   await prepareImage(path);
   const startRss = process.memoryUsage().rss;
@@ -237,7 +237,7 @@ test('decodes no more than two at once, so memory stays bounded', async () => {
   const results = await Promise.all(copies.map((copy) => prepareImage(copy)));
   clearInterval(watch);
   assert.ok(results.every((result) => 'format' in result && result.width === 4000));
-  assert.equal(peakDecodes, 2);
+  assert.equal(peakDecodes, availableParallelism() < 4 ? 1 : 2);
   assert.ok(peakRss - startRss < 150 * megabyte, `rss grew by ${Math.round((peakRss - startRss) / megabyte)} MB`);
 });
 

@@ -1,7 +1,10 @@
 import { open, readFile, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import type { default as Sharp, Metadata } from 'sharp';
+import { createSemaphore } from '../semaphore.ts';
 import { withoutMetadata } from './image-metadata.ts';
+import { StorageError } from './storage-error.ts';
 
 type ImageFormat = 'jpeg' | 'png' | 'gif';
 
@@ -51,8 +54,11 @@ const bufferedPixelsMax = 25_000_000;
 const sidePixelsMax = 20_000;
 const framesMax = 1000;
 const decodeTimeoutSeconds = 20;
-// Each decode occupies one of the four threads of libuv's pool, which files and DNS need too.
-const decodesAtOnceMax = 2;
+// Each decode occupies a core, and one of the four threads of libuv's pool, which files and DNS need too. While others
+// wait, decodes use a third of the time.
+const decodesAtOnceMax = availableParallelism() < 4 ? 1 : 2;
+const decodeRest = 2;
+const waitingMax = 100;
 
 const headBytes = 512;
 const windowBytes = 64 * 1024;
@@ -85,7 +91,12 @@ async function loadDecoder(): Promise<typeof Sharp> {
   return sharp;
 }
 
-const inDecodeSlot = createSlots(decodesAtOnceMax);
+const inDecodeSlot = createSemaphore({
+  atOnce: decodesAtOnceMax,
+  waitingMax,
+  rest: decodeRest,
+  busy: () => new StorageError('too many images wait to be decoded'),
+});
 
 /**
  * Removes everything from the file except the picture, decodes all of it, and returns its properties; or returns what
@@ -302,21 +313,4 @@ function describeOther(head: Buffer): string {
 
 function damaged(format: ImageFormat): ImageProblem {
   return { problem: `The ${formats[format].name} image is damaged or incomplete and cannot be decoded.` };
-}
-
-function createSlots(count: number): <T>(task: () => Promise<T>) => Promise<T> {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  return async (task) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      // Hands the slot to the next waiter instead of freeing it, so that a new caller cannot overtake the queue.
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
 }
