@@ -79,7 +79,7 @@ export const declineTexts: Readonly<Record<FailureCode, string>> = {
   issuer_unavailable: 'Your bank could not be reached. You were not charged.',
   unknown: 'The payment was declined. Please try another card.',
   expired_card: 'Your card has expired. Please check the date or use another card.',
-  incorrect_cvv: 'The security code is wrong. Please check the digits on the card.',
+  incorrect_cvv: 'The CVC is wrong. Please check the digits on the card.',
   invalid_account: 'The card number is not valid. Please check it or use another card.',
   blocked_card: 'Your card is blocked. Please contact your bank or use another card.',
   closed_card: 'The account of your card is closed. Please use another card.',
@@ -196,7 +196,7 @@ export const emailTexts = {
   amount: 'Amount',
   nextAttempt: 'Next attempt',
   questions: (contact: string) => `Questions? Reply to this email or contact ${contact}.`,
-  unsubscribe: 'Stop optional emails',
+  unsubscribe: 'Unsubscribe',
   sandbox: 'This is a test email from a sandbox. No money was moved.',
 };
 
@@ -208,8 +208,8 @@ export const monthText = (year: number, month: number): string =>
 export const unsubscribeTexts = {
   title: 'Optional emails',
   ask: (merchant: string) =>
-    `Do you want to stop optional emails from ${merchant}, such as reminders? You will still get receipts and notices about failed payments.`,
-  confirm: 'Stop optional emails',
-  done: (merchant: string) => `You will get no more optional emails from ${merchant}.`,
+    `Unsubscribe from optional emails of ${merchant}, such as reminders? You will still get receipts and notices about failed payments.`,
+  confirm: 'Unsubscribe',
+  done: (merchant: string) => `You are unsubscribed from optional emails of ${merchant}.`,
   invalid: 'This link is invalid or has expired.',
 };

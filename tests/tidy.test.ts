@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { outdatedPages } from '../scripts/reference.ts';
+import { words } from '../dashboard/src/format.ts';
 import { limits } from '../server/limits.ts';
 
 /** Rules worth stating, checked on every source file. */
@@ -232,6 +233,25 @@ test('nothing is left over: no skipped tests, loose types or reminders', () => {
     ),
     [],
   );
+});
+
+test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () => {
+  const texts = filesOf(
+    'dashboard/src/texts/*.ts',
+    'pages/*/texts.ts',
+    'sdk/browser/src/texts.ts',
+    'server/customer-texts.ts',
+    'examples/shop/server.ts',
+  );
+  const otherWord = /security code|\bcvv\b|test mode|chargeback|\bin[- ]doubt\b/i;
+  // The codes of the API and the names of texts are not for people.
+  const wrong = offenders(texts, otherWord).filter((line) => otherWord.test(line.replaceAll(/'[\w.]+'|\b\w+:/g, '')));
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(['chargeback', 'incorrect_cvv', 'chargeback_dismissed'].map(words), [
+    'Disputed',
+    'Incorrect CVC',
+    'Dispute won',
+  ]);
 });
 
 test('dependencies are pinned exactly', () => {

@@ -17,8 +17,7 @@ export function fieldSentence(message: string): string {
 }
 
 /** `items[0].product_id` → `Product ID` */
-const nameOf = (field: string): string =>
-  words(field.replace(/\[\d+\]$/, '').replace(/^.*\./, '')).replace(/\bid\b/, 'ID');
+const nameOf = (field: string): string => words(field.replace(/\[\d+\]$/, '').replace(/^.*\./, ''));
 
 /** An error that is shown for the whole form: `end_date: must be in the future` → `End date must be in the future.` */
 export function errorText(message: string, fields: readonly WrongField[]): string {

@@ -79,10 +79,26 @@ export const dateTime = (iso: string): string => dateTimeFormat.format(new Date(
 export const dateOnly = (iso: string): string => dateFormat.format(new Date(iso));
 export const isoDay = (date: Date): string => date.toISOString().slice(0, 10);
 
+/** What the API calls by another name than people. The glossary has one word for each. */
+const codeNames: Readonly<Record<string, string>> = {
+  chargeback: 'Disputed',
+  chargeback_accepted: 'Dispute lost',
+  chargeback_dismissed: 'Dispute won',
+};
+const abbreviations: Readonly<Record<string, string>> = { api: 'API', cvv: 'CVC', cvc: 'CVC', id: 'ID', url: 'URL' };
+
 /** `requires_action` → `Requires action` */
 export function words(code: string): string {
-  const text = code.replaceAll('_', ' ').replace(/\bapi\b/, 'API');
+  const name = codeNames[code];
+  if (name) return name;
+  const text = code.replaceAll('_', ' ').replaceAll(/\b(api|cvv|cvc|id|url)\b/g, (word) => abbreviations[word] ?? word);
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** The same inside of a sentence: `incorrect_cvv` → `incorrect CVC` */
+export function lowerWords(code: string): string {
+  const text = words(code);
+  return /^[A-Z]{2}/.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const brandNames: Readonly<Record<string, string>> = {

@@ -222,7 +222,7 @@ async function cardFor({ id, customer: shopper, card_token }: Cart, request: Inc
 const kindWords: Readonly<Record<string, string>> = {
   insufficient_funds: 'The card has insufficient funds. Please try another card.',
   expired_card: 'The card has expired. Please try another card.',
-  incorrect_cvv: 'The security code is wrong. Please check it and try again.',
+  incorrect_cvv: 'The CVC is wrong. Please check it and try again.',
 };
 
 async function findOrCreateCustomer({ name, email, phone }: Cart['customer']): Promise<Customer> {

@@ -39,7 +39,7 @@ export const texts = {
   company: 'Company (optional)',
   shipping: 'Shipping address',
   country: 'Country or region',
-  recipient: 'Recipient, if it is not you',
+  recipient: 'Deliver to someone else (optional)',
   line1: 'Address',
   line2: 'Apartment, suite, etc. (optional)',
   city: 'City',

@@ -345,7 +345,7 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
   return isUnchecked && cvvResult !== null ? { ...outcome, response: { ...response, cvv_result: cvvResult } } : outcome;
 }
 
-/** The letter of card networks for a security code that was not checked. */
+/** The letter of card networks for a CVC that was not checked. */
 const notProcessed = 'P';
 
 /** A card that was charged or verified before is not used for the first time. */

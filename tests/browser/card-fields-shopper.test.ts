@@ -205,7 +205,7 @@ describe('a shopper', () => {
       await one.frame.locator('#cvc').pressSequentially('7');
       const before = await one.page.locator('#pay').boundingBox();
       await one.press('#pay', async () => {
-        assert.equal(await one.text('cvc-error-text'), 'The security code is incomplete.');
+        assert.equal(await one.text('cvc-error-text'), 'The CVC is incomplete.');
         assert.deepEqual(await one.page.locator('#pay').boundingBox(), before);
       });
       await until(one.page, 'submits === 1');
@@ -244,7 +244,7 @@ describe('a shopper', () => {
       assert.deepEqual(await one.frame.locator('.error:visible').allInnerTexts(), [
         'Enter the card number.',
         'Enter the expiry date.',
-        'Enter the security code.',
+        'Enter the CVC.',
       ]);
       assert.equal(await one.focused(), 'number');
       assert.equal(requests(), 0);

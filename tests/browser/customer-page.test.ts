@@ -68,14 +68,14 @@ describe('the customer page', () => {
     const { id } = await created(service, scene);
     const read = () => readSubscription(service, id, { key: scene.key });
     await during(await open(scene), async ({ page }) => {
-      await page.getByRole('button', { name: 'End renewal: Tea of the month' }).click();
+      await page.getByRole('button', { name: 'Cancel at period end: Tea of the month' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByRole('heading', { name: 'End the renewal of Tea of the month?' }).waitFor();
+      await dialog.getByRole('heading', { name: 'Cancel Tea of the month at the end of the period?' }).waitFor();
       await checkLooks(page, 'customer-confirm');
       await dialog.getByRole('button', { name: 'Keep it' }).click();
       assert.equal((await read()).end_date, null);
-      await page.getByRole('button', { name: 'End renewal: Tea of the month' }).click();
-      await dialog.getByRole('button', { name: 'End renewal' }).click();
+      await page.getByRole('button', { name: 'Cancel at period end: Tea of the month' }).click();
+      await dialog.getByRole('button', { name: 'Cancel at period end' }).click();
       await page.getByText(/^Tea of the month ends on/).waitFor();
       assert.notEqual((await read()).end_date, null);
       await checkLooks(page, 'customer-ending');

@@ -100,7 +100,7 @@ describe('a merchant', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     await inspect(page, 'a decided dispute');
     await page.getByRole('link', { name: order_number }).click();
-    await page.getByText('Chargeback dismissed', { exact: true }).first().waitFor();
+    await page.getByText('Dispute won', { exact: true }).first().waitFor();
     await page.getByRole('table', { name: disputes.title }).getByText('Won').waitFor();
     assert.equal(await button(orders.acceptDispute).count(), 0);
   });

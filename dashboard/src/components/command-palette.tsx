@@ -1,7 +1,7 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Action, actionsFor } from '../actions.ts';
 import { useGet, useList, useSettled } from '../data.ts';
-import { money, words } from '../format.ts';
+import { lowerWords, money, words } from '../format.ts';
 import { pageOfFound, placesOf } from '../navigation.ts';
 import { recentPlaces } from '../recent.ts';
 import { useCan, useSignedIn } from '../session.ts';
@@ -31,7 +31,7 @@ const icons: Readonly<Record<Found['type'], IconName>> = {
 };
 
 /** Formats a status as everywhere else, and leaves names and addresses unchanged. */
-const plain = (text: string): string => (/^[a-z]+(_[a-z]+)*$/.test(text) ? words(text).toLowerCase() : text);
+const plain = (text: string): string => (/^[a-z]+(_[a-z]+)*$/.test(text) ? lowerWords(text) : text);
 
 /** Every word that was typed occurs. */
 const matches = (text: string, typed: string): boolean =>
@@ -170,7 +170,7 @@ function useEntries(
     ({ id, order_number, total, currency, status }) => ({
       key: `found ${id}`,
       title: order_number,
-      subtitle: [words('order'), money(total, currency), words(status).toLowerCase()].join(' · '),
+      subtitle: [words('order'), money(total, currency), lowerWords(status)].join(' · '),
       icon: icons.order,
       group: shell.found,
       open: go(pageOfFound.order(id)),

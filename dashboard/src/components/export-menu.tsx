@@ -5,7 +5,7 @@ import { csvOf } from '../../../server/platform/csv.ts';
 import { ApiError, call, type Query } from '../api.ts';
 import { useGet } from '../data.ts';
 import { download } from '../download.ts';
-import { words } from '../format.ts';
+import { lowerWords, words } from '../format.ts';
 import { useCan } from '../session.ts';
 import { bulk } from '../texts/bulk.ts';
 import { common } from '../texts/common.ts';
@@ -114,11 +114,7 @@ function Exports({ list, query }: { list: ExportedList; query: Query }) {
                     {bulk.download}
                   </Button>
                 )}
-                <IconButton
-                  label={bulk.deleteOf(words(one.list).toLowerCase())}
-                  icon="close"
-                  onClick={() => void remove(one)}
-                />
+                <IconButton label={bulk.deleteOf(lowerWords(one.list))} icon="close" onClick={() => void remove(one)} />
               </div>
             </div>
           ))}

@@ -15,7 +15,7 @@ export const developers = {
     webhooks: ['Webhooks', 'Endpoints and delivery history.'],
     events: ['Events', 'Events of the last 30 days.'],
     requests: ['Request log', 'API requests with their request and response bodies.'],
-    inDoubt: ['In-doubt payments', 'Payments with an unknown outcome.'],
+    inDoubt: ['Unconfirmed payments', 'Payments with an unknown outcome.'],
     reference: ['API reference', 'Every endpoint, with examples.'],
   },
   version: 'API version',

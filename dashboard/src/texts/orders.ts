@@ -82,7 +82,7 @@ export const orders = {
   refundText: 'The refund goes to the card the customer paid with. This cannot be undone.',
   refundButton: (amount: string) => `Refund ${amount}`,
   refundReason: 'Reason',
-  refundReasonHint: 'For your team. It is kept as a note on the order.',
+  refundReasonHint: 'Saved as a note. Only your team sees it.',
   refundReasons: ['Requested by customer', 'Duplicate', 'Fraudulent', 'Item not delivered', 'Item not as described'],
   refundNote: (amount: string, reason: string) => `Refunded ${amount}: ${reason}`,
   refundDone: 'Refund created.',

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, KindTexts>> = {
   },
   acquirer: {
     for: 'An acquirer, or a bridge to another processor, that your service operator offers.',
-    notices: 'Enter this URL at your acquirer as the address for notices.',
+    notices: 'Enter this URL at your acquirer as the address for webhooks.',
   },
 };
 
@@ -66,7 +66,7 @@ export const processors = {
   noneConnected: 'No processor is connected, so live payments are rejected.',
   takes: 'Takes',
   takesAll: 'All payments',
-  takesShare: (share: number) => `${share}% of them first`,
+  takesShare: (share: number) => `${share}% of the traffic`,
   health: 'Last five minutes',
   noCalls: 'No calls',
   calls: (calls: number, failures: number) =>
@@ -75,7 +75,7 @@ export const processors = {
   outcomes: {
     approved: 'Approved',
     declined: 'Declined',
-    refused: 'Credentials refused',
+    refused: 'Credentials rejected',
     not_sent: 'Not sent',
     unknown: 'Unknown',
     unavailable: 'Not sent: the vault was unavailable',
@@ -83,26 +83,26 @@ export const processors = {
     conflict: 'Conflict',
     expired: 'Expired',
   } as Readonly<Record<string, string>>,
-  broken: 'Not used first because it does not answer',
-  refused: 'Credentials refused',
-  refusedSince: 'The processor refuses the credentials. First refused:',
+  broken: 'Not responding: payments try other processors first',
+  refused: 'Credentials rejected',
+  refusedSince: 'The processor rejects the credentials. First rejected:',
   refusedText: (isOnly: boolean) =>
     isOnly
       ? 'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.'
       : 'Until you replace them, payments go to the next processor.',
   since: 'Connected since',
   until: 'Disconnected since',
-  notices: 'Notices',
-  noticeSeen: 'Last notice received',
-  noticeRefused: 'A notice was refused',
+  notices: 'Webhooks',
+  noticeSeen: 'Last webhook received',
+  noticeRefused: 'A webhook was rejected',
   noticeRefusedHint:
     'Disputes and late outcomes do not arrive. Copy the secret from the processor again, and enter it with Replace credentials.',
-  noNotice: 'No notice received yet.',
+  noNotice: 'No webhook received yet.',
   copyUrl: 'Copy URL',
-  noticesNone: 'This processor sends no notices. We ask it for changes from time to time.',
+  noticesNone: 'This processor sends no webhooks. We ask it for changes from time to time.',
   verifies: 'Verify cards when they are saved',
   verifiesHint:
-    'The processor checks the security code and the address of a new card without charging it. The result does not appear in the response, so it does not help to test stolen cards. The processor may charge a fee for each check.',
+    'The processor checks the CVC and the address of a new card without charging it. The result does not appear in the response, so it does not help to test stolen cards. The processor may charge a fee for each check.',
   verifiesOn: 'New cards are verified.',
   verifiesOff: 'New cards are no longer verified.',
   rename: 'Rename',
@@ -128,9 +128,9 @@ export const processors = {
     maestro: 'Maestro',
     unknown: 'Other brands',
   },
-  share: 'Share',
+  share: 'Traffic share',
   shareHint:
-    'The percentage of these payments that use this processor first. The others use the next processor in the list. Leave it empty for all of them.',
+    'Percentage of these payments that try this processor first. The rest go to the next one. Leave empty for 100%.',
   shareInvalid: 'Enter a whole number from 1 to 100.',
   credentials: 'Replace credentials',
   credentialsLead:

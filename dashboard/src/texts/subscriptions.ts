@@ -68,7 +68,7 @@ export const subscriptions = {
   cancelAtEndHint: 'The customer is not charged again. You can undo this until then.',
   cancelNow: 'Cancel now',
   cancelNowHint: 'The subscription ends at once. This cannot be undone. To return money, refund the order.',
-  endRenewal: 'End renewal',
+  endRenewal: 'Cancel at period end',
   renewalEnded: 'The subscription does not renew.',
   endsOn: (day: string) => `This subscription does not renew. It ends on ${day}.`,
   kept: 'The subscription renews again.',

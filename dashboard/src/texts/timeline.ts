@@ -1,4 +1,4 @@
-import { cardText, money, words } from '../format.ts';
+import { cardText, lowerWords, money, words } from '../format.ts';
 import type { TimelineEntry } from '../types.ts';
 
 /** What happened, in a sentence about this object. */
@@ -60,8 +60,8 @@ const nameOf = (field: string): string => fieldNames[field] ?? field.replaceAll(
 /** `insufficient_funds` and `The card was declined.` → `: insufficient funds`, `: the card was declined` */
 function failureText(failure: string | null): string {
   if (!failure) return '';
-  const text = /^[a-z_]+$/.test(failure) ? words(failure).toLowerCase() : failure.replace(/\.$/, '');
-  return `: ${text.replace('cvv', 'CVC')}`;
+  const text = /^[a-z_]+$/.test(failure) ? lowerWords(failure) : failure.replace(/\.$/, '');
+  return `: ${text}`;
 }
 
 export function timelineText(entry: TimelineEntry): string {

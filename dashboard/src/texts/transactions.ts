@@ -28,9 +28,9 @@ export const transactions = {
     U: 'Not available',
   },
   response: 'Response',
-  inDoubtTitle: 'In-doubt payments',
+  inDoubtTitle: 'Unconfirmed payments',
   inDoubtLead: 'The processor has not confirmed the outcome of these payments yet. We keep checking until it does.',
-  inDoubtEmpty: 'No in-doubt payments',
+  inDoubtEmpty: 'No unconfirmed payments',
   inDoubtEmptyText:
     'Every payment has a known outcome. A payment appears here when the processor’s response is lost. To try it in the sandbox, use the card 4000 0099 9900 7070.',
   restored: {

@@ -19,7 +19,7 @@ export function Declines({ declines }: { declines: NonNullable<Statistics['decli
             <li key={failure_code}>
               <Link to="/orders" search={{ failure_code }} className="group block">
                 <span className="mb-1 flex justify-between gap-3 text-sm">
-                  <span className="truncate group-hover:underline">{words(failure_code).replace('cvv', 'CVC')}</span>
+                  <span className="truncate group-hover:underline">{words(failure_code)}</span>
                   <span className="tabular-nums">{count.toLocaleString('en-US')}</span>
                 </span>
                 <span aria-hidden="true" className="block h-1.5 rounded-full bg-sunken">

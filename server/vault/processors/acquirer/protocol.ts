@@ -24,7 +24,7 @@ export const responseTexts = {
   '61': 'Exceeds amount limit',
   '62': 'Restricted card',
   '65': 'Exceeds frequency limit',
-  '82': 'Incorrect security code',
+  '82': 'Incorrect CVC',
   '91': 'Issuer unavailable',
   '94': 'Duplicate transmission',
 } as const;
