@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { errorText, fieldSentence } from '../dashboard/src/error-texts.ts';
+import { errorText, fieldSentence, moneySentence } from '../dashboard/src/error-texts.ts';
 
 /** The errors that a merchant reads in the dashboard. */
 
@@ -14,6 +14,23 @@ test('an error at a field is a sentence that ends with a period', () => {
     ['issuer must be known', 'Issuer must be known.'],
   ] as const) {
     assert.equal(fieldSentence(message), expected);
+  }
+});
+
+test('an error of an amount has its limit in money, not in the smallest unit', () => {
+  for (const [message, currency, expected] of [
+    ['Must be at most 99999999.', 'usd', 'Must be at most $999,999.99.'],
+    ['Must be at most 99999999.', 'jpy', 'Must be at most ¥99,999,999.'],
+    ['Must be at least 1.', 'eur', 'Must be at least €0.01.'],
+    [
+      'Must be at most 1250, the remaining balance of this order.',
+      'kwd',
+      'Must be at most KWD\u00a01.250, the remaining balance of this order.',
+    ],
+    ['Must not cost more than 1000000000000 in total.', 'usd', 'Must not cost more than $10,000,000,000.00 in total.'],
+    ['This field is required.', 'usd', 'This field is required.'],
+  ] as const) {
+    assert.equal(moneySentence(message, currency), expected);
   }
 });
 

@@ -1,4 +1,4 @@
-import { decimalsOf, decimalText } from '../../server/platform/currencies.ts';
+import { currencies, decimalsOf, decimalText } from '../../server/platform/currencies.ts';
 import { amounts } from './texts/amounts.ts';
 
 /** An amount in a form or an export: `12.50`. */
@@ -32,8 +32,12 @@ function decimalParts(text: string): (Parts & { readonly mark: string }) | undef
 type Found = { readonly parts: Parts } | { readonly wrong: 'unreadable' | 'ambiguous' | 'too_precise' };
 
 function read(input: string, decimals: number): Found {
-  // In some countries, spaces and apostrophes separate thousands. They are never a decimal mark.
-  const text = input.trim().replaceAll(/\s/g, ' ').replaceAll('’', "'");
+  // In some countries, spaces and apostrophes separate thousands. They are never a decimal mark. `.5` is 0.5.
+  const text = input
+    .trim()
+    .replaceAll(/\s/g, ' ')
+    .replaceAll('’', "'")
+    .replace(/^(?=[.,])/, '0');
   const integer = asWhole.test(text) ? { whole: digitsOf(text), fraction: '' } : undefined;
   const decimal = decimalParts(text);
   if (!decimal) return integer ? { parts: integer } : { wrong: 'unreadable' };
@@ -46,10 +50,41 @@ function read(input: string, decimals: number): Found {
 const scaled = ({ whole: units, fraction }: Parts, decimals: number): number =>
   Number(units + fraction.padEnd(decimals, '0'));
 
+const asSigned = /^(?<before>[\p{L}\p{Sc}]*)\s*(?<number>[\d.,'’\s]*\d)\s*(?<after>[\p{L}\p{Sc}]*)$/u;
+
+/** How people write the currency beside an amount: `$`, `US$`, `USD`. */
+function signsOf(currency: string): string[] {
+  const shown = ['en-US', 'en-CA'].flatMap((locale) =>
+    (['narrowSymbol', 'symbol', 'code'] as const).flatMap((currencyDisplay) =>
+      new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay }).formatToParts(0),
+    ),
+  );
+  return shown.filter(({ type }) => type === 'currency').map(({ value }) => value.toLowerCase());
+}
+
+const isSign = (text: string): boolean => /\p{Sc}/u.test(text) || currencies.has(text.toLowerCase());
+
+/** The number without the sign of its currency. A sign of another currency is a mistake. */
+function withoutSign(text: string, currency: string): { readonly number: string } | { readonly otherSign: string } {
+  const { before = '', number, after = '' } = asSigned.exec(text.trim())?.groups ?? {};
+  const signs = [before, after].filter(Boolean);
+  if (number === undefined || signs.length === 0) return { number: text };
+  const own = currencies.has(currency.trim().toLowerCase()) ? signsOf(currency.trim()) : [];
+  const others = signs.filter((sign) => !own.includes(sign.toLowerCase()));
+  if (others.length === 0) return { number };
+  const otherSign = others.find(isSign);
+  return otherSign ? { otherSign } : { number: text };
+}
+
 /** Returns the amount in the smallest unit of the currency, or an error message. */
-export function readAmount(text: string, currency: string): Reading {
+export function readAmount(typed: string, currency: string): Reading {
   const decimals = decimalsOf(currency);
   const example = decimalText(125 * 10 ** Math.max(decimals - 1, 1), currency);
+  const unsigned = withoutSign(typed, currency);
+  if ('otherSign' in unsigned) {
+    return { problem: amounts.otherCurrency(currency.trim().toUpperCase(), unsigned.otherSign, example) };
+  }
+  const text = unsigned.number;
   const found = read(text, decimals);
   if ('parts' in found) {
     const amount = scaled(found.parts, decimals);

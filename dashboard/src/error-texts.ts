@@ -1,4 +1,4 @@
-import { words } from './format.ts';
+import { money, words } from './format.ts';
 
 /** Errors of the API are for programs: they name fields and idempotency keys. These are the same errors as sentences for people. */
 
@@ -15,6 +15,13 @@ export function fieldSentence(message: string): string {
   const isPredicate = /^(is|has|contains|belongs)\b/.test(message);
   return ended(isPredicate ? `This ${message}` : message.charAt(0).toUpperCase() + message.slice(1));
 }
+
+/** The API counts in the smallest unit: `Must be at most 99999999.` → `Must be at most $999,999.99.` */
+export const moneySentence = (message: string, currency: string): string =>
+  message.replaceAll(
+    /\b(at most|at least|more than|less than) (\d+)\b/g,
+    (_whole, limit: string, amount: string) => `${limit} ${money(Number(amount), currency)}`,
+  );
 
 /** `items[0].product_id` → `Product ID` */
 const nameOf = (field: string): string => words(field.replace(/\[\d+\]$/, '').replace(/^.*\./, ''));

@@ -1,5 +1,6 @@
 import { type ComponentProps, type InputEvent, type ReactNode, useId } from 'react';
 import { amountText, readAmount } from '../amounts.ts';
+import { moneySentence } from '../error-texts.ts';
 import { money } from '../format.ts';
 import type { FormState } from './form.tsx';
 
@@ -145,13 +146,13 @@ interface MoneyInputProps extends Pick<FieldProps, 'label' | 'hint' | 'error'> {
 export function MoneyInput({ label, hint, error, currency, value, onChange, name }: MoneyInputProps) {
   const typed = value.trim();
   const reading = typed === '' ? undefined : readAmount(typed, currency);
-  // After a decimal mark, the amount is not complete yet.
-  const problem = /[.,]$/.test(typed) ? undefined : reading?.problem;
+  // After a decimal mark, and with nothing but the sign of a currency, the amount is not complete yet.
+  const problem = /[.,]$|^[\p{L}\p{Sc}]+$/u.test(typed) ? undefined : reading?.problem;
   return (
     <Field
       label={label}
       hint={hint}
-      error={error ?? problem}
+      error={error ? moneySentence(error, currency) : problem}
       aside={
         <output className="text-sm text-muted tabular-nums">
           {reading?.amount !== undefined && money(reading.amount, currency)}

@@ -7,6 +7,8 @@ export const amounts = {
       : `${currency} has ${decimals} decimals. Enter an amount, for example ${example}.`,
   ambiguous: (text: string, one: string, other: string) =>
     `“${text}” could mean ${one} or ${other}. Enter one of these instead.`,
+  otherCurrency: (currency: string, sign: string, example: string) =>
+    `This amount is in ${currency}, not in ${sign}. Enter it without a sign, for example ${example}.`,
   tooSmall: 'Enter an amount above zero.',
   invalidPercentage: 'Enter a percentage from 1 to 100, for example 12.5.',
 };

@@ -10,7 +10,7 @@ import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
 import type { Plan } from '../../types.ts';
 import { Preview } from './preview.tsx';
-import { checkPrice, type PriceDraft, PriceFields, priceOf, tiersOf } from './tiers.tsx';
+import { checkPrice, isPriced, type PriceDraft, PriceFields, priceOf, tiersOf } from './tiers.tsx';
 import { navigate } from '../../routing.tsx';
 
 interface Draft extends PriceDraft, CycleDraft {
@@ -91,7 +91,7 @@ export function NewPlanPage() {
             </fieldset>
           </Form>
         </Panel>
-        <Preview input={termsOf(draft)} currency={draft.currency} />
+        <Preview input={isPriced(draft) ? termsOf(draft) : undefined} currency={draft.currency} />
       </div>
     </Page>
   );

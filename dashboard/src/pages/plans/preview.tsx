@@ -22,8 +22,29 @@ export interface PreviewInput {
   readonly billing_cycles?: number;
 }
 
+interface PreviewProps {
+  /** Undefined while an amount is missing or wrong: then there is nothing to calculate. */
+  readonly input: PreviewInput | undefined;
+  readonly currency: string;
+}
+
 /** The next payment dates, calculated by the billing code of the service. */
-export function Preview({ input, currency }: { input: PreviewInput; currency: string }) {
+export function Preview({ input, currency }: PreviewProps) {
+  return (
+    <Panel title={plans.preview}>
+      <p className="mb-2 text-muted">{plans.previewLead}</p>
+      <div aria-live="polite">
+        {input ? (
+          <Payments input={input} currency={currency} />
+        ) : (
+          <p className="py-2 text-muted">{plans.previewNone}</p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Payments({ input, currency }: { readonly input: PreviewInput; readonly currency: string }) {
   const { company } = useSignedIn();
   const wanted = useSettled(JSON.stringify(input));
   const query = useQuery({
@@ -32,27 +53,18 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
     placeholderData: keepPreviousData,
   });
   const isFree = query.data?.data.every(({ amount }) => amount === 0) ?? false;
+  if (query.error) return <p className="py-2 text-muted">{query.error.message}</p>;
+  if (isFree) return <p className="py-2 text-muted">{plans.previewFree}</p>;
   return (
-    <Panel title={plans.preview}>
-      <p className="mb-2 text-muted">{plans.previewLead}</p>
-      <div aria-live="polite">
-        {query.error ? (
-          <p className="py-2 text-muted">{query.error.message}</p>
-        ) : isFree ? (
-          <p className="py-2 text-muted">{plans.previewFree}</p>
-        ) : (
-          <Table
-            label={plans.preview}
-            rows={query.data && joinFree(query.data.data, ({ amount }) => amount)}
-            keyOf={cyclesOf}
-            columns={[
-              { header: plans.number, cell: cyclesOf },
-              { header: common.date, cell: ({ first, last }) => <DaysOf first={first.at} last={last.at} day /> },
-              { header: common.amount, cell: ({ first }) => amountOrFree(first.amount, currency), end: true },
-            ]}
-          />
-        )}
-      </div>
-    </Panel>
+    <Table
+      label={plans.preview}
+      rows={query.data && joinFree(query.data.data, ({ amount }) => amount)}
+      keyOf={cyclesOf}
+      columns={[
+        { header: plans.number, cell: cyclesOf },
+        { header: common.date, cell: ({ first, last }) => <DaysOf first={first.at} last={last.at} day /> },
+        { header: common.amount, cell: ({ first }) => amountOrFree(first.amount, currency), end: true },
+      ]}
+    />
   );
 }

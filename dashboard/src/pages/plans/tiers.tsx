@@ -4,6 +4,7 @@ import { Field, FieldRow, MoneyField, MoneyInput, Select } from '../../component
 import type { FormState } from '../../components/form.tsx';
 import { type Row, Rows } from '../../components/rows.tsx';
 import { Sums } from '../../components/sums.tsx';
+import { moneySentence } from '../../error-texts.ts';
 import { money } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -24,6 +25,13 @@ export interface PriceDraft {
 }
 
 const emptyTier = (key: number): TierDraft => ({ key, name: '', amount: '', kind: 'recurring' });
+
+/** Whether each amount that is typed can be read. Without a price, there is nothing to show. */
+export function isPriced({ amount, one_time_amount, currency, tiers }: PriceDraft): boolean {
+  const isAmount = (text: string): boolean => readAmount(text, currency).amount !== undefined;
+  if (tiers.length > 0) return tiers.every((tier) => isAmount(tier.amount));
+  return isAmount(amount) && (one_time_amount.trim() === '' || isAmount(one_time_amount));
+}
 
 /** The price of each cycle and the setup fee, as far as the fields are valid. */
 export function priceOf(draft: PriceDraft): { amount: number; one_time_amount: number } {
@@ -131,8 +139,8 @@ export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<D
         )}
       </Rows>
       <div aria-live="polite" className="border-t border-line pt-3">
-        <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />
-        {wrong && <p className="mt-1 text-sm text-bad">{wrong}</p>}
+        {isPriced(draft) && <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />}
+        {wrong && <p className="mt-1 text-sm text-bad">{moneySentence(wrong, currency)}</p>}
       </div>
     </fieldset>
   );
