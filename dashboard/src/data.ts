@@ -1,4 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  type Query as CachedQuery,
+  useIsFetching,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { call, type Query } from './api.ts';
 import { useSignedIn } from './session.ts';
@@ -33,6 +39,26 @@ export function useGet<T>(
 
 export function useList<T>(path: string, query: Query = {}, options: ReadOptions = {}) {
   return useGet<List<T>>(path, query, options);
+}
+
+const firstData = { predicate: ({ state }: CachedQuery) => state.data === undefined };
+
+/**
+ * Whether all data of a page has arrived for the first time. A page of parts that load on their own waits for it, so that
+ * no part pushes down another one. Known at once if the main data is still there from an earlier visit.
+ */
+export function useFirstData(path: string): boolean {
+  const { company } = useSignedIn();
+  const client = useQueryClient();
+  const [isThere, setThere] = useState(() =>
+    client.getQueriesData({ queryKey: [company.id, path] }).some(([, data]) => data !== undefined),
+  );
+  const waiting = useIsFetching(firstData);
+  useEffect(() => {
+    // An answer can lead to the next request, which has begun by now.
+    if (client.isFetching(firstData) === 0) setThere(true);
+  }, [client, waiting]);
+  return isThere;
 }
 
 export type Filters = Readonly<Record<string, string>>;

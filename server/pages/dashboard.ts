@@ -10,13 +10,10 @@ import { builtFile, notBuilt } from './built.ts';
 
 /** The dashboard: one document for all its pages, with its scripts and styles. */
 
-/** The first path segments that the dashboard's router handles. */
+/** The first path segments that the dashboard's router handles: pages without a session, and with one. */
+const openPages = ['login', 'sign-up', 'forgot-password', 'reset-password', 'invitations'] as const;
 const dashboardPages = [
-  'login',
-  'sign-up',
-  'forgot-password',
-  'reset-password',
-  'invitations',
+  ...openPages,
   'account',
   'home',
   'customers',
@@ -58,6 +55,9 @@ export function mountDashboard(app: FastifyInstance, brand: Brand, emails: Email
   const written: Readonly<Record<string, string>> = { brand: escaped(brand.name), emails };
   const document =
     file && readFileSync(file, 'utf8').replaceAll(/{{(\w+)}}/g, (whole, name: string) => written[name] ?? whole);
+  // Pages that read no session would load it for nothing.
+  const withoutSession = document?.replace(/<link[^>]* href="\/dashboard\/session"[^>]*>/, '');
+  const isOpen = ({ url }: FastifyRequest): boolean => openPages.some((page) => url.startsWith(`/${page}`));
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
@@ -70,7 +70,7 @@ export function mountDashboard(app: FastifyInstance, brand: Brand, emails: Email
       .header('Cross-Origin-Opener-Policy', 'same-origin')
       .header('Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=(), usb=()')
       .header('Cache-Control', 'no-cache')
-      .send(document);
+      .send(isOpen(request) ? withoutSession : document);
   };
   app.get('/', show);
   for (const page of dashboardPages) {

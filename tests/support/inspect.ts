@@ -15,7 +15,8 @@ async function becomesTrue(page: Page, expression: string, patienceMs = 20_000):
   return false;
 }
 
-const showsItsData = `document.readyState === 'complete' && !document.querySelector('.skeleton, [aria-busy="true"]')`;
+const showsItsData = `document.readyState === 'complete' && document.querySelector('h1') !== null &&
+  !document.querySelector('.skeleton, [aria-busy="true"]')`;
 
 /**
  * Waits until the page shows its data: nothing is marked as loading, in two looks a tenth of a second apart, because one

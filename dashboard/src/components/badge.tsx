@@ -46,7 +46,7 @@ export function Badge({ status, label, tone }: { status: string; label?: string;
   const look = looks[tone ?? tones[status] ?? 'calm'];
   return (
     <span
-      className={`inline-flex items-center rounded-full px-2 py-0.5 text-xs font-semibold whitespace-nowrap ${look}`}
+      className={`inline-flex items-center rounded-full px-2 py-0.5 text-xs font-semibold md:whitespace-nowrap max-md:rounded-[10px] ${look}`}
     >
       {label ?? words(status)}
     </span>

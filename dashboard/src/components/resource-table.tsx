@@ -130,7 +130,8 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
           </Button>
         </div>
       )}
-      <div className={page.isPlaceholderData ? 'opacity-70' : ''}>
+      {/* The text of an empty list takes the place of its controls too. It is new on the page, not moved. */}
+      <div key={isEmpty ? 'empty' : 'rows'} className={page.isPlaceholderData ? 'opacity-70' : ''}>
         {page.error && !data && <Failure error={page.error} />}
         {isEmpty
           ? empty

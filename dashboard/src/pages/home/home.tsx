@@ -3,9 +3,9 @@ import { CardTesting } from '../../components/card-testing.tsx';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart, type ChartPoint } from '../../components/chart.tsx';
 import { GoingLiveNotice } from '../../components/going-live.tsx';
-import { Load, Page, Panel } from '../../components/page.tsx';
+import { Load, Page, Panel, Skeleton } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
-import { useFilters, useGet } from '../../data.ts';
+import { useFilters, useFirstData, useGet } from '../../data.ts';
 import { useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { FigureName, Statistics } from '../../types.ts';
@@ -19,6 +19,7 @@ import { Controls } from './range-picker.tsx';
 
 /** While the page is open, today's figures stay up to date. */
 const everyMs = 60_000;
+const statisticsPath = '/dashboard/statistics';
 
 export function HomePage() {
   const { company } = useSignedIn();
@@ -27,19 +28,24 @@ export function HomePage() {
     company.permissions.includes(permission),
   );
   const query = useGet<Statistics>(
-    '/dashboard/statistics',
+    statisticsPath,
     { range, from, to, interval, currency },
     { keep: true, everyMs, enabled: hasFigures },
   );
+  const isThere = useFirstData(statisticsPath);
   return (
-    <Page title={home.title} actions={hasFigures && <Controls statistics={query.data} />}>
-      <RestoredNotice />
-      <CardWarnings />
-      <CardTesting />
-      <FirstSteps />
-      {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
-      {!hasFigures && <NeedsAttention />}
-      {company.permissions.includes('orders:read') && <LatestOrders />}
+    <Page title={home.title} actions={hasFigures && isThere && <Controls statistics={query.data} />}>
+      {!isThere && <Skeleton lines={16} />}
+      {/* The parts load unseen, and all appear at once. */}
+      <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
+        <RestoredNotice />
+        <CardWarnings />
+        <CardTesting />
+        <FirstSteps />
+        {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
+        {!hasFigures && <NeedsAttention />}
+        {company.permissions.includes('orders:read') && <LatestOrders />}
+      </div>
     </Page>
   );
 }
