@@ -20,7 +20,7 @@ export function fieldSentence(message: string): string {
 export const moneySentence = (message: string, currency: string): string =>
   message.replaceAll(
     /\b(at most|at least|more than|less than) (\d+)\b/g,
-    (_whole, limit: string, amount: string) => `${limit} ${money(Number(amount), currency)}`,
+    (_whole, limit: string, digits: string) => `${limit} ${money(Number(digits), currency)}`,
   );
 
 /** `items[0].product_id` → `Product ID` */
