@@ -12,6 +12,7 @@ import {
   startTestService,
   type TestService,
 } from '../../tests/support/service.ts';
+import { eventually } from '../../tests/support/webhooks.ts';
 import { dashboardRoutes } from '../app.ts';
 import { settableFields } from './object-versions.ts';
 import type { Route } from './route.ts';
@@ -139,6 +140,23 @@ const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
   },
 };
 
+/** What another change sets meanwhile, in the table of the object. */
+const rows: Readonly<Record<string, readonly [table: string, column: string, value?: unknown]>> = {
+  updateProduct: ['products', 'name'],
+  updateCustomer: ['customers', 'first_name'],
+  updateCoupon: ['coupons', 'description'],
+  updatePaymentLink: ['payment_links', 'name'],
+  updateWebhookEndpoint: ['webhook_endpoints', 'description'],
+  updateSubscription: ['subscriptions', 'description'],
+  updatePlan: ['plans', 'name'],
+  updateCompany: ['companies', 'name'],
+  updateProfile: ['company_profiles', 'tax_id'],
+  updateDispute: ['disputes', 'evidence', { explanation: 'Meanwhile' }],
+  updateRole: ['roles', 'description'],
+  updateApiKey: ['api_keys', 'name'],
+  updateProcessor: ['processor_connections', 'name'],
+};
+
 /** These do not edit the fields of an object. */
 const actions = ['reorderProductImages', 'updatePaymentMethod'];
 
@@ -209,6 +227,27 @@ describe('the version of an object', () => {
       const other = won === 0 ? 1 : 0;
       const repeated = await change(subject, subject.changes[other], etagOf(loser), keys[other]);
       assert.equal(repeated.status, 200, repeated.text);
+    });
+  }
+
+  for (const [operationId, [table, column, value]] of Object.entries(rows)) {
+    it(`is compared by ${operationId} only when no other change of the object is under way`, async () => {
+      const subject = await subjects[operationId]?.();
+      assert.ok(subject);
+      const original = await read(subject);
+      const [key, id] = table === 'company_profiles' ? ['company_id', company(subject)] : ['id', original.body.id];
+      let waiting: Promise<Reply> | undefined;
+      await service.db.transaction(async (db) => {
+        await db.query(`UPDATE ${table} SET ${column} = $2 WHERE ${key} = $1`, [id, value ?? randomUUID()]);
+        waiting = change(subject, subject.changes[0], etagOf(original));
+        await eventually('the request waits for the row', async () => {
+          const found = await service.db.query(
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+          );
+          return found.length > 0;
+        });
+      });
+      assertRefused((await waiting) as Reply, 412, 'resource_changed');
     });
   }
 
