@@ -11,6 +11,14 @@ export interface Caller {
   readonly publishable: boolean;
   /** Until then, actions on secrets and permissions do not ask for the password again. */
   readonly steppedUpUntilMs: number;
+  /** The session of a member. */
+  readonly session?: CallerSession;
+}
+
+/** The hashes are those that the token of the request may have in the database. */
+export interface CallerSession {
+  readonly id: string;
+  readonly tokenHashes: readonly Buffer[];
 }
 
 /** What the shard of a company has for its requests. */

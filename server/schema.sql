@@ -5,8 +5,14 @@ CREATE TABLE api_key_lookups (
   company_id uuid NOT NULL,
   api_key_id uuid NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT api_key_lookups_pkey PRIMARY KEY (lookup_id)
+  of_session boolean NOT NULL DEFAULT false,
+  session_id uuid,
+  CONSTRAINT api_key_lookups_pkey PRIMARY KEY (lookup_id),
+  CONSTRAINT api_key_lookups_session CHECK ((of_session OR (session_id IS NULL))),
+  CONSTRAINT api_key_lookups_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE SET NULL
 );
+CREATE INDEX api_key_lookups_session_id ON public.api_key_lookups USING btree (session_id) WHERE (session_id IS NOT NULL);
+CREATE TRIGGER api_key_lookups_ended AFTER UPDATE OF session_id ON public.api_key_lookups FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
 
 CREATE TABLE api_keys (
   company_id uuid NOT NULL,
@@ -1155,6 +1161,7 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id, id);
+CREATE TRIGGER sessions_token_replaced AFTER UPDATE OF token_hash ON public.sessions FOR EACH ROW WHEN ((old.token_hash <> new.token_hash)) EXECUTE FUNCTION end_keys_of_session();
 
 CREATE TABLE subscription_movements (
   company_id uuid NOT NULL,

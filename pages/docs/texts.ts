@@ -12,7 +12,8 @@ export const docsTexts = {
   send: 'Send request',
   sending: 'Sending…',
   body: 'Body (JSON)',
-  tryNote: 'Sends the request to your sandbox with a key that expires after one hour. The key stays in this tab.',
+  tryNote:
+    'Sends the request to your sandbox with a key that ends when you sign out, after one hour at the latest. The key stays in this tab.',
   signIn: 'Sign in to the dashboard to send requests from this page.',
   noSandbox: 'You are not a member of a sandbox company.',
   invalidBody: 'The body must be JSON.',

@@ -6,7 +6,7 @@ import type { ControlQueryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { keyPrefix } from './key-format.ts';
-import { isOldTrial } from './trial.ts';
+import { withoutOldTrials } from './trial.ts';
 import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
 import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
 import {
@@ -55,11 +55,11 @@ function toWire({ company }: RequestContext, key: ApiKey, nowMs: number): ShownA
 
 export async function getApiKeys(
   context: RequestContext,
-  { clock }: KeyDependencies,
+  { clock, control }: KeyDependencies,
 ): Promise<{ data: ShownApiKey[] }> {
   const keys = await listApiKeys(context.db, context.company.id);
   const nowMs = clock.nowMs();
-  const shown = keys.filter((key) => !isOldTrial(key, nowMs));
+  const shown = await withoutOldTrials(control, keys, nowMs);
   return { data: shown.toReversed().map((key) => toWire(context, key, nowMs)) };
 }
 

@@ -1,5 +1,6 @@
 import type { Permission } from '../../http/permissions.ts';
 import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
+import type { CallerSession } from '../../request-context.ts';
 import { shardOf } from '../../shards/queries.ts';
 import type { KeyKind } from './key-format.ts';
 import { type Company, type CompanyRow, toCompany } from '../../company.ts';
@@ -93,6 +94,8 @@ export interface KeyLookup {
   readonly companyId: string;
   readonly keyId: string;
   readonly shard: string;
+  /** The session in which the key was made has ended. */
+  readonly hasEnded: boolean;
 }
 
 export async function insertLookup(
@@ -106,17 +109,47 @@ export async function insertLookup(
   ]);
 }
 
+/**
+ * The key ends with the session. Returns false if the session has ended, or has another token by now. The lock makes an end of the
+ * session wait, so it ends the key too.
+ */
+export async function insertLookupOfSession(
+  control: ControlQueryable,
+  { lookupId, companyId, id }: Pick<ApiKey, 'lookupId' | 'companyId' | 'id'>,
+  session: CallerSession,
+): Promise<boolean> {
+  const rows = await control.query(
+    `INSERT INTO api_key_lookups (lookup_id, company_id, api_key_id, of_session, session_id)
+     SELECT $1, $2, $3, true, s.id FROM sessions s WHERE s.id = $4 AND s.token_hash = ANY($5) FOR KEY SHARE RETURNING 1`,
+    [lookupId, companyId, id, session.id, session.tokenHashes],
+  );
+  return rows.length === 1;
+}
+
+const hasEnded = 'of_session AND session_id IS NULL';
+
+/** Of these keys, those whose session has ended. */
+export async function findEndedLookups(control: ControlQueryable, lookupIds: readonly string[]): Promise<Set<string>> {
+  const rows = await control.query<{ lookup_id: string }>(
+    `SELECT lookup_id FROM api_key_lookups WHERE lookup_id = ANY($1) AND ${hasEnded}`,
+    [lookupIds],
+  );
+  return new Set(rows.map(({ lookup_id }) => lookup_id));
+}
+
 export async function findLookup(control: ControlQueryable, lookupId: string): Promise<KeyLookup | undefined> {
-  const [row] = await control.query<{ company_id: string; api_key_id: string; shard: string }>(
-    `SELECT company_id, api_key_id, ${shardOf('api_key_lookups.company_id')} AS shard FROM api_key_lookups WHERE lookup_id = $1`,
+  const [row] = await control.query<{ company_id: string; api_key_id: string; shard: string; has_ended: boolean }>(
+    `SELECT company_id, api_key_id, ${shardOf('api_key_lookups.company_id')} AS shard, ${hasEnded} AS has_ended
+     FROM api_key_lookups WHERE lookup_id = $1`,
     [lookupId],
   );
-  return row && { lookupId, companyId: row.company_id, keyId: row.api_key_id, shard: row.shard };
+  if (!row) return undefined;
+  return { lookupId, companyId: row.company_id, keyId: row.api_key_id, shard: row.shard, hasEnded: row.has_ended };
 }
 
 export async function findKey(
   db: Queryable,
-  { companyId, keyId, shard }: KeyLookup,
+  { companyId, keyId, shard }: Pick<KeyLookup, 'companyId' | 'keyId' | 'shard'>,
 ): Promise<{ key: ApiKey; company: Company; secretHash: Buffer } | undefined> {
   const [row] = await db.query<ApiKeyRow & { secret_hash: Buffer; company: CompanyRow }>(
     `SELECT ${columns
@@ -136,7 +169,7 @@ export async function findOldLookups(
   after: string,
   count: number,
   before: Date,
-): Promise<KeyLookup[]> {
+): Promise<Omit<KeyLookup, 'hasEnded'>[]> {
   const rows = await control.query<{ lookup_id: string; company_id: string; api_key_id: string; shard: string }>(
     `SELECT lookup_id, company_id, api_key_id, ${shardOf('api_key_lookups.company_id')} AS shard FROM api_key_lookups
      WHERE lookup_id > $1 AND created_at < $3 ORDER BY lookup_id LIMIT $2`,
@@ -155,7 +188,10 @@ export async function deleteLookups(control: ControlQueryable, lookupIds: readon
 }
 
 /** Returns those of the keys that exist. */
-export async function findExistingKeys(db: Queryable, lookups: readonly KeyLookup[]): Promise<Set<string>> {
+export async function findExistingKeys(
+  db: Queryable,
+  lookups: readonly Pick<KeyLookup, 'companyId' | 'keyId'>[],
+): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `SELECT k.id FROM unnest($1::uuid[], $2::uuid[]) AS l (company_id, id)
      JOIN api_keys k ON k.company_id = l.company_id AND k.id = l.id`,

@@ -22,12 +22,14 @@ import {
   findOldLookups,
   insertApiKey,
   insertLookup,
+  insertLookupOfSession,
   listApiKeys,
   markRevoked,
   markUsed,
   revokePrefixed,
 } from './queries.ts';
 import type { Company } from '../../company.ts';
+import type { CallerSession } from '../../request-context.ts';
 import { onAccessChange } from '../../shards/directory.ts';
 import type { Shards } from '../../shards/shards.ts';
 
@@ -65,7 +67,7 @@ export interface ReservedKey {
 
 /**
  * The first of two steps, because the control plane may be on another server than the company: records how the key is
- * found. Until the key is created, the text gives no access.
+ * found. Until the key is created, the text gives no access. With a session, the key ends when the session does.
  */
 export async function reserveApiKey(
   control: ControlQueryable,
@@ -73,11 +75,15 @@ export async function reserveApiKey(
   company: Company,
   nowMs: number,
   kind: KeyKind,
+  session?: CallerSession,
 ): Promise<ReservedKey> {
   const { lookupId, secret, text } = generateKey(company.mode, kind);
   const secretHash = pepper.hash(secret.reveal());
   const reserved = { id: newId(nowMs), companyId: company.id, kind, lookupId, secretHash, text };
-  await insertLookup(control, reserved);
+  if (!session) await insertLookup(control, reserved);
+  else if (!(await insertLookupOfSession(control, reserved, session))) {
+    throw new ApiError('missing_session', 'You are not signed in.');
+  }
   failpoint('api_key.after_lookup');
   return reserved;
 }
@@ -187,12 +193,16 @@ export async function openApiKeyDirectory(
     if (!lookups.knows(parsed.lookupId)) await misses.turn(address);
 
     const startedIn = generation;
-    const found = await lookups.find(parsed.lookupId, (lookup) => findKey(of(lookup).db, lookup));
+    const found = await lookups.find(parsed.lookupId, async (lookup) => {
+      const read = await findKey(of(lookup).db, lookup);
+      return read && { ...read, hasEnded: lookup.hasEnded };
+    });
     const hashes = pepper.hashes(parsed.secret.reveal());
     if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) {
       misses.note(address);
       return 'invalid_api_key';
     }
+    if (found.hasEnded) return 'revoked_api_key';
     const { key, company } = found;
     // A change that was announced during the query may be missing from its result.
     if (startedIn !== generation) return { key, company };

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { colleague, companyOf, newPerson, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { until } from '../../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 import { limits } from '../../limits.ts';
+import { reapSessions } from '../users/sessions.ts';
 
 let service: TestService;
 let owner: Person;
@@ -70,6 +72,72 @@ test('the key ends when its member is blocked or gets another role', async () =>
       return body.error?.code === 'revoked_api_key';
     });
   }
+});
+
+test('the key ends with the session in which it was made, however the session ends', async () => {
+  const ends: Record<string, (person: Person, session: string) => Promise<{ readonly status: number }>> = {
+    'sign-out': (person) => person.call('DELETE', '/dashboard/session'),
+    'an end from another browser': async (person, session) => {
+      const elsewhere = newPerson(service, person.email);
+      await elsewhere.call('POST', '/dashboard/session', { body: { email: person.email, password: person.password } });
+      return elsewhere.call('DELETE', `/dashboard/sessions/${session}`);
+    },
+    'a new password': (person) =>
+      person.call('POST', '/dashboard/password', {
+        body: { current_password: person.password, password: 'another horse battery' },
+      }),
+    'a new password elsewhere': async (person) => {
+      const elsewhere = newPerson(service, person.email);
+      await elsewhere.call('POST', '/dashboard/session', { body: { email: person.email, password: person.password } });
+      return elsewhere.call('POST', '/dashboard/password', {
+        body: { current_password: person.password, password: 'another horse battery' },
+      });
+    },
+    expiry: async (_person, session) => {
+      await service.db.query(`UPDATE sessions SET expires_at = now() WHERE id = $1`, [session]);
+      await reapSessions({ db: service.shards.control, clock: service.clock });
+      return { status: 200 };
+    },
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const person = await signUp(service);
+    const { key } = (await create(person)).body;
+    assert.equal(await customersWith(key), 200, what);
+    const [session] = (await person.call('GET', '/dashboard/sessions')).body.data;
+    assert.equal((await end(person, session.id)).status, 200, what);
+    // Each process hears of it within moments.
+    await eventually(what, async () => {
+      const { body } = await service.call('GET', '/v1/customers', { key });
+      return body.error?.code === 'revoked_api_key';
+    });
+  }
+});
+
+test('a key of a session that has ended is not in the list, and none is made in such a session', async () => {
+  const person = await signUp(service);
+  assert.equal((await create(person)).status, 201);
+  const listed = async (): Promise<number> => {
+    const { data } = (await person.in('GET', '/dashboard/api_keys')).body;
+    return data.filter(({ name }: { name: string }) => name.startsWith('API reference')).length;
+  };
+  assert.equal(await listed(), 1);
+  const [session] = (await person.call('GET', '/dashboard/sessions')).body.data;
+  const later = newPerson(service, person.email);
+  await later.call('POST', '/dashboard/session', { body: { email: person.email, password: person.password } });
+  const { made } = await service.db.transaction(async (transaction) => {
+    await transaction.query('DELETE FROM sessions WHERE id = $1', [session.id]);
+    const waiting = create(person);
+    await until('the key waits for the session', async () => {
+      const rows = await service.db.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
+      return rows.length > 0;
+    });
+    return { made: waiting };
+  });
+  assert.equal((await made).body.error.code, 'missing_session');
+  person.cookie = later.cookie;
+  assert.equal(await listed(), 0);
 });
 
 test('there is no such key for a live company', async () => {

@@ -114,7 +114,8 @@ export function memberDirectory(dependencies: SessionDependencies & MembershipDe
       if (!membership) return undefined;
       const { company, memberId: id, permissions } = membership;
       const caller = { kind: 'member' as const, id, name: user.email, permissions, publishable: false };
-      return { company, caller: { ...caller, steppedUpUntilMs: steppedUpUntilMs(session) } };
+      const own = { id: session.id, tokenHashes: dependencies.sessionKey.hashes(token) };
+      return { company, caller: { ...caller, steppedUpUntilMs: steppedUpUntilMs(session), session: own } };
     },
   };
 }
