@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { type Database, sqlStateOf, type Statement } from '../platform/database.ts';
+import { type Database, type Queryable, sqlStateOf, type Statement } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';
 import { isoTime } from '../platform/iso-time.ts';
 import { rowsOf } from '../platform/rows.ts';
@@ -18,7 +18,10 @@ export interface Answer {
 
 export interface KeyedRequest {
   readonly companyId: string;
+  /** As it is stored. */
   readonly key: string;
+  /** As the client sent it, if it is stored in another form. References of charges are derived from it. */
+  readonly sentKey?: string;
   readonly method: string;
   readonly path: string;
   readonly fieldHashes: Readonly<Record<string, string>>;
@@ -54,11 +57,14 @@ const isOpen = anyRow(
 );
 const notOpen = `NOT ${isOpen}`;
 
+const isExpired = (now: string): string =>
+  `CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END`;
+
 /** Returns the key columns for statements that also read other data: `k` is the table, and `now` is SQL. */
 export const keyColumns = (now: string): string =>
   `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.version_named, k.body,
    k.operation_id,
-   CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END AS expired`;
+   ${isExpired(now)} AS expired`;
 
 /** The claim on a key, as a parameter of a statement. */
 export interface Claim {
@@ -130,6 +136,22 @@ export async function readKey(db: Database, request: KeyedRequest): Promise<KeyR
     [request.companyId, request.key, new Date(request.nowMs)],
   );
   return row;
+}
+
+export const sentKeyOf = ({ key, sentKey }: KeyedRequest): string => sentKey ?? key;
+
+/** Returns the one of these keys that is in use. */
+export async function findKeyInUse(
+  db: Queryable,
+  companyId: string,
+  keys: readonly string[],
+  nowMs: number,
+): Promise<string | undefined> {
+  const [row] = await db.query<{ key: string }>(
+    `SELECT key FROM idempotency_keys k WHERE company_id = $1 AND key = ANY($2) AND NOT ${isExpired('$3')} LIMIT 1`,
+    [companyId, keys, new Date(nowMs)],
+  );
+  return row?.key;
 }
 
 const locked = 'pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked';

@@ -84,6 +84,16 @@ export function notJson(): ApiError {
   return new ApiError('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.');
 }
 
+/**
+ * On every route: pages, user accounts and the API alike. The parser of forms accepts a form for any of them, as an empty
+ * body.
+ */
+export function refuseForms(app: FastifyInstance): void {
+  app.addHook('preValidation', async (request) => {
+    if (request.isMultipart() && !request.routeOptions.config.uploadField) throw notJson();
+  });
+}
+
 async function serve(
   route: Route,
   request: FastifyRequest,
@@ -93,10 +103,7 @@ async function serve(
 ): Promise<Answer> {
   const { admission } = request;
   if (!admission) throw new Error(`${route.operationId} was reached without admission`);
-  if (!route.upload) {
-    if (request.isMultipart()) throw notJson();
-    return await answerWith(undefined);
-  }
+  if (!route.upload) return await answerWith(undefined);
   const upload = await receiveUpload(request, route.upload, dependencies.uploadDirectory);
   try {
     return await answerWith(upload.file);

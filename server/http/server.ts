@@ -21,7 +21,7 @@ import { compressAnswers } from './compression.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { takeFromAddress } from './limiting.ts';
-import { type HttpDependencies, jsonType, mountRoute, notJson } from './mount.ts';
+import { type HttpDependencies, jsonType, mountRoute, notJson, refuseForms } from './mount.ts';
 import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
@@ -156,6 +156,7 @@ export async function buildServer(
 
   await app.register(multipart, { throwFileSizeLimit: false });
   parseBodiesAsJson(app, admissions, options.recorder?.beginningLength ?? Infinity);
+  refuseForms(app);
   for (const route of routes) mountRoute(app, route, dependencies);
   // Never called, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);

@@ -26,6 +26,9 @@ function typed<Schema extends TSchema>(schema: Schema) {
   );
 }
 
+/** An email address that a person types on a page. Programs send any address, as they send any metadata. */
+export const typedEmail = () => typed(Type.String({ format: 'email', maxLength: limits.emailLength }));
+
 const visible = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/v;
 // Includes line breaks.
 const control = /[\p{Cc}\u2028\u2029]/u;

@@ -1,4 +1,5 @@
 import { type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
+import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { planToSubscribe } from '../plans/service.ts';
 import { findOffered } from './offer-queries.ts';
@@ -71,7 +72,8 @@ const localNames = ['localhost', '127.0.0.1', '[::1]'];
 /** Customers are sent there, so it must be encrypted. A sandbox may lead to a program on the same machine. */
 export function checkReturnUrl({ company }: RequestContext, field: string, text: string | null | undefined): void {
   if (text === null || text === undefined) return;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = absoluteUrl(text);
+  if (!url && /^\s*https?:/i.test(text)) throw invalidField(field, urlRule);
   const isLocal = company.mode === 'sandbox' && url?.protocol === 'http:' && localNames.includes(url.hostname);
   if (url?.username || url?.password) throw invalidField(field, 'must not contain a user name or password');
   if (url?.protocol === 'https:' || isLocal) return;

@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { line, name, phone, uuid } from '../../http/schemas.ts';
+import { line, name, phone, typedEmail, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { hasLink } from '../../platform/web-addresses.ts';
 import { shippingInput } from '../orders/schemas.ts';
@@ -29,7 +29,7 @@ const withoutAddress = <Schema extends TSchema>(schema: Schema) =>
 
 const customer = Type.Object(
   {
-    email: Type.String({ format: 'email', maxLength: limits.emailLength }),
+    email: typedEmail(),
     first_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
     last_name: withoutAddress(name({ maxLength: limits.pageNameLength })),
     phone: phone(),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { uuid } from '../../http/schemas.ts';
+import { typedEmail, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 /** What the customer page sends. */
@@ -21,7 +21,4 @@ export const renewalPayment = Type.Object(
   { additionalProperties: false },
 );
 
-export const linkRequest = Type.Object(
-  { email: Type.String({ format: 'email', maxLength: limits.emailLength }) },
-  { additionalProperties: false },
-);
+export const linkRequest = Type.Object({ email: typedEmail() }, { additionalProperties: false });

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { type KeyedRequest, claimOf } from '../../http/key-queries.ts';
+import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
@@ -36,7 +36,7 @@ export async function createOrder(
   const { key } = phased;
   if (!key) throw new Error('an order needs an idempotency key');
   const { company, db } = context;
-  const firstUse: Numbered = { subject: subjects.key(key.key), number: 0 };
+  const firstUse: Numbered = { subject: subjects.key(sentKeyOf(key)), number: 0 };
   const reference = deriveReference(company.id, firstUse);
   const read = (): Promise<Facts> =>
     charging.readFacts({

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../errors.ts';
-import { storeAnswer } from '../../http/key-queries.ts';
+import { sentKeyOf, storeAnswer } from '../../http/key-queries.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import type { OrderState, TransactionSummary } from './order.ts';
@@ -47,7 +47,7 @@ export async function stopKeyedRefund(
   if (!key || !answer) throw new Error('a refund without a key cannot be stopped');
   return db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, key.companyId, orderId);
-    if (state && refundOf(state, key.key)) return false;
+    if (state && refundOf(state, sentKeyOf(key))) return false;
     await storeAnswer(transaction, key, answer);
     return true;
   });

@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { claimKey } from '../../http/key-queries.ts';
+import { claimKey, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
@@ -62,7 +62,8 @@ export async function refundOrder(
     keepAnswer: true,
     begin: async () => {
       const { company } = context;
-      const generation = phased.key && (await generationOf(charging, company, subjects.keyedRefund(phased.key.key)));
+      const generation =
+        phased.key && (await generationOf(charging, company, subjects.keyedRefund(sentKeyOf(phased.key))));
       if (generation?.kind === 'in_use') {
         if (generation.operation.order_id !== orderId) throw usedByAnother();
         return resumeRefund(charging, company.id, orderId, generation.operation.id);

@@ -3,6 +3,7 @@ import { ApiError, invalidField } from '../../errors.ts';
 import { companyAddress } from '../../http/page-token.ts';
 import type { UploadedFile } from '../../http/route.ts';
 import { isLocalName } from '../../http/session-cookie.ts';
+import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { prepareImage } from '../../platform/files/image.ts';
 import { logoOf } from '../../platform/files/logo.ts';
@@ -125,8 +126,8 @@ function checkedUrl<Given extends string | null | undefined>(
   mode: Company['mode'],
 ): string | Given {
   if (typeof text !== 'string') return text;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) throw invalidField(field, 'must be a URL, for example https://shop.example.com');
+  const url = absoluteUrl(text);
+  if (!url) throw invalidField(field, urlRule);
   if (url.username || url.password) throw invalidField(field, 'must not contain a user name or password');
   const isDeveloping = mode === 'sandbox' && url.protocol === 'http:' && isLocalName(url.hostname);
   if (url.protocol !== 'https:' && !isDeveloping) throw invalidField(field, 'must begin with https://');

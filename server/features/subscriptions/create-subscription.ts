@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { claimKey } from '../../http/key-queries.ts';
+import { claimKey, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
@@ -71,7 +71,7 @@ export async function createSubscription(
   return runPhased(context.db, phased, {
     keepAnswer: true,
     begin: async () => {
-      const generation = phased.key && (await orders.generationOf(company, phased.key.key));
+      const generation = phased.key && (await orders.generationOf(company, sentKeyOf(phased.key)));
       if (generation?.kind === 'in_use') {
         await orders.reconcileSale(company.id, generation.operation.order_id);
         return shown(generation.operation.order_id);

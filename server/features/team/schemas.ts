@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { memberPermissions } from '../../http/permissions.ts';
-import { freeText, name, nullable, phone, timestamp, uuid } from '../../http/schemas.ts';
+import { freeText, name, nullable, phone, timestamp, uuid, typedEmail } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -24,7 +24,7 @@ export type TeamMemberCreate = Static<typeof teamMemberCreate>;
  */
 export const invitation = Type.Object(
   {
-    email,
+    email: typedEmail(),
     role_id: uuid(),
     first_name: Type.Optional(name()),
     last_name: Type.Optional(name()),

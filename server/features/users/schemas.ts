@@ -1,9 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { name, phone } from '../../http/schemas.ts';
+import { name, phone, typedEmail } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 const closed = { additionalProperties: false } as const;
-const email = Type.String({ format: 'email', maxLength: limits.emailLength });
 /** For sign-in: an address that was once accepted stays valid. */
 const knownEmail = Type.String({ minLength: 1, maxLength: limits.emailLength });
 /** The minimum length is checked when a password is set; at sign-in it is not checked. */
@@ -13,7 +12,7 @@ const token = Type.String({ minLength: 1, maxLength: 200 });
 
 export const signUp = Type.Object(
   {
-    email,
+    email: typedEmail(),
     password,
     first_name: name(),
     last_name: name(),

@@ -5,6 +5,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
 import { countDueDeliveries, findFailing } from './delivery-queries.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -64,8 +65,8 @@ const invalidUrl = (why: string): ApiError =>
 
 /** Checks the URL now; its address is checked again at every connection. */
 async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) throw invalidUrl('must be a URL, for example https://shop.example.com/webhooks');
+  const url = absoluteUrl(text);
+  if (!url) throw invalidUrl(urlRule);
   if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
   if (url.username || url.password) throw invalidUrl('must not contain a user name or password');
   const host = url.hostname.replace(/^\[|\]$/g, '');
