@@ -8,7 +8,7 @@ import type { Route } from '../server/http/route.ts';
 import { exportedLists } from '../server/jobs/exported-lists.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
 import { routes } from './support/openapi.ts';
-import { textOfPdf } from './support/pdf-text.ts';
+import { readPages } from './support/pdf-pages.ts';
 import { type Reply, someProduct, startTestService, type TestService } from './support/service.ts';
 
 /**
@@ -147,7 +147,8 @@ async function everythingIn({ text, body }: Reply): Promise<string> {
   const opened = await fetch(service.baseUrl + pathname + search);
   const bytes = Buffer.from(await opened.arrayBuffer());
   const isPdf = opened.headers.get('content-type') === 'application/pdf';
-  return [text, bytes.toString(), isPdf ? textOfPdf(bytes) : ''].join('\n');
+  const pages = isPdf ? await readPages(bytes) : [];
+  return [text, bytes.toString(), ...pages.flatMap((page) => [page.text, ...page.actualTexts])].join('\n');
 }
 
 async function grant(...permissions: readonly MemberPermission[]): Promise<void> {

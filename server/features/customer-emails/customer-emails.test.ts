@@ -12,7 +12,7 @@ import {
   type Shop,
   succeeded,
 } from '../../../tests/support/orders.ts';
-import { textOfPdf } from '../../../tests/support/pdf-text.ts';
+import { readPages } from '../../../tests/support/pdf-pages.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { limits } from '../../limits.ts';
 import { createLog } from '../../platform/log.ts';
@@ -117,7 +117,8 @@ describe('the receipt of an order', () => {
       const { text, html = '' } = opened(await mailAbout(`receipt ${id}`));
       const { pathname, search } = new URL(/https:\S+\/receipts\/\S+/.exec(text)?.[0] ?? '');
       const receipt = await fetch(service.baseUrl + pathname + search);
-      return { text, html, pdf: textOfPdf(Buffer.from(await receipt.arrayBuffer())) };
+      const pages = await readPages(Buffer.from(await receipt.arrayBuffer()));
+      return { text, html, pdf: pages.map((page) => page.text).join('\n') };
     };
     for (const name of ['Win at evil.example/x', 'evil。example', 'evil[.]example']) {
       assert.equal((await rename(name)).status, 200);
