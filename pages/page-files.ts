@@ -30,7 +30,9 @@ const checkoutScripts = [
 
 const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
-const docsScripts = ['texts', 'elements', 'reading', 'search', 'try-it', 'docs'].map((name) => `docs/${name}.ts`);
+const docsScripts = ['texts', 'elements', 'reading', 'ranking', 'search', 'try-it', 'docs'].map(
+  (name) => `docs/${name}.ts`,
+);
 
 const make = {
   'checkout.js': () => script(checkoutScripts),

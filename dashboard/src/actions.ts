@@ -31,6 +31,13 @@ const always: readonly Action[] = [
     to: '/subscriptions/new',
   },
   {
+    title: texts.cancelSubscription,
+    words: 'stop end pause',
+    icon: 'subscriptions',
+    permission: 'subscriptions:write',
+    to: '/subscriptions',
+  },
+  {
     title: texts.customer,
     words: 'new add',
     icon: 'customers',

@@ -56,6 +56,8 @@ export interface CallOptions {
   /** The version that the object must still have. */
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
+  /** Another company than the current one. */
+  readonly company?: string;
 }
 
 let companyId: string | null = null;
@@ -122,7 +124,10 @@ async function overcome({ code }: ApiError): Promise<boolean> {
 }
 
 async function sendOnce<T>(method: Method, path: string, options: CallOptions): Promise<Answer<T>> {
-  const headers = callHeaders(path, options.key, options.ifMatch);
+  const headers = {
+    ...callHeaders(path, options.key, options.ifMatch),
+    ...(options.company ? { 'svc-company': options.company } : {}),
+  };
   const hasBody = options.body !== undefined;
   const response = await fetch(urlOf(path, options.query), {
     method,

@@ -11,8 +11,10 @@ interface Place {
   readonly sandboxOnly?: boolean;
   /** Shows how many objects wait for the merchant. */
   readonly counts?: 'disputes' | 'inDoubt';
-  /** Reached from another page, not from the navigation. */
+  /** Reached from another page and from the command palette, not from the navigation. */
   readonly hidden?: boolean;
+  /** Further words by which the command palette finds it. */
+  readonly words?: string;
 }
 
 export interface PlaceGroup {
@@ -59,8 +61,45 @@ const allGroups: readonly PlaceGroup[] = [
       { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
       { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
       { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read' },
-      { to: '/audit-log', label: places.auditLog, icon: 'list', permission: 'audit_log:read' },
-      { to: '/settings', label: places.settings, icon: 'settings', permission: 'company:read' },
+      {
+        to: '/audit-log',
+        label: places.auditLog,
+        icon: 'list',
+        permission: 'audit_log:read',
+        words: 'history changes',
+      },
+      {
+        to: '/settings',
+        label: places.settings,
+        icon: 'settings',
+        permission: 'company:read',
+        words: 'company name time zone retries dunning api version',
+      },
+      {
+        to: '/settings/going-live',
+        label: places.goingLive,
+        icon: 'bolt',
+        permission: 'company:read',
+        hidden: true,
+        words: 'settings launch checklist',
+      },
+      {
+        to: '/settings/processors',
+        label: places.processors,
+        icon: 'bolt',
+        permission: 'company:read',
+        hidden: true,
+        words: 'settings payment gateway stripe adyen nmi acquirer rules',
+      },
+      {
+        to: '/settings/branding',
+        label: places.branding,
+        icon: 'settings',
+        permission: 'company:read',
+        hidden: true,
+        words: 'settings logo color receipts customer page support',
+      },
+      { to: '/account', label: places.account, icon: 'customers', hidden: true, words: 'settings password two-factor' },
     ],
   },
   {
@@ -68,10 +107,22 @@ const allGroups: readonly PlaceGroup[] = [
     folds: true,
     places: [
       { to: '/developers', label: places.developers, icon: 'developers' },
-      { to: '/developers/api-keys', label: places.apiKeys, icon: 'key', permission: 'api_keys:read' },
+      {
+        to: '/developers/api-keys',
+        label: places.apiKeys,
+        icon: 'key',
+        permission: 'api_keys:read',
+        words: 'secret publishable token',
+      },
       { to: '/developers/webhooks', label: places.webhooks, icon: 'webhook', permission: 'webhook_endpoints:read' },
       { to: '/developers/events', label: places.events, icon: 'bolt', permission: 'events:read' },
-      { to: '/developers/requests', label: places.requests, icon: 'list', permission: 'requests:read' },
+      {
+        to: '/developers/requests',
+        label: places.requests,
+        icon: 'list',
+        permission: 'requests:read',
+        words: 'req_ api calls',
+      },
     ],
   },
   {

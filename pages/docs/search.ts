@@ -1,43 +1,11 @@
 import { make } from './elements.ts';
+import { findEntries, type SearchEntry } from './ranking.ts';
 import { docsTexts } from './texts.ts';
 
 /** The search in guides and API reference. The index is loaded when the search is first opened. */
 
-interface SearchEntry {
-  readonly title: string;
-  readonly detail: string;
-  readonly address: string;
-  readonly text: string;
-}
-
-const resultsMax = 20;
 const excerptBefore = 40;
 const excerptLength = 160;
-
-/** Higher is better; 0 if a word does not occur. */
-function scoreOf({ title, detail, text }: SearchEntry, words: readonly string[]): number {
-  const [heading, about, body] = [title.toLowerCase(), detail.toLowerCase(), text.toLowerCase()];
-  let score = heading === words.join(' ') ? 50 : 0;
-  for (const word of words) {
-    if (heading.startsWith(word)) score += 20;
-    else if (heading.includes(word)) score += 12;
-    else if (about.includes(word)) score += 5;
-    else if (body.includes(word)) score += 1;
-    else return 0;
-  }
-  return score;
-}
-
-function findEntries(entries: readonly SearchEntry[], typed: string): SearchEntry[] {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return [];
-  return entries
-    .map((entry) => ({ entry, score: scoreOf(entry, words) }))
-    .filter(({ score }) => score > 0)
-    .toSorted((one, other) => other.score - one.score)
-    .slice(0, resultsMax)
-    .map(({ entry }) => entry);
-}
 
 /** The place of the text where the first word occurs, with the word marked. */
 function excerptOf(text: string, typed: string): (Node | string)[] {

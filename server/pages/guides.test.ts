@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Marked } from 'marked';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
+import { findEntries, type SearchEntry } from '../../pages/docs/ranking.ts';
 import { rendered } from './docs/guide-pages.ts';
 import { highlighted } from './docs/highlight.ts';
 
@@ -170,4 +171,44 @@ test('HTML in a text is shown, not obeyed; links stay within the guides', () => 
     /<code class="language-sh"><span class="c-name">echo<\/span> <span class="c-text">&quot;&lt;&amp;&gt;&quot;/,
   );
   assert.match(content, /id="twice">[\s\S]*id="twice-1">/);
+});
+
+const searches: readonly (readonly [typed: string, first: string])[] = [
+  ['refund partial', 'Refund an order'],
+  ['partial refund', 'Refund an order'],
+  ['refund', 'Refund an order'],
+  ['how to refund an order', 'Refund an order'],
+  ['refun', 'Refund an order'],
+  ['webhook signature', 'Verify the signature'],
+  ['verify webhook', 'Verify the signature'],
+  ['test cards', 'Test cards'],
+  ['idempotency key', 'Idempotency keys'],
+  ['payment links', 'Payment links'],
+  ['going live', 'Going live'],
+  ['create customer', 'Create a customer'],
+  ['cancel subscription', 'Cancel a subscription'],
+  ['pause a subscription', 'Pause a subscription'],
+  ['disputes', 'Disputes'],
+  ['coupons', 'Coupons'],
+  ['sandbox clock', 'The sandbox clock'],
+  ['rate limits', 'Limits, permissions, versions'],
+  ['errors', 'Errors'],
+  ['restore backup', 'Restore a backup'],
+  ['stripe', 'Stripe'],
+  ['checkout session', 'Create a checkout session'],
+  ['customer page', 'The customer page'],
+  ['retry order', 'Retry a failed charge or refund'],
+  ['upgrade', 'Upgrading'],
+  ['configuration', 'Configuration'],
+  ['create an order', 'Create an order and charge it'],
+  ['list orders', 'List orders'],
+  ['glossary', 'Glossary'],
+];
+
+test('the search finds the page that is meant first', async () => {
+  const reply = await fetch(`${service.baseUrl}/docs/search.json`);
+  const entries = (await reply.json()) as SearchEntry[];
+  const found = searches.map(([typed]) => [typed, findEntries(entries, typed)[0]?.title]);
+  assert.deepEqual(found, searches);
+  assert.deepEqual(findEntries(entries, 'xyzzy'), []);
 });

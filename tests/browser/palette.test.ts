@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { shell } from '../../dashboard/src/texts/common.ts';
+import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
 import { team } from '../../dashboard/src/texts/team.ts';
@@ -75,6 +75,48 @@ test('the palette finds an order by amount, last four digits and the beginning o
     await find(text, new RegExp(`${number}.*Order · \\$19\\.00`));
     await page.keyboard.press('Escape');
   }
+});
+
+test('the palette finds the pages of the settings, and searches orders for what it does not know', async () => {
+  const searches = {
+    going: 'Going live',
+    stripe: 'Processors',
+    logo: 'Branding and emails',
+    password: 'Account settings',
+  };
+  for (const [text, name] of Object.entries({ ...searches, processors: 'Processors', req_: 'Request log' })) {
+    await find(text, new RegExp(name));
+    await page.keyboard.press('Escape');
+  }
+  await (await find('cancel subscription', /Cancel a subscription/)).waitFor();
+  await page.keyboard.press('Escape');
+  await (await find('49.00', /Search orders for “49.00”/)).click();
+  await page.waitForURL(/\/orders\?.*q=49\.00/);
+});
+
+test('a link to an object of the other mode offers to open it there, and only if it exists there', async () => {
+  await open('/orders');
+  await page
+    .getByRole('link', { name: /\$19\.00/ })
+    .first()
+    .click();
+  await page.getByRole('heading', { name: orders.titleOf(number) }).waitFor();
+  const { pathname } = new URL(page.url());
+  const inSandbox = page.url();
+  await page.getByRole('button', { name: shell.live, exact: true }).click();
+  await page.getByRole('button', { name: shell.live, exact: true, pressed: true }).waitFor();
+  const live = new URL(page.url()).searchParams.get('company');
+  await page.goto(`${pathname}?company=${live}`);
+  await page.getByRole('heading', { name: common.elsewhereTitle.sandbox }).waitFor();
+  await inspect(page, 'an object of the other mode');
+  await page.getByRole('button', { name: common.switchTo.sandbox }).click();
+  await page.getByRole('heading', { name: orders.titleOf(number) }).waitFor();
+  assert.equal(page.url(), inSandbox);
+  await page.goto(`/orders/${randomUUID()}?company=${live}`);
+  await page.getByText(common.missingHint).waitFor();
+  assert.equal(await page.getByRole('button', { name: common.switchTo.sandbox }).count(), 0);
+  await page.goto(inSandbox);
+  await page.getByRole('heading', { name: orders.titleOf(number) }).waitFor();
 });
 
 test('the palette finds a request by its ID, and documentation by its name', async () => {

@@ -8,11 +8,19 @@ const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.
 
 const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 /** The rules whose result depends on the theme. */
+/** The rules whose result depends on what a small screen shows: names that are hidden, what can be scrolled and pressed. */
+const phone = {
+  type: 'rule',
+  values: [
+    ...['link-name', 'button-name', 'image-alt', 'label', 'select-name', 'scrollable-region-focusable'],
+    ...['aria-hidden-focus', 'nested-interactive', 'heading-order'],
+  ],
+};
 const colors = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
 export interface AxeOptions {
   /** Some of the rules, for the page without its frames. By default all of them, also in the frames. */
-  readonly rules?: 'wcag' | 'colors';
+  readonly rules?: 'wcag' | 'colors' | 'phone';
   /** JavaScript of the part of the page; the whole page by default. */
   readonly part?: string;
 }
@@ -32,7 +40,7 @@ export async function violationsIn(page: Page, { rules, part = 'document' }: Axe
   const options = {
     resultTypes: ['violations'],
     iframes: !rules,
-    ...(rules && { runOnly: rules === 'wcag' ? wcag : colors }),
+    ...(rules && { runOnly: { wcag, colors, phone: process.env.SVC_AXE === 'all' ? wcag : phone }[rules] }),
   };
   return page.evaluate<string[]>(
     `axe.run(${part}, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) =>

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { violationsIn } from './axe.ts';
 
-const wide = { width: 1280, height: 900 };
+const wide = { width: 1440, height: 900 };
+const phone = { width: 390, height: 844 };
 
 /** Waits until an expression is true in the page. Playwright's own waiting evaluates text there, which our policy forbids. */
 async function becomesTrue(page: Page, expression: string, patienceMs = 20_000): Promise<boolean> {
@@ -15,7 +16,7 @@ async function becomesTrue(page: Page, expression: string, patienceMs = 20_000):
   return false;
 }
 
-const showsItsData = `document.readyState === 'complete' && document.querySelector('h1') !== null &&
+const showsItsData = `document.readyState === 'complete' && document.querySelector('h1, h2') !== null &&
   !document.querySelector('.skeleton, [aria-busy="true"]')`;
 
 /**
@@ -34,6 +35,8 @@ export async function inspect(page: Page, name: string, rules: 'wcag' | 'colors'
   await page.setViewportSize(wide);
   await loaded(page);
   assert.deepEqual(await violationsIn(page, { rules }), [], name);
+  await page.setViewportSize(phone);
+  assert.deepEqual(await violationsIn(page, { rules: 'phone' }), [], `${name} on a phone`);
   await page.setViewportSize({ width: 360, height: 740 });
   // A chart is drawn again for its new width in the next frames.
   const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';

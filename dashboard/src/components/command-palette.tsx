@@ -145,6 +145,7 @@ function useEntries(
   const { company } = useSignedIn();
   const { pathname } = useLocation();
   const settled = useSettled(typed);
+  const canReadOrders = useCan('orders:read');
   const isSearched = settled.length >= searchedLength && typed.length >= searchedLength;
   const answer = useGet<{ data: readonly Found[] }>(
     '/dashboard/search',
@@ -154,7 +155,7 @@ function useEntries(
   const orders = useList<Order>(
     '/v1/orders',
     { q: settled, limit: ordersMax },
-    { enabled: isSearched && useCan('orders:read'), keep: true },
+    { enabled: isSearched && canReadOrders, keep: true },
   );
   const go = (to: string, open?: string) => () => void navigate({ to, ...(open && { search: { open } }) });
 
@@ -210,7 +211,7 @@ function useEntries(
     }));
   const pages = placesOf(company)
     .flatMap(({ places, label }) => places.map((place) => ({ ...place, group: label })))
-    .filter(({ label, group }) => matches(`${label} ${group ?? ''}`, lower))
+    .filter(({ label, group, words: more = '' }) => matches(`${label} ${group ?? ''} ${more}`, lower))
     .map(({ to, label, group, icon }) => ({
       key: `page ${to}`,
       title: label,
@@ -219,9 +220,19 @@ function useEntries(
       group: shell.pages,
       open: go(to),
     }));
+  const isLoading = typed !== settled || answer.isFetching || orders.isFetching;
+  // The list also searches what the palette does not, for example names of products.
+  const further = (isSearched && !isLoading && canReadOrders ? [typed] : []).map((q) => ({
+    key: 'search orders',
+    title: shell.actions.searchOrders(q),
+    subtitle: null,
+    icon: 'search' as const,
+    group: shell.actionGroup,
+    open: () => void navigate({ to: '/orders', search: { q } }),
+  }));
   const unique = new Map([...requests, ...found, ...foundOrders].map((entry) => [entry.key, entry]));
   return {
-    entries: [...recent, ...unique.values(), ...done, ...pages],
-    isLoading: typed !== settled || answer.isFetching || orders.isFetching,
+    entries: [...recent, ...unique.values(), ...done, ...pages, ...further],
+    isLoading,
   };
 }

@@ -53,7 +53,7 @@ export function ListOptions<T>({ list, columns, choices, onChange }: OptionsProp
         }
       >
         <section aria-label={lists.views} className="mb-3 border-b border-line pb-2">
-          <h3 className="mb-1 text-xs font-semibold text-muted">{lists.views}</h3>
+          <h2 className="mb-1 text-xs font-semibold text-muted">{lists.views}</h2>
           {views.map((view) => (
             <div key={view.id} className="flex items-center rounded-[6px] hover:bg-sunken">
               <button

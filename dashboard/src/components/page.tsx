@@ -9,6 +9,7 @@ import { Button, LinkButton } from './button.tsx';
 import { Drawing } from './drawing.tsx';
 import { ErrorNote } from './form.tsx';
 import { Icon } from './icons.tsx';
+import { Missing } from './missing.tsx';
 import { Link, useLocation } from '../routing.tsx';
 
 interface PageProps {
@@ -137,14 +138,11 @@ export function Load<T>({
 
 export function Failure({ error, retry }: { error: Error; retry?: () => void }) {
   const refused = error instanceof ApiError && error.status === 403;
-  const missing = error instanceof ApiError && error.status === 404;
-  if (refused || missing) {
+  if (error instanceof ApiError && error.status === 404) return <Missing />;
+  if (refused) {
     return (
-      <Empty
-        title={refused ? common.refusedTitle : common.missingTitle}
-        actions={<LinkButton to="/home">{common.toHome}</LinkButton>}
-      >
-        <p>{refused ? `${error.message} ${common.refusedHint}` : common.missingHint}</p>
+      <Empty title={common.refusedTitle} actions={<LinkButton to="/home">{common.toHome}</LinkButton>}>
+        <p>{`${error.message} ${common.refusedHint}`}</p>
       </Empty>
     );
   }

@@ -101,7 +101,7 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       operationId: 'refundOrder',
       summary: 'Refund an order',
       description:
-        'Refunds the remaining balance, or `amount`. The response shows the order as refunded and the refund as `in_progress`. An ' +
+        'Refunds the remaining balance, or `amount` for a partial refund. The response shows the order as refunded and the refund as `in_progress`. An ' +
         'event is sent when the refund settles. Use a new idempotency key for each refund.',
       idempotency: 'optional',
       body: orderRefund,
