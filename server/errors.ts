@@ -244,19 +244,26 @@ export interface ErrorBody {
   };
 }
 
-/** A client may send a card number in the wrong field. No response repeats it. */
+/**
+ * A text that is not ours, as a message can repeat it: a name or value that the caller sent, or an answer of a
+ * processor. A client may send a card number in the wrong place, and no response repeats it. Our own text, with its
+ * limits and amounts, stays as it is.
+ */
+export const quoted = (text: string): string => maskCardNumbers(text);
+
+/** The names of fields are quoted: a caller can send fields with any name. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error: {
       type: error.type,
       code: error.code,
-      message: maskCardNumbers(error.message),
-      param: error.param && maskCardNumbers(error.param),
+      message: error.message,
+      param: error.param && quoted(error.param),
       request_id: requestId,
       field_errors: error.fieldErrors.map(({ field, code, message }) => ({
-        field: maskCardNumbers(field),
+        field: quoted(field),
         code,
-        message: maskCardNumbers(message),
+        message,
       })),
     },
   };
@@ -267,7 +274,7 @@ export function validationError(fieldErrors: readonly FieldError[], unnamed = 0)
   const [first] = fieldErrors;
   const message =
     fieldErrors.length === 1 && first
-      ? `${first.field}: ${first.message}`
+      ? `${quoted(first.field)}: ${first.message}`
       : `${fieldErrors.length} fields are invalid.`;
   const more = unnamed > 0 ? ` ${unnamed} more fields are unknown.` : '';
   return new ApiError('validation_error', message + more, { fieldErrors });

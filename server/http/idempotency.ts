@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError, quoted } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
@@ -100,9 +100,10 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
 }
 
 function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
-  if (row.method !== request.method || row.path !== request.path) return `that request was ${row.method} ${row.path}.`;
+  if (row.method !== request.method || row.path !== request.path)
+    return `that request was ${row.method} ${quoted(row.path)}.`;
   const differing = differingFields(row, request);
-  if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;
+  if (differing.length > 0) return `these fields differ: ${quoted(differing.join(', '))}.`;
   // A version that neither request named may have changed with the company's settings: that is still the same request.
   if (row.api_version === request.apiVersion || !(row.version_named || request.versionNamed)) return undefined;
   return `that request used version ${row.api_version}, but this one uses ${request.apiVersion}. To repeat it, send the header SVC-Version: ${row.api_version}.`;

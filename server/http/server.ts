@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import multipart from '@fastify/multipart';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ApiError, errorBody, unavailable } from '../errors.ts';
+import { ApiError, errorBody, quoted, unavailable } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { withinRanges } from '../platform/addresses.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
@@ -204,7 +204,7 @@ function readJson(bytes: Buffer, work: Work): unknown {
   const { syntax, path, message } = result.problem;
   if (syntax || path === '') return new ApiError('invalid_request', message);
   const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
-  return new ApiError('validation_error', `${path}: ${message}`, { fieldErrors });
+  return new ApiError('validation_error', `${quoted(path)}: ${message}`, { fieldErrors });
 }
 
 /**
@@ -257,7 +257,7 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
     const message = `The body is larger than ${most}.`;
     return new ApiError('invalid_request', message, { status: 413 });
   }
-  if (status >= 400 && status < 500) return new ApiError('invalid_request', error.message, { status: 400 });
+  if (status >= 400 && status < 500) return new ApiError('invalid_request', quoted(error.message), { status: 400 });
   return new ApiError('internal_error', 'An error occurred in the service. Retry with the same idempotency key.');
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
-import { ApiError, invalidField } from '../errors.ts';
+import { ApiError, invalidField, quoted } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { hourMs } from '../platform/durations.ts';
 import { errorCode } from '../platform/error-code.ts';
@@ -118,7 +118,7 @@ async function receiveFile(
       const field = name.slice(0, 100) || upload.field;
       throw invalidField(field, `is not expected. Send one file in the field "${upload.field}"`);
     }
-    if (part.type !== 'file') throw invalidField(name, `must be a file. With curl: -F ${name}=@picture.png`);
+    if (part.type !== 'file') throw invalidField(name, `must be a file. With curl: -F ${quoted(name)}=@picture.png`);
     received += 1;
     await pipeline(part.file, measure, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
     // The parser ends a file at the limit without an error; only this flag shows it.

@@ -1,4 +1,4 @@
-import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { ApiError, invalidField, notFound, quoted } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
@@ -238,7 +238,7 @@ export async function sendAcceptance(
 
 function stateOf(outcome: DisputeOutcome): DisputeState {
   if (outcome.outcome === 'done') return outcome.state;
-  if (outcome.outcome === 'refused') throw new ApiError('invalid_request', outcome.reason);
+  if (outcome.outcome === 'refused') throw new ApiError('invalid_request', quoted(outcome.reason));
   const message = 'The processor did not confirm it. Try again: nothing is submitted twice.';
   throw new ApiError('gateway_error', message);
 }

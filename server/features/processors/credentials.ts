@@ -1,4 +1,4 @@
-import { ApiError, invalidField } from '../../errors.ts';
+import { ApiError, invalidField, quoted } from '../../errors.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -72,7 +72,7 @@ export async function requireSameAccount(
   if (known === accountId) return;
   throw invalidField(
     'configuration',
-    `must be of the account ${known}, which has the payments of this connection. These are of ${accountId}. ` +
+    `must be of the account ${quoted(known)}, which has the payments of this connection. These are of ${quoted(accountId)}. ` +
       'Connect that account as a new processor',
   );
 }
@@ -112,8 +112,8 @@ async function learnAccount(
 
 function alreadyConnected({ id, name, disconnected_at }: ConnectionRow): ApiError {
   const message = disconnected_at
-    ? `This account is connected as “${name}” (${id}), which is disconnected. Reconnect it instead.`
-    : `This account is already connected as “${name}” (${id}). To change its credentials, replace them there.`;
+    ? `This account is connected as “${quoted(name)}” (${id}), which is disconnected. Reconnect it instead.`
+    : `This account is already connected as “${quoted(name)}” (${id}). To change its credentials, replace them there.`;
   return new ApiError('resource_already_exists', message, { param: 'configuration' });
 }
 
