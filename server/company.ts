@@ -1,3 +1,5 @@
+import { ApiError } from './errors.ts';
+
 /** A merchant's company. It is either a sandbox, where no money moves, or live. */
 export interface Company {
   readonly id: string;
@@ -36,4 +38,10 @@ export function toCompany(row: CompanyRow, shard: string): Company {
     clockOffsetMs: row.clock_offset_ms,
     processor: row.processor,
   };
+}
+
+/** For everything that leads to a charge. */
+export function requireProcessor({ processor }: Pick<Company, 'processor'>): void {
+  if (processor) return;
+  throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
 }

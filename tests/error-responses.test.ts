@@ -373,6 +373,16 @@ describe('an error of an operation itself', () => {
     'createOrder 404 resource_not_found': () => order(service, shop, unknownCustomer),
     'createOrder 400 customer_not_configured': async () =>
       order(service, shop, { customer_id: (await newCustomer()).id }),
+    'createCheckoutSession 400 merchant_not_configured': async () => {
+      const { key, shop: theirs } = await live();
+      const body = { mode: 'payment', items: [{ product_id: theirs.productId, quantity: 1 }] };
+      return service.call('POST', '/v1/checkout_sessions', { key, body });
+    },
+    'createPaymentLink 400 merchant_not_configured': async () => {
+      const { key, shop: theirs } = await live();
+      const body = { name: 'Tea', mode: 'payment', items: [{ product_id: theirs.productId, quantity: 1 }] };
+      return service.call('POST', '/v1/payment_links', { key, body });
+    },
     'createOrder 400 merchant_not_configured': async () => {
       const { key, shop: theirs } = await live();
       return order(service, theirs, {}, { key });

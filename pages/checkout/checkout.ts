@@ -152,11 +152,17 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     ...contact.details(),
     ...chosen,
   };
-  let answer = await send(payment, await prover.answer());
+  // The number of the attempt makes it safe to repeat: the service returns the outcome of the first.
+  const send = () =>
+    untilAnswered(
+      async () => request<Session>(`${sessionUrl}/pay`, { ...payment, proof: await prover.answer() }, payTimeoutMs),
+      () => showLost(),
+    );
+  let answer = await send();
   // The service may ask for the proof of work only now.
-  if (answer.kind === 'done' && asksForProof(answer.body, payment)) {
+  if (answer.kind === 'done' && answer.body.proof && answer.body.attempt === payment.attempt) {
     prover.prepare(answer.body.proof);
-    answer = await send(payment, await prover.answer());
+    answer = await send();
   }
   if (answer.kind === 'refused') return onRefused(answer.problem);
   isPaying = false;
@@ -167,16 +173,6 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     setBanner({ title: texts.totalChangedTitle, text: filled(texts.totalChanged, values) });
   } else setBanner(banner);
 }
-
-/** The number of the attempt makes it safe to repeat: the service returns the outcome of the first. */
-const send = (payment: Payment, proof: Payment['proof']) =>
-  untilAnswered(
-    () => request<Session>(`${sessionUrl}/pay`, { ...payment, ...(proof && { proof }) }, payTimeoutMs),
-    () => showLost(),
-  );
-
-const asksForProof = ({ status, attempt, notice, proof }: Session, payment: Payment): boolean =>
-  status === 'open' && attempt === payment.attempt && notice === null && proof !== null;
 
 async function onRefused(problem: Problem): Promise<void> {
   const { status, param, message, retryAfter } = problem;

@@ -111,7 +111,7 @@ export const texts = {
   unknownTitle: 'This link is not valid',
   unknown: 'Check that you copied the whole link, or ask the seller for a new one.',
   unavailableTitle: 'This checkout cannot be paid',
-  unavailable: 'Something in it is no longer sold. Nothing was charged. Ask {merchant} for a new link.',
+  unavailable: 'It is no longer sold. Nothing was charged. Ask {merchant} for a new link.',
   support: 'Questions? Write to {email}.',
 
   paidTitle: 'Payment successful',

@@ -93,7 +93,7 @@ function fullYear(text: string): number | undefined {
 }
 
 /** A card is valid until the end of its expiry month in the last time zone of the world. */
-function isPast(month: number, year: number, nowMs: number): boolean {
+export function isPast(month: number, year: number, nowMs: number): boolean {
   const twelveHoursMs = 12 * hourMs;
   return nowMs >= Date.UTC(year, month, 1) + twelveHoursMs;
 }

@@ -122,6 +122,7 @@ const vaultCalls = {
       ...operation,
       ...money,
       card: chargedCard,
+      companyTimeMs: Type.Optional(Type.Integer()),
       lookFirst: Type.Optional(Type.Boolean()),
       restoredAgoMs: Type.Optional(Type.Number()),
       laterReferences: Type.Optional(Type.Array(id, { maxItems: 100 })),

@@ -161,6 +161,8 @@ export interface VaultCharge extends VaultOperation, Money {
   /** The references that the charge would have next. They are looked up too. */
   readonly laterReferences?: readonly string[];
   readonly card: ChargedCard;
+  /** In the sandbox: the time by the company's clock. */
+  readonly companyTimeMs?: number;
   readonly credential?: Omit<CredentialUse, 'networkTransactionId'>;
   readonly billing?: Billing;
 }

@@ -42,6 +42,7 @@ export const sandbox = {
       ['4000009999005126', 'Succeeds. The first refund is rejected; a retry succeeds.'],
       ['4000009999000341', 'The first charge succeeds; later charges are declined (insufficient funds).'],
       ['4000009999003220', 'The first charge is declined; later charges succeed.'],
+      ['4000009999005454', 'Succeeds until its expiry has passed by the sandbox clock; then declined.'],
       ['4000009999007070', 'Succeeds, but the response is lost: the payment is unconfirmed for a while.'],
       ['4000009999007071', 'Never reaches the processor: unconfirmed at first, then failed.'],
       ['4000009999001000', 'Requires a billing address.'],

@@ -1,3 +1,4 @@
+import { requireProcessor } from '../../company.ts';
 import { type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -18,6 +19,7 @@ export interface Offer {
 
 export async function offerOf(context: RequestContext, input: OfferInput): Promise<Offer> {
   checkReturnUrl(context, 'success_url', input.success_url);
+  requireProcessor(context.company);
   if (input.mode === 'subscription') return planOffer(context, input);
   if (input.plan_id) throw invalidField('plan_id', 'must be omitted unless mode is subscription');
   if (!input.items) throw invalidField('items', 'is required if mode is payment', 'required_field');

@@ -108,6 +108,8 @@ export async function showSession(
   if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session)) };
   if (status === 'expired') return { ...common, ...empty, status };
   if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session)) };
+  // The merchant has disconnected its processor since.
+  if (!context.company.processor) return { ...common, ...empty, status: 'unavailable' };
   const known = await knownCustomer(context, session);
   // The customer was deleted, so the session can no longer be paid.
   if (session.customer_id !== null && known.customer === null) return { ...common, ...empty, status: 'expired' };
@@ -309,7 +311,7 @@ async function payAtItsPrice(
     const current = (await findSession(context.db, context.company.id, session.id)) ?? session;
     return showSession(dependencies, context, current, input, notice);
   };
-  const isOver = statusOf(context, session) !== 'open';
+  const isOver = statusOf(context, session) !== 'open' || !context.company.processor;
   if (isOver || input.attempt < session.attempts) return show();
   if (input.attempt > session.attempts) throw invalidField('attempt', `must be ${session.attempts}`);
   checkAttempts(session);

@@ -31,7 +31,7 @@ export function checkoutSessionRoutes(dependencies: LinkDependencies): Route[] {
         cancel_url: 'https://shop.example.com/cart',
       },
       success: { status: 201, schema: checkoutSession, shape: 'resource' },
-      errors: ['resource_not_found', 'invalid_request'],
+      errors: ['resource_not_found', 'invalid_request', 'merchant_not_configured'],
       handle: ({ context, body }) => createSession(context, dependencies, body),
     }),
     defineList({

@@ -74,11 +74,23 @@ describe('PATCH /v1/coupons/{id} before any redemption', () => {
     await assertChanged(fixed, { amount: null, percentage: 5 }, { currency: null });
   });
 
+  it('replaces a percentage by an amount alone, and an amount by a percentage alone', async () => {
+    const { id } = await someCoupon(service, { max_discount_amount: 700 });
+    await assertChanged(id, { amount: 300, currency: 'eur' }, { percentage: null, max_discount_amount: null });
+    await assertChanged(id, { percentage: 20 }, { amount: null, currency: null });
+    await assertChanged(id, { amount: 300, currency: 'usd' }, { percentage: null });
+    const { id: bounded } = await someCoupon(service, { amount: 300, currency: 'eur' });
+    await assertChanged(bounded, { percentage: 5, max_discount_amount: 100 }, { amount: null, currency: null });
+    assertRefused(await patchCoupon(service, bounded, { amount: 1 }), 400, 'validation_error', 'currency');
+    assertRefused(await patchCoupon(service, bounded, { percentage: null }), 400, 'validation_error', 'percentage');
+  });
+
   it('checks the whole coupon by the rules of a new one', async () => {
     const { id } = await someCoupon(service, { duration: 'repeating', duration_in_cycles: 2 });
     const before = await readCoupon(service, id);
     for (const [change, field] of [
-      [{ amount: 100 }, 'amount'],
+      [{ amount: 100 }, 'currency'],
+      [{ amount: 100, percentage: 5 }, 'amount'],
       [{ percentage: null }, 'percentage'],
       [{ percentage: 10.005 }, 'percentage'],
       [{ percentage: 101 }, 'percentage'],

@@ -22,9 +22,11 @@ const fields = {
   percentage: Type.Number({
     minimum: 1,
     maximum: 100,
-    description: 'At most two decimals. To turn an amount into a percentage, send `amount: null` too.',
+    description: 'At most two decimals. Alone, it replaces the amount of the coupon.',
   }),
-  amount: clearable(cents({ description: 'Discount in cents.' })),
+  amount: clearable(
+    cents({ description: 'Discount in cents. With `currency` alone, it replaces the percentage of the coupon.' }),
+  ),
   max_discount_amount: clearable(cents({ description: 'Maximum discount of a percentage, in cents.' })),
   currency: Type.String({
     format: 'currency',

@@ -2,6 +2,7 @@ import { ApiError, type FieldError, invalidField, notFound, validationError } fr
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
+import { isUnchanged } from '../../platform/changed-fields.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { codeKeyOf, randomCodes } from './codes.ts';
@@ -101,6 +102,7 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
   ) as Partial<CouponRow>;
   const to: CouponRow = { ...row, ...given, updated_at: new Date(nowMs) };
   if (input.percentage !== undefined) to.percentage_hundredths = Math.round(input.percentage * perHundredth);
+  replaceOther(to, input);
   // The currency belongs to the amount; a percentage accepts a currency as well.
   if (input.amount === null) to.currency = null;
   if (input.currency !== undefined) to.currency = input.currency;
@@ -112,6 +114,18 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
   if (input.plan_ids) to.plan_ids = distinct(input.plan_ids);
   if (to.kind === 'promo') to.name = to.name.trim();
   return to;
+}
+
+/** A coupon has one of the two, so one of them alone replaces the other with what belongs to it. */
+function replaceOther(to: CouponRow, { percentage, amount, max_discount_amount }: CouponUpdate): void {
+  if (percentage !== undefined && amount === undefined) {
+    to.amount = null;
+    to.currency = null;
+  }
+  if (typeof amount === 'number' && percentage === undefined) {
+    to.percentage_hundredths = null;
+    if (max_discount_amount === undefined) to.max_discount_amount = null;
+  }
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
@@ -333,6 +347,7 @@ export async function changeCoupon(context: RequestContext, id: string, input: C
     const problems = problemsOf(to, row, input, nowMs);
     if (problems.length > 0) throw validationError(problems);
     await checkIds(transaction, to, input);
+    if (isUnchanged(toWire(row), toWire(to))) return toWire(row);
     await updateCoupon(transaction, to);
     if (to.kind === 'promo' && codeKeyOf(to.name) !== codeKeyOf(row.name)) {
       await refusingTaken(renameCode(transaction, company.id, id, codeKeyOf(to.name)), 'name');

@@ -2,6 +2,7 @@ import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
+import { changedFields } from '../../platform/changed-fields.ts';
 import { eventIdOf, newId } from '../../platform/ids.ts';
 import { traceparent } from '../../platform/spans.ts';
 import type { EventType } from './catalogue.ts';
@@ -41,13 +42,7 @@ export function newEvent(
 }
 
 /** Returns the previous values of the fields that changed. */
-export function previousOf(before: object, after: object): object {
-  const now = new Map(Object.entries(after));
-  const changed = Object.entries(before).filter(
-    ([name, value]) => name !== 'updated_at' && JSON.stringify(value) !== JSON.stringify(now.get(name)),
-  );
-  return Object.fromEntries(changed);
-}
+export const previousOf = changedFields;
 
 const shown = ({ company }: RequestContext, event: EventFacts): Event =>
   envelopeOf(event, company.mode === 'live', latestVersion);

@@ -38,7 +38,7 @@ export async function charge(
 ): Promise<Order> {
   const { order } = state;
   failpoint(`${path}.after_intent`);
-  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, path, failed));
+  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, path, atMs, failed));
   failpoint(`${path}.after_processor`);
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
@@ -99,11 +99,16 @@ function isRefusedCall(outcome: VaultOutcome): boolean {
   return 'refusesCredentials' in outcome && outcome.refusesCredentials;
 }
 
+/** The time by the company's clock, by which the sandbox decides whether a card has expired. */
+const timeFor = ({ clock }: Charging, { mode, clockOffsetMs }: OrderState, atMs: number | undefined) =>
+  mode === 'sandbox' ? { companyTimeMs: Math.round(atMs ?? clock.nowMs() + clockOffsetMs) } : undefined;
+
 async function sendCharge(
   charging: Charging,
   state: OrderState,
   sale: OpenedSale,
   path: ChargePath,
+  atMs: number | undefined,
   failed: readonly string[],
 ): Promise<Sent<OpenedSale & OpenKey> | undefined> {
   const { order, card, mode } = state;
@@ -125,7 +130,7 @@ async function sendCharge(
     return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
   }
   const { billing: _, ...chargedCard } = card;
-  const about = aboutCharge(path, state, card);
+  const about = { ...aboutCharge(path, state, card), ...timeFor(charging, state, atMs) };
   const looked = { lookFirst, ...(lookFirst && { restoredAgoMs: charging.restores?.noticedAgoMs() ?? 0 }) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;

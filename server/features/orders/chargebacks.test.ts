@@ -50,6 +50,19 @@ const saleOf = (body: Reply['body']): Record<string, any> =>
 const allDue = (): Promise<unknown> =>
   service.db.query(`UPDATE scheduled_chargebacks SET due_at = now() - interval '1 second'`);
 
+describe('an order whose refund failed', () => {
+  it('can be disputed, since the money was not returned', async () => {
+    const own = await openShop(service, '4000009999005126');
+    const { id } = await succeeded(service, own);
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    assert.equal((await readOrder(service, id)).status, 'refund_failed');
+    const { status, body } = await dispute(id);
+    assert.deepEqual([status, body.status, body.refunded_amount], [200, 'chargeback', 0]);
+    assert.equal((await resolve(id, 'dismissed')).body.status, 'chargeback_dismissed');
+  });
+});
+
 describe('the card 0259', () => {
   it('is charged, and disputed about a second later, not before', async () => {
     const own = await openShop(service, '4000000000000259');

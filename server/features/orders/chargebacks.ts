@@ -109,7 +109,7 @@ async function recordUnreported(
 }
 
 function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
-  const needed = trigger === 'chargeback_raised' ? 'succeeded or partially_refunded' : 'chargeback';
+  const needed = trigger === 'chargeback_raised' ? 'succeeded, partially_refunded or refund_failed' : 'chargeback';
   const message = order.sale_id
     ? `The status of this order is ${order.status}. It must be ${needed}.`
     : 'Nothing was charged for this order.';

@@ -1,3 +1,4 @@
+import { requireProcessor } from '../../company.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
@@ -134,9 +135,7 @@ async function draft(
   numbered: Numbered,
 ): Promise<Draft> {
   const { company, nowMs, requestId } = context;
-  if (!company.processor) {
-    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
-  }
+  requireProcessor(company);
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);
   const { items, currency, subtotal } = priceItems(input, facts.products);

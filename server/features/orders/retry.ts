@@ -1,3 +1,4 @@
+import { requireProcessor } from '../../company.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { claimKey } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
@@ -123,9 +124,7 @@ async function openSale(
   terms: RetryTerms | undefined,
 ): Promise<Begun> {
   const { order } = state;
-  if (!company.processor) {
-    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
-  }
+  requireProcessor(company);
   if (state.customerDeleted) {
     throw new ApiError('invalid_request', 'The customer of this order was deleted.', { param: 'customer_id' });
   }

@@ -19,6 +19,13 @@ import {
   until,
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import {
+  advance,
+  readSubscription,
+  somePlan,
+  someSubscriber,
+  subscribe,
+} from '../../../tests/support/subscriptions.ts';
 import { CardNumber } from '../../vault/card-number.ts';
 import { failureGroups, failureReasons } from '../../vault/processors/processor.ts';
 import { setDecline } from '../../vault/processors/sandbox/queries.ts';
@@ -47,6 +54,36 @@ const declining = [
   ['0119', 'Processing/network error', 'processor_declined'],
   ['0127', 'CVV check failed', 'incorrect_cvv'],
 ] as const;
+
+describe('the test card that expires', () => {
+  it('is declined once its expiry has passed by the clock of the company; others ignore it', async () => {
+    const { key, sandbox } = await service.createMerchant();
+    const now = new Date(service.clock.nowMs());
+    const expiry = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
+    const [exp_month, exp_year] = [expiry.getUTCMonth() + 1, expiry.getUTCFullYear()].map(String);
+    const card = (number: string) => ({ number, exp_month, exp_year, cvc: '999' });
+    const plan = await somePlan(service, {}, sandbox);
+    const productId = await createProduct(service, 4900, { key });
+    const subscriptionOf = async (number: string): Promise<Reply['body']> => {
+      const customer_id = await someSubscriber(service, 'none', { key });
+      const captured = await service.call('POST', '/capture', { key, body: { customer_id, card: card(number) } });
+      assert.equal(captured.status, 201, captured.text);
+      const made = await subscribe(service, { customer_id, plan_id: plan.id }, { key });
+      assert.deepEqual([made.status, made.body.status], [201, 'active'], made.text);
+      return made.body;
+    };
+    const [expiring, other] = [await subscriptionOf(exact('5454')), await subscriptionOf('4242424242424242')];
+    assert.equal((await advance(service, { by: { months: 3 } }, { key })).status, 200);
+    const read = async ({ id }: Reply['body']): Promise<Reply['body']> => readSubscription(service, id, { key });
+    const { status, completed_cycles } = await read(other);
+    assert.deepEqual([status, completed_cycles], ['active', 4]);
+    const late = await read(expiring);
+    assert.deepEqual([late.status, late.completed_cycles < 4, late.completed_cycles > 1], ['failed', true, true]);
+    const shopOf = { customerId: expiring.customer_id, paymentMethodId: '', productId };
+    const reply = await order(service, shopOf, { payment_method_id: late.payment_method.id }, { key });
+    assert.deepEqual([reply.body.status, reply.body.failure_code], ['failed', 'expired_card'], reply.text);
+  });
+});
 
 describe('test cards of the contract, by their last four digits', () => {
   for (const [lastFour, outcome, failureCode] of declining) {

@@ -182,6 +182,7 @@ describe('the transitions of an order', () => {
         'refund_failed → voided',
         'succeeded → chargeback',
         'partially_refunded → chargeback',
+        'refund_failed → chargeback',
         'chargeback → chargeback_accepted',
         'chargeback → chargeback_dismissed',
       ].toSorted(),

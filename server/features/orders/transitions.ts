@@ -51,6 +51,8 @@ export const orderTransitions: readonly Transition[] = [
   ['refund_failed', 'not_captured', 'voided'],
   ['succeeded', 'chargeback_raised', 'chargeback'],
   ['partially_refunded', 'chargeback_raised', 'chargeback'],
+  // The money was captured, and the refund did not return it.
+  ['refund_failed', 'chargeback_raised', 'chargeback'],
   ['chargeback', 'chargeback_accepted', 'chargeback_accepted'],
   ['chargeback', 'chargeback_dismissed', 'chargeback_dismissed'],
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { someCoupon } from '../../../tests/support/coupons.ts';
-import { createProduct } from '../../../tests/support/orders.ts';
+import { assertRefused, createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 
 /** What a payment link allows: how often, until when, and with which code. */
@@ -50,6 +50,44 @@ const paymentsOf = async (id: string): Promise<number> =>
   (await service.call('GET', `/v1/payment_links/${id}`)).body.payments;
 
 describe('a payment link', () => {
+  it('cannot end in the past', async () => {
+    const past = new Date(service.clock.nowMs() - 1000).toISOString();
+    const offer = { name: 'Tea', mode: 'payment', items: [{ product_id: product, quantity: 1 }] };
+    const made = await service.call('POST', '/v1/payment_links', { body: { ...offer, ends_at: past } });
+    assertRefused(made, 400, 'validation_error', 'ends_at');
+    const soon = new Date(service.clock.nowMs() + 60_000).toISOString();
+    const { id } = await createLink({ ends_at: soon });
+    const changed = await service.call('PATCH', `/v1/payment_links/${id}`, { body: { ends_at: past } });
+    assertRefused(changed, 400, 'validation_error', 'ends_at');
+    service.clock.advance(120_000);
+    // What was already past may be sent again unchanged.
+    const renamed = await service.call('PATCH', `/v1/payment_links/${id}`, {
+      body: { ends_at: soon, name: 'Old tea' },
+    });
+    assert.deepEqual([renamed.status, renamed.body.name], [200, 'Old tea']);
+  });
+
+  it('of a live company needs a processor, as a checkout session and an order do', async () => {
+    const { live } = await service.createMerchant();
+    const key = await service.createKey(live);
+    const live_product = await createProduct(service, 1000, { key });
+    const offer = { mode: 'payment', items: [{ product_id: live_product, quantity: 1 }] };
+    for (const path of ['/v1/payment_links', '/v1/checkout_sessions']) {
+      const body = path.endsWith('links') ? { name: 'Tea', ...offer } : offer;
+      assertRefused(await service.call('POST', path, { key, body }), 400, 'merchant_not_configured');
+    }
+    await service.db.query(`UPDATE companies SET processor = 'connected' WHERE id = $1`, [live.id]);
+    service.forgetAccess(live.id);
+    const { body: session } = await service.call('POST', '/v1/checkout_sessions', { key, body: offer });
+    const page = new URL(session.url).pathname;
+    assert.equal((await onPage(page, 'session')).body.status, 'open');
+    await service.db.query('UPDATE companies SET processor = NULL WHERE id = $1', [live.id]);
+    service.forgetAccess(live.id);
+    assert.equal((await onPage(page, 'session')).body.status, 'unavailable');
+    const paid = await onPage(page, 'pay', { attempt: 0, total: 1000, card_token: 'cct_none' });
+    assert.deepEqual([paid.status, paid.body.status], [200, 'unavailable']);
+  });
+
   it('takes no more payments than its limit, however many are made at once', async () => {
     const { id, path } = await createLink({ max_payments: 2 });
     const pages = await Promise.all(Array.from({ length: 6 }, () => visit(path)));
@@ -72,10 +110,9 @@ describe('a payment link', () => {
   });
 
   it('ends at its time, also on pages that are already open', async () => {
-    const { id, path } = await createLink({ ends_at: new Date(service.clock.nowMs() + 60_000).toISOString() });
+    const { path } = await createLink({ ends_at: new Date(service.clock.nowMs() + 60_000).toISOString() });
     const page = await visit(path);
-    const ended = { ends_at: new Date(service.clock.nowMs() - 1000).toISOString() };
-    assert.equal((await service.call('PATCH', `/v1/payment_links/${id}`, { body: ended })).status, 200);
+    service.clock.advance(60_000);
     assert.equal((await pay(page)).status, 400);
     assert.equal((await fetch(service.baseUrl + path, { redirect: 'manual' })).status, 404);
   });

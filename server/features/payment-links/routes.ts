@@ -28,7 +28,7 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
         items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1, quantity_max: 10 }],
       },
       success: { status: 201, schema: paymentLink, shape: 'resource' },
-      errors: ['resource_not_found', 'invalid_request'],
+      errors: ['resource_not_found', 'invalid_request', 'merchant_not_configured'],
       handle: ({ context, body }) => createLink(context, dependencies, body),
     }),
     defineList({

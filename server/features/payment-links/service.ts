@@ -1,9 +1,10 @@
-import { ApiError, notFound } from '../../errors.ts';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import { hashPageToken, newPageToken } from '../../http/page-token.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { isUnchanged } from '../../platform/changed-fields.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import {
@@ -55,12 +56,19 @@ async function checkRoom({ db, company }: RequestContext): Promise<void> {
   throw new ApiError('invalid_request', message);
 }
 
+/** A link that has ended never sells. To end one now, make it inactive. */
+function checkEnd({ nowMs }: RequestContext, endsAt: string | undefined): void {
+  if (endsAt === undefined || Date.parse(endsAt) > nowMs) return;
+  throw invalidField('ends_at', 'must be in the future. To end the link now, set active to false');
+}
+
 export async function createLink(
   context: RequestContext,
   dependencies: LinkDependencies,
   input: PaymentLinkCreate,
 ): Promise<PaymentLink> {
   const { company, nowMs, db } = context;
+  checkEnd(context, input.ends_at);
   const offer = await offerOf(context, input);
   await checkRoom(context);
   const token = newPageToken(company.id);
@@ -135,8 +143,14 @@ export async function changeLink(
       metadata: mergeMetadata(row.metadata, metadata),
       updated_at: new Date(nowMs),
     };
+    const [before, after] = [row, changed].map((one) => toWire(context, dependencies, one)) as [
+      PaymentLink,
+      PaymentLink,
+    ];
+    if (isUnchanged(before, after)) return before;
+    if (ends_at !== undefined && before.ends_at !== after.ends_at) checkEnd(context, ends_at);
     await updateLink(transaction, changed);
-    return toWire(context, dependencies, changed);
+    return after;
   });
 }
 

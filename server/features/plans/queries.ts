@@ -119,6 +119,7 @@ export async function findPlanProducts(db: Queryable, companyId: string, planId:
 }
 
 /** Returns undefined if there is no such plan. Omitted fields stay unchanged. */
+/** Returns undefined if there is no such plan, or nothing changes. */
 export async function updatePlan(
   db: Queryable,
   companyId: string,
@@ -129,7 +130,8 @@ export async function updatePlan(
   const [row] = await db.query<PlanRow>(
     `UPDATE plans SET name = coalesce($3, name), description = CASE WHEN $4 THEN $5 ELSE description END,
        active = coalesce($6, active), updated_at = $7
-     WHERE company_id = $1 AND id = $2 RETURNING ${columns}`,
+     WHERE company_id = $1 AND id = $2 AND (name, description, active) IS DISTINCT FROM
+       (coalesce($3, name), CASE WHEN $4 THEN $5 ELSE description END, coalesce($6, active)) RETURNING ${columns}`,
     [
       companyId,
       id,

@@ -163,7 +163,9 @@ export async function lockedPlan({ db, company }: RequestContext, id: string): P
 
 /** Archiving keeps existing subscriptions running and prevents new ones. */
 export async function changePlan(context: RequestContext, id: string, input: PlanUpdate): Promise<Plan> {
-  const row = await updatePlan(context.db, context.company.id, id, input, new Date(context.nowMs));
+  const row =
+    (await updatePlan(context.db, context.company.id, id, input, new Date(context.nowMs))) ??
+    (await findPlan(context.db, context.company.id, id));
   if (!row) throw notFound('plan');
   return toWire(row);
 }

@@ -2,6 +2,7 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
+import { isUnchanged } from '../../platform/changed-fields.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type ImageLinks, imagesOf } from './image-links.ts';
@@ -153,6 +154,7 @@ export async function changeProduct(context: RequestContext, id: string, input: 
       metadata: mergeMetadata(current.metadata, metadata),
       updated_at: new Date(nowMs),
     };
+    if (isUnchanged(toWire(current), toWire(row))) return toWire(current);
     await refusingDuplicateSku(updateProduct(transaction, company.id, row));
     return toWire(row);
   });

@@ -1,3 +1,4 @@
+import { requireProcessor } from '../../company.ts';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { claimKey, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
@@ -100,9 +101,7 @@ async function begin(
   numbered: Numbered | undefined,
 ): Promise<Begun | undefined> {
   const { company, nowMs, requestId } = context;
-  if (!company.processor) {
-    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
-  }
+  requireProcessor(company);
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
   const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id ?? null);

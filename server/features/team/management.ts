@@ -89,8 +89,9 @@ export async function lockedMember({ db, company }: RequestContext, id: string):
 }
 
 export const changeRoleOf = (context: RequestContext, id: string, roleId: string): Promise<TeamMember> =>
-  change(context, id, async (inner) => {
+  change(context, id, async (inner, member) => {
     const role = await roleToGive(inner, roleId);
+    if (role.id === member.role_id) return;
     await updateMember(inner.db, inner.company.id, id, { role_id: role.id }, new Date(inner.nowMs));
   });
 

@@ -8,6 +8,7 @@ import { limits } from '../../limits.ts';
 import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
 import { countDueDeliveries, findFailing } from './delivery-queries.ts';
+import { isUnchanged } from '../../platform/changed-fields.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -157,6 +158,7 @@ export async function changeEndpoint(
       api_version: input.api_version ?? current.api_version,
       updated_at: new Date(nowMs),
     };
+    if (isUnchanged(toWire(current), toWire(row))) return toWire(current);
     await updateEndpoint(transaction, company.id, row);
     return toWire(row);
   });

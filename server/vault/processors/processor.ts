@@ -135,6 +135,8 @@ interface Sending {
 
 export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
+  /** In the sandbox: the time by the company's clock. */
+  readonly companyTimeMs?: number;
   readonly credential?: CredentialUse;
   readonly billing?: Billing;
   /** The handle that `prepare` returned. */

@@ -8,6 +8,8 @@ export type Behaviour =
   | { readonly kind: 'refund_rejected_once' }
   | { readonly kind: 'declines_after_first'; readonly failureCode: FailureCode }
   | { readonly kind: 'declines_first'; readonly failureCode: FailureCode }
+  /** Whether the card has expired depends on the time by the company's clock, so the sandbox records the outcome. */
+  | { readonly kind: 'declines_when_expired' }
   | { readonly kind: 'answer_lost' }
   | { readonly kind: 'never_arrives' };
 
@@ -25,6 +27,7 @@ const byNumber: Readonly<Record<string, Behaviour>> = {
   '4000009999005126': { kind: 'refund_rejected_once' },
   '4000009999000341': { kind: 'declines_after_first', failureCode: 'insufficient_funds' },
   '4000009999003220': { kind: 'declines_first', failureCode: 'do_not_honor' },
+  '4000009999005454': { kind: 'declines_when_expired' },
   '4000009999007070': { kind: 'answer_lost' },
   '4000009999007071': { kind: 'never_arrives' },
 };

@@ -2,6 +2,7 @@ import type { Database } from '../../../platform/database.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { KeyStore } from '../../key-store.ts';
 import { fingerprint } from '../../keys.ts';
+import { isPast } from '../../read-card.ts';
 import {
   type ChargeRequest,
   type FailureCode,
@@ -66,14 +67,19 @@ const remembering = new Set<Behaviour['kind']>([
   'refund_rejected_once',
   'declines_after_first',
   'declines_first',
+  'declines_when_expired',
   'answer_lost',
 ]);
 
-function decide(behaviour: Behaviour, earlierCharges: number): FailureCode | null {
+function decide(behaviour: Behaviour, earlierCharges: number, isExpired: boolean): FailureCode | null {
+  if (behaviour.kind === 'declines_when_expired') return isExpired ? 'expired_card' : null;
   if (behaviour.kind === 'declines_after_first') return earlierCharges > 0 ? behaviour.failureCode : null;
   if (behaviour.kind === 'declines_first') return earlierCharges === 0 ? behaviour.failureCode : null;
   return null;
 }
+
+const isExpired = ({ card: { expMonth, expYear }, companyTimeMs = 0 }: ChargeRequest): boolean =>
+  isPast(expMonth, expYear, companyTimeMs);
 
 const chargebackAfterMs = 1_000;
 
@@ -108,7 +114,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
       const operation = await recordOperation(
         db,
         { companyId, reference, kind: 'charge', behaviour: kind.kind, cardId: card.cardId, chargeReference: null },
-        (earlier) => decide(kind, earlier),
+        (earlier) => decide(kind, earlier, isExpired(request)),
       );
       return kind.kind === 'answer_lost'
         ? { outcome: 'unknown', reason: 'no response' }

@@ -18,9 +18,9 @@ export interface CouponCreate {
   /** For a promo coupon, the name in upper case is the code. */
   name: string;
   description?: string | null | undefined;
-  /** At most two decimals. To turn an amount into a percentage, send `amount: null` too. */
+  /** At most two decimals. Alone, it replaces the amount of the coupon. */
   percentage?: number | undefined;
-  /** Discount in cents. */
+  /** Discount in cents. With `currency` alone, it replaces the percentage of the coupon. */
   amount?: number | null | undefined;
   /** Maximum discount of a percentage, in cents. */
   max_discount_amount?: number | null | undefined;
@@ -78,7 +78,7 @@ export interface CouponWithCodes {
   name: string;
   description: string | null;
   percentage: number | null;
-  /** Discount in cents. */
+  /** Discount in cents. With `currency` alone, it replaces the percentage of the coupon. */
   amount: number | null;
   /** Maximum discount of a percentage, in cents. */
   max_discount_amount: number | null;
@@ -116,7 +116,7 @@ export interface Coupon {
   name: string;
   description: string | null;
   percentage: number | null;
-  /** Discount in cents. */
+  /** Discount in cents. With `currency` alone, it replaces the percentage of the coupon. */
   amount: number | null;
   /** Maximum discount of a percentage, in cents. */
   max_discount_amount: number | null;
@@ -192,9 +192,9 @@ export interface CouponUpdate {
   /** For a promo coupon, the name in upper case is the code. */
   name?: string | undefined;
   description?: string | null | undefined;
-  /** At most two decimals. To turn an amount into a percentage, send `amount: null` too. */
+  /** At most two decimals. Alone, it replaces the amount of the coupon. */
   percentage?: number | undefined;
-  /** Discount in cents. */
+  /** Discount in cents. With `currency` alone, it replaces the percentage of the coupon. */
   amount?: number | null | undefined;
   /** Maximum discount of a percentage, in cents. */
   max_discount_amount?: number | null | undefined;
