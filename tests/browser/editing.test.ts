@@ -222,7 +222,8 @@ describe('a form', () => {
     assert.equal(await field(mine.label).inputValue(), `${mine.text}!`);
     await notice.getByRole('radio').first().check();
     await button(common.save).first().click();
-    await notice.waitFor({ state: 'detached' });
+    await page.getByText(common.saved, { exact: true }).waitFor();
+    assert.equal(await notice.count(), 0);
     assert.partialDeepStrictEqual(await read(path), both.body);
   }
 
@@ -271,8 +272,9 @@ describe('a form', () => {
     const { field, button, page } = second;
     sent.length = 0;
     await field(settings.name).fill('Looms and Engines');
+    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await button(common.save).first().click();
-    await page.getByText(common.saved, { exact: true }).waitFor();
+    assert.equal((await answered).status(), 200);
     assert.deepEqual(sent[0]?.body, { name: 'Looms and Engines' });
   });
 
