@@ -231,7 +231,7 @@ describe('an owner', () => {
     await field('Visa', dialog()).check();
     await field(`${processors.share} (%)`, dialog()).fill('30');
     await button(common.save, dialog()).click();
-    await page.getByText('EUR, CHF · Visa · 30% of them first').waitFor();
+    await page.getByText('EUR, CHF · Visa · 30% of the traffic').waitFor();
     await card('Euro').getByLabel(processors.verifies).check();
     await page.getByText(processors.verifiesOn).waitFor();
     const [first, second] = await liveConnections();
