@@ -11,7 +11,7 @@ import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
 import type { BillPreview } from '../../types.ts';
 
-export interface PreviewInput {
+interface PreviewInput {
   readonly billing_cycle: {
     readonly interval: string;
     readonly interval_count: number;
