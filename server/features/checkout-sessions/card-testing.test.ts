@@ -106,7 +106,12 @@ describe('card testing on checkout pages', () => {
 
   it('is not confused with 50 customers of one office who pay at once', async () => {
     const pages = await Promise.all(Array.from({ length: 50 }, () => newPage()));
-    const replies = await Promise.all(pages.map((token) => pay(token, '192.0.2.4', '4242424242424242')));
+    // On a slow machine those before them may take so long that the last ones have to try again.
+    const payPatiently = async (token: string): ReturnType<typeof pay> => {
+      const reply = await pay(token, '192.0.2.4', '4242424242424242');
+      return reply.text.includes('still in progress') ? payPatiently(token) : reply;
+    };
+    const replies = await Promise.all(pages.map(payPatiently));
     assert.deepEqual([...new Set(replies.map(({ body }) => body.status))], ['completed']);
     // What succeeded does not count: as many may be declined as before.
     const token = await newPage();
