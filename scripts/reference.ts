@@ -5,6 +5,7 @@ import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
+import { strangerRows } from './stranger-limits.ts';
 import { type Retention, retentions } from '../server/retention.ts';
 import { catalogue, type MetricName, metricOf } from '../server/platform/metric-catalogue.ts';
 
@@ -123,7 +124,10 @@ function pageRows(): [string, string][] {
       'Requests of pages for customers',
       `per IP address and per link of one customer: ${Object.entries(limits.pageRequests)
         .map(([kind, { count, windowSeconds }]) => `${count} in ${windowSeconds} seconds (${kind.replace('_', ' ')})`)
-        .join(', ')}`,
+        .join(
+          ', ',
+        )}. All visitors of a company together: ${limits.pageRequestsPerProcessor.count.toLocaleString('en')} in ` +
+        `${limits.pageRequestsPerProcessor.windowSeconds} seconds for each processor of the machine (SVC_RATE_LIMIT_PAGES), which only protects other companies`,
     ],
   ];
 }
@@ -136,6 +140,7 @@ function limitRows(): [string, string][] {
       `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values; ` +
         `${limits.publicBodyBytes / 1024} KiB with a publishable key, or where no key or session is required`,
     ],
+    ...strangerRows(),
     ['Image', `${limits.imageBytes / 1024 / 1024} MB; JPEG, PNG or GIF; ${limits.imagesPerProduct} per product`],
     [
       'Order',

@@ -78,7 +78,7 @@ import { countRoutes } from './http/count-routes.ts';
 import { createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import type { HttpDependencies } from './http/mount.ts';
-import { rateLimitsOf } from './http/rate-limits.ts';
+import { pageLimitsOf, rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
@@ -189,6 +189,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     audit,
     limiter,
     rateLimits,
+    pageLimits: pageLimitsOf(config),
     refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS,
     idempotencyHashKey: keys.idempotency,
     answerKey: keys['kept-answers'],
@@ -211,7 +212,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, { checks, components, metrics, clocks, restores, ...shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
   await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
-  await mountNotices(app, { shards, vault, log });
+  await mountNotices(app, { shards, vault, log }, http);
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });

@@ -10,6 +10,7 @@ import {
   flag,
   integer,
   optional,
+  pageLimit,
   rateLimit,
   secret,
   secretUrl,
@@ -160,6 +161,11 @@ export const settings = {
   SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests per company.'),
   SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads per company.'),
   SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes per company.'),
+  SVC_RATE_LIMIT_PAGES: pageLimit(
+    'Requests of all visitors to the pages of one company, which protects the pages of other companies. `auto` is ' +
+      `${limits.pageRequestsPerProcessor.count.toLocaleString('en')} for each processor of the machine in ` +
+      `${limits.pageRequestsPerProcessor.windowSeconds} seconds.`,
+  ),
   SVC_RATE_LIMIT_COUPON_VALIDATION: rateLimit('200/10', 'Coupon validations per company.'),
   SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures per company.'),
   SVC_RATE_LIMIT_REFUSED_CARDS: rateLimit(

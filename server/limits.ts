@@ -3,6 +3,16 @@ export const limits = {
   bodyBytes: 1024 * 1024,
   /** For requests without a secret: sign-in, sign-up, publishable keys. */
   publicBodyBytes: 16 * 1024,
+  /**
+   * What the process holds of callers that are not known yet: bytes of their requests, all together and of one IP
+   * address, connections of one address, and how long headers or a body may take to arrive.
+   */
+  strangers: {
+    bytes: 16 * 1024 * 1024,
+    bytesOfAddress: 4 * 1024 * 1024,
+    connectionsOfAddress: 1_000,
+    seconds: 6,
+  },
   imageBytes: 10 * 1024 * 1024,
   multipartOverheadBytes: 64 * 1024,
   imagesPerProduct: 10,
@@ -81,6 +91,12 @@ export const limits = {
     coupon_validation: { count: 60, windowSeconds: 60 },
     capture: { count: 30, windowSeconds: 60 },
   },
+  /** What one processor can about answer. All visitors of a company together get no more. */
+  pageRequestsPerProcessor: { count: 5_000, windowSeconds: 10 },
+  /** Notices of processors: per IP address, and per connection. A processor sends what is rejected again. */
+  noticesOfAddress: { count: 5_000, windowSeconds: 10 },
+  noticesOfConnection: { count: 2_000, windowSeconds: 10 },
+  noticeBytes: 256 * 1024,
   /** Orders that one bulk refund can contain. */
   bulkRefundOrders: 500,
   /** Exports that a company and one of its members can have at once, and rows of one. They are deleted after a day. */

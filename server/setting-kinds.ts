@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import { limits } from './limits.ts';
 import { isAddressRange } from './platform/addresses.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
@@ -154,3 +156,10 @@ export const rateLimit = (fallback: string, describe: string): Setting<RateLimit
     }
   },
 });
+
+export const pageLimit = (describe: string): Setting<RateLimit | null> => {
+  const limit = rateLimit('auto', describe);
+  const { count, windowSeconds } = limits.pageRequestsPerProcessor;
+  const automatic = { count: count * availableParallelism(), windowSeconds };
+  return { ...limit, parse: (value) => (value === 'auto' ? automatic : limit.parse(value)) };
+};

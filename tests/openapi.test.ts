@@ -11,6 +11,7 @@ import { permissions } from '../server/http/permissions.ts';
 import { latestVersion, supportedVersions } from '../server/http/versions/versions.ts';
 import { methodNames } from '../sdk/node/generator/names.ts';
 import { Svc } from '../sdk/node/src/index.ts';
+import { mountedRoutes } from './support/mounted-routes.ts';
 import { document, documentOf, resolve, routes } from './support/openapi.ts';
 import { startTestService } from './support/service.ts';
 
@@ -90,23 +91,11 @@ function problemsOf(schema: unknown, value: unknown): string[] {
   return compiled.Check(value) ? [] : compiled.Errors(value).map((error) => `${error.instancePath} ${error.message}`);
 }
 
-/** `METHOD /path` of every route the router knows, read from its printed tree. */
-function mountedRoutes(): string[] {
-  const parents: string[] = [];
-  return service.app
-    .printRoutes()
-    .split('\n')
-    .flatMap((line) => {
-      const [, indent = '', part = '', methods] = /^([│ ]*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? [];
-      const depth = indent.length / 4;
-      parents.splice(depth, Infinity, part);
-      return (methods?.split(', ') ?? []).map((method) => `${method} ${parents.join('')}`);
-    });
-}
-
 test('every mounted route of the API is in the document, and nothing else is', () => {
   // A router answers HEAD and a browser's question before a call by itself; neither is an operation.
-  const mounted = mountedRoutes().filter((route) => /^(GET|POST|PUT|PATCH|DELETE) \/(v1\/|capture$)/.test(route));
+  const mounted = mountedRoutes(service.app).filter((route) =>
+    /^(GET|POST|PUT|PATCH|DELETE) \/(v1\/|capture$)/.test(route),
+  );
   const documented = operations.map(({ name }) => name.replace(/\{(\w+)\}/g, ':$1'));
   assert.ok(mounted.length > 10);
   assert.deepEqual(mounted.toSorted(), documented.toSorted());

@@ -39,6 +39,8 @@ export async function admit(
   try {
     admitted = await authenticate(identities, request);
     request.admitted = admitted;
+    // A publishable key is in the hands of anyone.
+    request.work.isKnown = !admitted.caller.publishable;
     checkPermission(admitted.caller, route, clock.nowMs());
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);

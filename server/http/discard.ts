@@ -12,7 +12,7 @@ const mebibyte = 1024 * 1024;
 const bounds = {
   caller: { bytes: 64 * mebibyte, ms: 30_000 },
   // Enough for the largest body that the API accepts, sent with a wrong key.
-  stranger: { bytes: 12 * mebibyte, ms: 10_000 },
+  stranger: { bytes: 12 * mebibyte, ms: limits.strangers.seconds * 1000 },
 };
 const silenceMs = 1_000;
 const bytesPerMs = (16 * mebibyte) / 1000;
@@ -58,8 +58,12 @@ export function createDiscard(): Discard {
   }
 
   return (request, reply) => {
-    const { raw, headers } = request;
+    const { raw, headers, work } = request;
     if (raw.complete || raw.destroyed) return undefined;
+    if (work.isCut) {
+      reply.header('Connection', 'close');
+      return undefined;
+    }
     // Node reads the rest of a small body itself, and the connection can be used again.
     const isSmall = Number(headers['content-length'] ?? Infinity) <= limits.publicBodyBytes;
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

@@ -16,6 +16,8 @@ import type { RateCategory } from './route.ts';
 export interface LimitDependencies {
   readonly limiter: RateLimiter;
   readonly rateLimits: RateLimits;
+  /** Those of the pages of one company. */
+  readonly pageLimits: RateLimits;
   readonly clock: Clock;
 }
 
@@ -28,11 +30,18 @@ function apply(request: FastifyRequest, reply: FastifyReply, { headers, taken, r
 // All unauthenticated clients together get no more than a few companies, and those of one address cannot crowd out
 // all others.
 const strangerFlows = 4;
+// Nor can the visitors of one shop crowd out those of all others.
+const visitorFlows = 8;
 
-function strangerFlow(bucket: string): string {
+const strangerFlow = (bucket: string): string => `strangers ${sumOf(bucket) % strangerFlows}`;
+
+/** The flow of a request whose token names this company, but may be invented. */
+export const visitorFlow = (companyId: string): string => `visitors ${sumOf(companyId) % visitorFlows}`;
+
+function sumOf(text: string): number {
   let sum = 0;
-  for (let at = 0; at < bucket.length; at += 1) sum += bucket.charCodeAt(at);
-  return `strangers ${sum % strangerFlows}`;
+  for (let at = 0; at < text.length; at += 1) sum += text.charCodeAt(at);
+  return sum;
 }
 
 /** Requests without a known company count against their IP address. */
@@ -61,7 +70,7 @@ function pageBuckets(visit: PageVisit, category: RateCategory): RateCheck[] {
   return names.map((name) => ({ key: `{${pageOwner(visit)}}:${category}:${name}`, limit }));
 }
 
-const tooManyPageRequests = (retryAfterSeconds: number): ApiError =>
+const tooManyRequests = (retryAfterSeconds: number): ApiError =>
   new ApiError('too_many_requests', 'Too many requests. Try again in a moment.', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
@@ -77,30 +86,56 @@ export async function reserveFromPage(
 ): Promise<Reservation | undefined> {
   if (!rateLimits.global) return undefined;
   const outcome = await reserve({ limiter, clock }, pageBuckets(visit, category));
-  if (isRefused(outcome)) throw tooManyPageRequests(outcome.retryAfterSeconds);
+  if (isRefused(outcome)) throw tooManyRequests(outcome.retryAfterSeconds);
   return outcome;
+}
+
+/** Takes from buckets whose limits are not settings. They are off if the limit of all requests is off. */
+async function takeFrom(
+  { limiter, rateLimits, clock }: LimitDependencies,
+  buckets: readonly RateCheck[],
+): Promise<void> {
+  if (!rateLimits.global) return;
+  const refused = (await limiter.consume(buckets, clock.nowMs())).find(({ allowed }) => !allowed);
+  if (!refused) return;
+  throw tooManyRequests(refused.retryAfterSeconds);
+}
+
+/** Processors send notices in bursts and from few addresses, so these have a limit of their own. */
+export async function takeNoticeFromAddress(request: FastifyRequest, dependencies: LimitDependencies): Promise<void> {
+  const bucket = addressBucket(request.ip);
+  request.work.flow = strangerFlow(bucket);
+  await takeFrom(dependencies, [{ key: `{${bucket}}:notices`, limit: limits.noticesOfAddress }]);
+}
+
+/** Anyone can send to the URL of a connection, so its requests do not count against the API of the company. */
+export async function takeNoticeFromConnection(
+  request: FastifyRequest,
+  dependencies: LimitDependencies,
+  companyId: string,
+  connectionId: string,
+): Promise<void> {
+  const owner = `notices ${companyId}`;
+  request.work.flow = owner;
+  await takeFrom(dependencies, [{ key: `{${owner}}:${connectionId}`, limit: limits.noticesOfConnection }]);
 }
 
 /**
  * Requests of pages for customers do not count against the API of the company. Each address has a limit of its own, so
  * that one visitor cannot use up what the other customers of the company need. So has each link that only one customer
- * has. A link that all visitors share has none: one of them could use it up for the others.
+ * has. A link that all visitors share has none: one of them could use it up for the others. The limit of all visitors
+ * of a company together only protects other companies.
  */
 export async function takeFromPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { limiter, rateLimits, clock }: LimitDependencies,
+  dependencies: LimitDependencies,
   visit: PageVisit,
   category: RateCategory,
 ): Promise<void> {
-  const owner = pageOwner(visit);
-  request.work.flow = owner;
-  if (rateLimits.global) {
-    const decisions = await limiter.consume(pageBuckets(visit, category), clock.nowMs());
-    const refused = decisions.find(({ allowed }) => !allowed);
-    if (refused) throw tooManyPageRequests(refused.retryAfterSeconds);
-  }
-  apply(request, reply, await takeRequest(limiter, rateLimits, owner, ['global'], clock.nowMs()));
+  const { limiter, pageLimits, clock } = dependencies;
+  await takeFrom(dependencies, pageBuckets(visit, category));
+  apply(request, reply, await takeRequest(limiter, pageLimits, pageOwner(visit), ['global'], clock.nowMs()));
 }
 
 export async function takeFromCompany(

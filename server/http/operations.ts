@@ -6,6 +6,7 @@ import { type DatabasePool, isUnwritable } from '../platform/database.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
+import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
 import { withoutSchemas } from '../platform/without-schemas.ts';
 
 /** A part of readiness: throws with the problem if requests would fail. */
@@ -159,7 +160,14 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 
 /** The same three endpoints for a process that does not serve the API. */
 export function healthServer(operations: Operations): FastifyInstance {
-  const app = Fastify({ logger: false, ...withoutSchemas });
+  const app = Fastify({
+    logger: false,
+    http: strangerTimeouts,
+    requestTimeout: strangerTimeouts.headersTimeout,
+    bodyLimit: 1,
+    ...withoutSchemas,
+  });
+  boundStrangers(app.server);
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );

@@ -9,13 +9,13 @@ import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { Admitted } from './caller.ts';
 import { contextOf } from './execute.ts';
-import { reserveFromPage, takeFromAddress, takeFromPage } from './limiting.ts';
+import { reserveFromPage, takeFromAddress, takeFromPage, visitorFlow } from './limiting.ts';
 import { type HttpDependencies, jsonType } from './mount.ts';
 import { companyOfToken, hashPageToken } from './page-token.ts';
 import { refusingCardTesters, type TestedCard } from './refused-cards.ts';
 import type { RateCategory } from './route.ts';
 import { validator } from './validate.ts';
-import { checkRoom, enter } from './work.ts';
+import { changeFlow, checkRoom, enter } from './work.ts';
 
 /**
  * The routes of pages for customers. The token in the path is the only credential: it leads to one company and one
@@ -130,7 +130,10 @@ export async function admitPage<Subject>(
   await misses.turn(request.ip);
 
   const companyId = companyIdOf((request.params as { token?: string }).token ?? '');
-  if (companyId) request.work.shard = await http.shardOf(companyId);
+  if (companyId) {
+    request.work.flow = visitorFlow(companyId);
+    request.work.shard = await http.shardOf(companyId);
+  }
   checkRoom(http.admissions, request);
 }
 
@@ -152,6 +155,8 @@ export async function openPage<Subject>(
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
   const visit = { companyId: company.id, address: request.ip, ownLink };
   await takeFromPage(request, reply, http, visit, category);
+  // Only now it is known that the token is not invented: the visitors of this company wait for each other only.
+  await changeFlow(http.admissions, request, `page ${company.id}`);
   const reserve = (other: RateCategory): Promise<Reservation | undefined> => reserveFromPage(http, visit, other);
   return { context, subject, params, body: undefined, address: request.ip, reserve };
 

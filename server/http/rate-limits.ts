@@ -33,6 +33,12 @@ export interface TakenBucket extends RateCheck {
   readonly bucket: Bucket;
 }
 
+/** All visitors of the pages of one company together. */
+export const pageLimitsOf = (config: Config): RateLimits => ({
+  ...rateLimitsOf(config),
+  global: config.SVC_RATE_LIMIT_PAGES,
+});
+
 export interface RateOutcome {
   readonly headers: Readonly<Record<string, string>>;
   /** The buckets that were checked. */

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer } from 'node:http';
 import multipart from '@fastify/multipart';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError, errorBody, quoted, unavailable } from '../errors.ts';
@@ -15,12 +14,15 @@ import type { Logger } from '../platform/log.ts';
 import { histogram } from '../platform/metrics.ts';
 import { countingWrites } from '../platform/written-rows.ts';
 import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
+import { strangerTimeouts } from '../platform/stranger-connections.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
+import { answerBrokenRequest, hostProblem, refuseExpectation } from './broken-requests.ts';
 import { compressAnswers } from './compression.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { takeFromAddress } from './limiting.ts';
+import { boundIntake } from './intake.ts';
 import { type HttpDependencies, jsonType, mountRoute, notJson, refuseForms } from './mount.ts';
 import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
@@ -61,7 +63,7 @@ function newFastify(dependencies: HttpDependencies, options: ServerOptions): Fas
     ...withoutSchemas,
     serverFactory: (handle) => {
       // Node's own rejection of a request without a host would have no body.
-      const server = createServer({ requireHostHeader: false }, (request, response) => {
+      const server = createServer({ requireHostHeader: false, ...strangerTimeouts }, (request, response) => {
         if (!dependencies.earlyRefusal.refuse(request, response)) handle(request, response);
       });
       return Object.assign(server, { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs });
@@ -93,6 +95,7 @@ export async function buildServer(
   const app = newFastify(dependencies, options);
   const paths = rememberPaths(app);
   const discard = createDiscard();
+  boundIntake(app, withinRanges(options.trustProxy));
   // A browser that has received the header never uses plain HTTP again.
   const isSecure = options.baseUrl.startsWith('https:');
   let closing = false;
@@ -194,9 +197,6 @@ function parseBodiesAsJson(app: FastifyInstance, admissions: Admissions, beginni
   });
 }
 
-/** A name or an address, with an optional port (RFC 3986). */
-const hostForm = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
-
 function readJson(bytes: Buffer, work: Work): unknown {
   const result = parseJsonBody(bytes);
   work.bodyValues = result.valueCount;
@@ -205,37 +205,6 @@ function readJson(bytes: Buffer, work: Work): unknown {
   if (syntax || path === '') return new ApiError('invalid_request', message);
   const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
   return new ApiError('validation_error', `${quoted(path)}: ${message}`, { fieldErrors });
-}
-
-/**
- * Proxies route by the Host header: with two of them, or none, a proxy and this server may disagree about the host.
- */
-function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
-  let hosts = 0;
-  let host = '';
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
-    hosts += 1;
-    host = rawHeaders[index + 1] ?? '';
-  }
-  if (hosts > 1) return new ApiError('invalid_request', 'Send exactly one Host header.');
-  if (host === '') return httpVersion === '1.1' ? new ApiError('invalid_request', 'Send a Host header.') : undefined;
-  return hostForm.test(host) ? undefined : new ApiError('invalid_request', 'The Host header is malformed.');
-}
-
-function refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
-  const requestId = newRequestId();
-  const error = new ApiError('invalid_request', 'The Expect header must be 100-continue.');
-  const body = JSON.stringify(errorBody(error, requestId));
-  response.writeHead(417, {
-    'Content-Type': jsonType,
-    'Content-Length': Buffer.byteLength(body),
-    'SVC-Request-Id': requestId,
-    'SVC-Version': supportedVersion(headers['svc-version']) ?? latestVersion,
-    Connection: 'close',
-  });
-  response.end(body);
 }
 
 function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
@@ -300,31 +269,6 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
 function versionOfRefusal({ headers, admitted }: FastifyRequest): string {
   const pinned = admitted?.caller.kind === 'key' ? admitted.company.apiVersion : undefined;
   return supportedVersion(headers['svc-version']) ?? supportedVersion(pinned) ?? latestVersion;
-}
-
-/** Answers requests that are not valid HTTP: the parser passes only the socket. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const running = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
-  if (running?.req.complete) {
-    // Invalid bytes after a request that is still being served: it gets its response, and then the connection closes.
-    running.shouldKeepAlive = false;
-    running.once('close', () => socket.destroy());
-    return;
-  }
-  if (running?.headersSent) return void socket.destroy();
-  const requestId = newRequestId();
-  const [status, reason, message] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ['431', 'Request Header Fields Too Large', 'The request line and headers are larger than 16 KiB.']
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ['408', 'Request Timeout', 'The request took too long to arrive.']
-        : ['400', 'Bad Request', 'The request is not valid HTTP.'];
-  const body = JSON.stringify(errorBody(new ApiError('invalid_request', message), requestId));
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `SVC-Request-Id: ${requestId}\r\nSVC-Version: ${latestVersion}\r\nConnection: close\r\n\r\n${body}`,
-  );
 }
 
 const observeDuration = histogram('svc_http_request_duration_seconds');

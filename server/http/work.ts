@@ -28,6 +28,10 @@ export interface Work extends Record<Measure, number>, WriteCount {
   shard: string;
   ticket: Ticket | undefined;
   isShed: boolean;
+  /** Whether the caller has proved a secret: a secret key or a session. Set before the body is read. */
+  isKnown: boolean;
+  /** The body was given up before it was complete. The rest of it is not read. */
+  isCut: boolean;
 }
 
 declare module 'fastify' {
@@ -66,6 +70,8 @@ export const newWork = (): Work => ({
   shard: firstShard,
   ticket: undefined,
   isShed: false,
+  isKnown: false,
+  isCut: false,
 });
 
 const measures = Object.entries(limits.requestCosts) as [Measure, { free: number; each: number }][];
@@ -155,6 +161,13 @@ export function enter(admissions: Admissions, { work }: FastifyRequest): Promise
     work.ticket = ticket;
     return cost > 1 || work.bodyBytes > smallBodyBytes ? ownTurn() : undefined;
   }
+}
+
+/** Lets the request continue as one of another flow, and waits until there is room for it there. */
+export function changeFlow(admissions: Admissions, request: FastifyRequest, flow: string): Promise<void> | undefined {
+  leave(admissions, request);
+  request.work.flow = flow;
+  return enter(admissions, request);
 }
 
 export function leave(admissions: Admissions, { work }: FastifyRequest): void {

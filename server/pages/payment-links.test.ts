@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { createProduct } from '../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
+import { loadConfig } from '../config.ts';
 import { companyAddress } from '../http/page-token.ts';
 import { limits } from '../limits.ts';
 
@@ -14,7 +16,7 @@ before(async () => {
   const nowMs = Date.now();
   service = await startTestService({
     clock: { nowMs: () => nowMs },
-    settings: { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_GLOBAL: '1000/10' },
+    settings: { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_GLOBAL: '1000/10', SVC_RATE_LIMIT_PAGES: '1500/10' },
   });
   const items = [{ product_id: await createProduct(service, 100), quantity: 1 }];
   const body = { name: 'Tea pots', mode: 'payment', items };
@@ -49,6 +51,13 @@ describe('a page that all visitors share', () => {
     assert.equal((await from('GET', company, '192.0.2.2')).status, 200);
   });
 
+  it('has a limit for each shop that grows with the machine', () => {
+    const { count = 0 } = loadConfig({}).SVC_RATE_LIMIT_PAGES ?? {};
+    assert.equal(count, limits.pageRequestsPerProcessor.count * availableParallelism());
+    assert.equal(loadConfig({ SVC_RATE_LIMIT_PAGES: 'off' }).SVC_RATE_LIMIT_PAGES, null);
+    assert.throws(() => loadConfig({ SVC_RATE_LIMIT_PAGES: 'many' }), /SVC_RATE_LIMIT_PAGES/);
+  });
+
   it('says on HEAD whether a payment link works, and opens no session', async () => {
     const before = await sessions();
     assert.equal((await from('HEAD', link.path, '192.0.2.3')).status, 200);
@@ -57,5 +66,21 @@ describe('a page that all visitors share', () => {
     assert.equal(await sessions(), before + 1);
     await service.call('PATCH', `/v1/payment_links/${link.id}`, { body: { active: false } });
     assert.equal((await from('HEAD', link.path, '192.0.2.3')).status, 404);
+  });
+
+  it('serves the visitors of a good sale, and those of other shops when one has too many', async () => {
+    const path = `/customer/${companyAddress(service.company.id)}/company`;
+    const { sandbox } = await service.createMerchant();
+    const otherShop = `/customer/${companyAddress(sandbox.id)}/company`;
+    const addresses = Array.from({ length: 50 }, (_, index) => `203.0.113.${index}`);
+    const visit = async (): Promise<number[]> =>
+      Promise.all(addresses.map(async (address) => (await from('GET', path, address)).status));
+    // More than a company may send to the API in this time.
+    for (let visits = 0; visits < 1_300; visits += addresses.length) {
+      assert.deepEqual(new Set(await visit()), new Set([200]));
+    }
+    // The limit of the shop, which the settings of this test make smaller.
+    assert.deepEqual(new Set([...(await visit()), ...(await visit()), ...(await visit())]), new Set([200, 429]));
+    assert.equal((await from('GET', otherShop, '203.0.113.1')).status, 200);
   });
 });

@@ -9,6 +9,7 @@ import { CardNumber } from './card-number.ts';
 import { evidenceFiles } from './processors/notices.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
+import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
 import { withoutSchemas } from '../platform/without-schemas.ts';
 
 /** The vault as a separate process: the same calls over HTTP, for clients with its credential. */
@@ -224,6 +225,8 @@ function mountProbes(app: FastifyInstance, vault: Vault, metrics: Metrics | unde
   }
 }
 
+const requestTimeoutMs = 60_000;
+
 /** What anyone who reaches the port may read. None of it is secret. */
 const openPaths = ['/healthz', '/readyz', '/metrics'];
 
@@ -232,14 +235,22 @@ export function buildVaultServer(
   credentials: readonly Secret<string>[],
   { metrics, tracing }: { readonly metrics?: Metrics; readonly tracing?: Tracing } = {},
 ): FastifyInstance {
-  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024, ...withoutSchemas });
+  const app = Fastify({
+    logger: false,
+    bodyLimit: 1024 * 1024,
+    http: strangerTimeouts,
+    requestTimeout: requestTimeoutMs,
+    ...withoutSchemas,
+  });
+  const strangers = boundStrangers(app.server);
   if (tracing?.enabled) traceRequests(app, tracing);
   mountProbes(app, vault, metrics);
   app.addHook('onRequest', async (request, reply) => {
-    if (openPaths.includes(request.url)) return undefined;
+    if (request.method === 'GET' && openPaths.includes(request.url)) return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     if (!credentials.some((credential) => sameSecret(given, credential)))
-      return reply.code(401).send({ error: 'unauthorized' });
+      return reply.code(401).header('Connection', 'close').send({ error: 'unauthorized' });
+    strangers.know(request.raw.socket);
     return undefined;
   });
   // An error may contain the request, so the caller learns only that it failed.

@@ -46,6 +46,7 @@ const waitingFiles = new Set([
   'tests/process-end.test.ts',
   'tests/deployments/replica.test.ts',
   'tests/shards.test.ts',
+  'tests/unfinished-bodies.test.ts',
 ]);
 // For a whole process: a hanging test ends it.
 const processTimeoutMs = 600_000;

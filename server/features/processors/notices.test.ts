@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAcquirer, vaultBehind } from '../../../tests/support/connect.ts';
@@ -147,6 +149,15 @@ describe('the notice URL of a connection', () => {
     assert.deepEqual([reply.status, reply.text], [400, 'The notice was refused: the signature is wrong.']);
     assert.equal((await post(randomUUID())).status, 404);
     assert.equal((await post('nonsense')).status, 404);
+  });
+
+  it('answers before the body if there is no such connection', async () => {
+    const request = `POST /processors/${randomUUID()}/notices HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n`;
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    socket.write(request);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 404 /);
+    socket.destroy();
   });
 
   it('keeps and acknowledges types that it does not know', async () => {

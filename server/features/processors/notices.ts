@@ -41,21 +41,18 @@ export interface ReceiveDependencies extends Pick<NoticeDependencies, 'vault' | 
 const countNotice = counter('svc_processor_notices_total');
 
 export interface Received {
-  readonly status: 200 | 400 | 404;
+  readonly status: 200 | 400;
   readonly body: string;
 }
 
 /** A forged, stale or unreadable delivery changes nothing. If our own vault is away, the processor sends it again. */
 export async function receiveNotices(
-  { shards, vault, log }: ReceiveDependencies,
-  connectionId: string,
+  { vault, log }: Pick<ReceiveDependencies, 'vault' | 'log'>,
+  { db, connection }: NotifiedConnection,
   headers: Readonly<Record<string, string | undefined>>,
   body: Buffer,
 ): Promise<Received> {
-  const found = await findConnectionAnywhere(shards, connectionId);
-  if (!found || found.connection.removed_at) return { status: 404, body: 'There is no such connection.' };
-  const { db, connection } = found;
-  const { company_id: companyId, kind } = connection;
+  const { company_id: companyId, id: connectionId, kind } = connection;
   const reception = await vault.receive({ companyId, connectionId, headers, body });
   if (reception.outcome === 'refused') {
     countNotice({ processor: kind, result: 'refused' });
@@ -70,16 +67,27 @@ export async function receiveNotices(
   return { status: 200, body: reply };
 }
 
-/** The URL has no company, so every shard is asked. If one cannot answer, the processor sends the notice again. */
-async function findConnectionAnywhere(
+export interface NotifiedConnection {
+  readonly shard: string;
+  readonly db: Queryable;
+  readonly connection: NonNullable<Awaited<ReturnType<typeof findConnectionById>>>;
+}
+
+/**
+ * The URL has no company, so every shard is asked. If one cannot answer, the processor sends the notice again. Returns
+ * undefined if there is no such connection.
+ */
+export async function findNotifiedConnection(
   { all, away }: Pick<Shards, 'all' | 'away'>,
   connectionId: string,
-): Promise<{ db: Queryable; connection: NonNullable<Awaited<ReturnType<typeof findConnectionById>>> } | undefined> {
+): Promise<NotifiedConnection | undefined> {
   const asked = await Promise.allSettled(
-    all.map(async ({ db }) => ({ db, connection: await findConnectionById(db, connectionId) })),
+    all.map(async ({ name, db }) => ({ shard: name, db, connection: await findConnectionById(db, connectionId) })),
   );
   for (const one of asked) {
-    if (one.status === 'fulfilled' && one.value.connection) return { ...one.value, connection: one.value.connection };
+    if (one.status !== 'fulfilled' || !one.value.connection) continue;
+    const { connection } = one.value;
+    return connection.removed_at ? undefined : { ...one.value, connection };
   }
   const failed = asked.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;

@@ -88,6 +88,7 @@ export function mountUserRoutes(
   dependencies: UserRouteDependencies,
 ): void {
   const { http, cookie } = dependencies;
+  const sessions = new WeakMap<FastifyRequest, CurrentSession>();
   for (const route of routes) {
     const checkBody = validator(route.body ?? emptyBody);
     app.route({
@@ -100,10 +101,13 @@ export function mountUserRoutes(
         cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
         if (route.limitsCalls) await takeCall(request, http);
+        if (!route.needsSession) return;
+        sessions.set(request, await currentSession(route, request, dependencies));
+        request.work.isKnown = true;
       },
       handler: async (request, reply) => {
         await enter(http.admissions, request);
-        const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
+        const current = sessions.get(request);
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         let audited = false;
         const { action } = route;
