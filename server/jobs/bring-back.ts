@@ -1,8 +1,8 @@
 import type { Queryable } from '../platform/database.ts';
 import type { Logger } from '../platform/log.ts';
 import { counter } from '../platform/metrics.ts';
-import { bringBack } from './due-time-queries.ts';
-import { dueTimes } from './due-times.ts';
+import { bringBack, bringBackPlaces, reopenDays } from './due-time-queries.ts';
+import { dueTimes, readPlaces } from './due-times.ts';
 
 const countCorrected = counter('svc_due_times_corrected_total');
 
@@ -22,5 +22,16 @@ export async function bringBackDueTimes(db: Queryable, log: Logger, batch: numbe
       'rows were due later than their schedule allows, because the clock of the database was ahead; they were brought back',
     );
   }
+  for (const place of readPlaces) noteCompanies(log, place.table, await bringBackPlaces(db, place));
+  noteCompanies(log, 'figure_states', await reopenDays(db));
   return most;
+}
+
+function noteCompanies(log: Logger, table: string, count: number): void {
+  if (count === 0) return;
+  countCorrected({}, count);
+  log.warn(
+    { table, count },
+    'companies were ahead of their clock, because the clock of the database was ahead; they were brought back',
+  );
 }

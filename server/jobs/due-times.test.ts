@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { examine } from '../../cli/doctor.ts';
 import { startReceiver } from '../../tests/support/receiver.ts';
-import { openShop, order } from '../../tests/support/orders.ts';
+import { countOf, openShop, order, succeeded } from '../../tests/support/orders.ts';
 import { recordedSchema } from '../../tests/support/schema.ts';
 import type { TestService } from '../../tests/support/service.ts';
 import { silentLog } from '../../tests/support/silent-log.ts';
 import { dispatchFor, eventually, newSubscriber, startWebhookService } from '../../tests/support/webhooks.ts';
+import { mailedTypes } from '../features/customer-emails/occasions.ts';
+import { findEventsAfter } from '../features/customer-emails/queries.ts';
+import { readDays } from '../features/figures/queries.ts';
 import { bringBackDueTimes } from './bring-back.ts';
-import { dueTimes, otherTimes } from './due-times.ts';
+import { dueTimes, otherPlaces, otherTimes, readPlaces } from './due-times.ts';
 
 /** Rows that were written while the clock of the database was a day ahead, and rows that wait as long as they should. */
 
@@ -51,7 +54,88 @@ it('each time of the schema that can be in the future has a furthest value or a 
   assert.deepEqual(named.toSorted(), known.toSorted());
 });
 
+it('each place of the schema up to which objects were read is brought back, or has a reason not to be', async () => {
+  const named = (await recordedSchema())
+    .split(/^CREATE TABLE /m)
+    .slice(1)
+    .flatMap((text) => {
+      const columns = text.matchAll(/^ {2}(\w*(?:after|until|cursor)\w*) uuid/gm);
+      return [...columns].map(([, column = '']) => `${text.split(' ')[0]}.${column}`);
+    });
+  const places = readPlaces.flatMap(({ table, ids }) => ids.map((id) => `${table}.${id}`));
+  assert.deepEqual(named.toSorted(), [...places, ...Object.keys(otherPlaces)].toSorted());
+});
+
 describe('after the clock of the database was 25 hours ahead', () => {
+  it('emails and the index of orders go on with what happens now', async () => {
+    const shop = await openShop(service);
+    const company = service.company.id;
+    const search = async (): Promise<string[]> => {
+      const { body } = await service.call('GET', `/v1/orders?product_id=${shop.productId}`);
+      return body.data.map(({ id }: { id: string }) => id);
+    };
+    const later = `first_id(now() + interval '25 h')`;
+    await service.db.query(
+      `INSERT INTO email_cursors (company_id, after_id, after_at) VALUES ($1, ${later}, now() + interval '25 h')`,
+      [company],
+    );
+    await service.db.query(`UPDATE order_index_cursors SET after_id = ${later}, until_id = ${later} WHERE company_id = $1`, [
+      company,
+    ]);
+    const { id } = await succeeded(service, shop);
+    assert.deepEqual(await search(), [], 'the index is taken to have the order');
+    assert.deepEqual(await lateRows(), ['email_cursors.after_id', 'order_index_cursors.after_id']);
+
+    await bringBack();
+    assert.deepEqual(await lateRows(), []);
+    assert.deepEqual(await search(), [id]);
+    const events = await findEventsAfter(
+      service.db,
+      await service.db.query('SELECT company_id, after_id FROM email_cursors WHERE company_id = $1', [company]),
+      mailedTypes,
+      { count: 10, settledSeconds: 300 },
+    );
+    assert.ok(events.length > 0);
+    // Places that are right stay where they are.
+    const places = (): Promise<object[]> =>
+      service.db.query('SELECT * FROM email_cursors NATURAL JOIN (SELECT company_id FROM order_index_cursors) i');
+    const before = await places();
+    await bringBack();
+    assert.deepEqual(await places(), before);
+  });
+
+  it('a day whose sums were made before its end counts what happens until then', async () => {
+    const shop = await openShop(service);
+    const company = service.company.id;
+    const [{ zone, day } = { zone: '', day: '' }] = await service.db.query<{ zone: string; day: string }>(
+      'SELECT time_zone AS zone, day_at(now(), time_zone)::text AS day FROM companies WHERE id = $1',
+      [company],
+    );
+    const payments = async (): Promise<unknown> =>
+      (await readDays(service.db, company, zone, { from: day, to: day }))[0]?.figures['usd']?.['payments'];
+    await succeeded(service, shop);
+    const before = Number(await payments());
+    assert.ok(before > 0);
+    const [starts, ends] = [`($2::date::timestamp AT TIME ZONE $3)`, `(($2::date + 1)::timestamp AT TIME ZONE $3)`];
+    await service.db.query(
+      `INSERT INTO figure_days (company_id, zone, day, starts_at, ends_at, due_at, figures)
+       VALUES ($1, $3, $2::date, ${starts}, ${ends}, now(), figures_between($1, ${starts}, ${ends}))`,
+      [company, day, zone],
+    );
+    await service.db.query(
+      `UPDATE figure_states SET zone = $3, clock_offset_ms = 0, days_until = ${ends} WHERE company_id = $1`,
+      [company, day, zone],
+    );
+    await succeeded(service, shop);
+    assert.equal(await payments(), before, 'the sums are taken to be complete');
+    assert.deepEqual(await lateRows(), ['figure_states.days_until']);
+
+    await bringBack();
+    assert.deepEqual(await lateRows(), []);
+    assert.equal(await payments(), before + 1);
+    assert.equal(await countOf(service, 'figure_states', 'company_id = $1 AND days_until <= now()', [company]), 1);
+  });
+
   it('an event is delivered, and one that waits by its schedule still waits', async (t) => {
     const receiver = await startReceiver();
     t.after(() => receiver.stop());

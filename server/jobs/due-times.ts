@@ -126,6 +126,33 @@ export const dueTimes: readonly DueTime[] = [
   },
 ];
 
+/**
+ * Every stored place up to which the service has read objects in the order of their ids, which begin with their time. While the
+ * clock of the database was ahead, the place moved ahead too. Objects that are made after the correction are before it, and would
+ * never be read.
+ */
+export interface ReadPlace {
+  readonly table: string;
+  /** The columns with an id; `company_id` is the primary key. */
+  readonly ids: readonly string[];
+  /** A column with the time of the place by the clock of the database. */
+  readonly at?: string;
+  /** How far before now a place that is ahead is set: reading an object again has no effect. */
+  readonly backMs: number;
+}
+
+export const readPlaces: readonly ReadPlace[] = [
+  // Not longer, because a merchant may just have turned on an email.
+  { table: 'email_cursors', ids: ['after_id'], at: 'after_at', backMs: hourMs },
+  { table: 'order_index_cursors', ids: ['after_id', 'until_id'], backMs: dayMs },
+];
+
+/** The other columns that look like a place, and why no clock can make them pass over an object. */
+export const otherPlaces: Readonly<Record<string, string>> = {
+  'exports.after_id': 'the last row that an export has written, in a list that is read once',
+  'figure_states.movements_after': 'the last subscription that was read, once for each company',
+};
+
 const merchants = 'chosen by the merchant, or computed from what the merchant chose';
 const expiry = 'an end of validity: what was written while the clock was ahead is valid for longer by that time';
 const history = 'a time in the past, which no work waits for';
@@ -144,7 +171,7 @@ export const otherTimes: Readonly<Record<string, string>> = {
   'customer_sessions.expires_at': expiry,
   'disputes.evidence_due_at': 'set by the card network',
   'exports.expires_at': expiry,
-  'figure_states.days_until': 'a place in the calendar of the company',
+  'figure_states.days_until': 'a place in the calendar of the company; `reopenDays` brings it back',
   'idempotency_keys.expires_at': expiry,
   'mails.link_expires_at': expiry,
   'orders.next_retry_at': merchants,
