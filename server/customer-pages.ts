@@ -19,6 +19,7 @@ import { customerSessionByToken, endedSessionByToken } from './features/customer
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
+import { customersById } from './features/customers/service.ts';
 import { logoWith } from './features/profile/service.ts';
 import { isPaid, linkedReceipt, type ReceiptLinks } from './features/receipts/service.ts';
 import type { HttpDependencies } from './http/mount.ts';
@@ -69,9 +70,8 @@ export function openCustomerPages(
   const receiptUrlOf: CheckoutPageDependencies['receiptUrlOf'] = async (context, order) => {
     if (!isPaid(order)) return null;
     const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
-    return (
-      await linkedReceipt(context, receipts, { orderId: order.id, refundId: null, expiresAtMs, showsCustomer: true })
-    ).url;
+    const customer = (await customersById(context, [order.customer_id])).get(order.customer_id) ?? 'hidden';
+    return (await linkedReceipt(context, receipts, { orderId: order.id, refundId: null, expiresAtMs, customer })).url;
   };
   return {
     pageLinks: { baseUrl, linkKey },

@@ -83,7 +83,22 @@ before(async () => {
   const eventId = await firstOf('/v1/events?type=order.created');
   const requestId = await firstOf('/v1/requests');
   ids = { customer, pm_id, product, order, transaction: transactions[0].id, dispute, coupon, plan, subscription };
-  ids = { ...ids, link, session, customerSession, bulk, endpoint, eventId, requestId };
+  await service.createKey({ ...service.company, id: companyOf(owner, 'sandbox') }, { permissions: ['orders:read'] });
+  const apiKey = await firstOf('/dashboard/api_keys');
+  const teamMember = await firstOf('/v1/team_members');
+  ids = {
+    ...ids,
+    link,
+    session,
+    customerSession,
+    bulk,
+    endpoint,
+    eventId,
+    requestId,
+    apiKey,
+    teamMember,
+    role: role.id,
+  };
 });
 after(() => service.stop());
 
@@ -108,9 +123,17 @@ const subjects: Record<string, string> = {
   '/dashboard/subscriptions': 'subscription',
   '/dashboard/webhook_endpoints': 'endpoint',
   '/dashboard/disputes': 'dispute',
+  '/dashboard/api_keys': 'apiKey',
+  '/dashboard/team_members': 'teamMember',
+  '/dashboard/roles': 'role',
 };
-/** Exports have a test of their own; going live is for live companies. */
-const apart = ['/dashboard/exports/:id', '/dashboard/exports/:id/content', '/dashboard/going_live'];
+/** Exports have a test of their own; going live and processors are for live companies. */
+const apart = [
+  '/dashboard/exports/:id',
+  '/dashboard/exports/:id/content',
+  '/dashboard/going_live',
+  '/dashboard/processors/:id',
+];
 /** What these need to answer. */
 const queries: Record<string, string> = {
   '/dashboard/search': 'q=Zebulon',

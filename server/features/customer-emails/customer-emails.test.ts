@@ -135,6 +135,34 @@ describe('the receipt of an order', () => {
     await rename('Ada');
   });
 
+  it('has a receipt that does not show a new email address to the reader of the old mailbox', async () => {
+    const { id } = await succeeded(service, shop);
+    await made();
+    const { text } = opened(await mailAbout(`receipt ${id}`));
+    const link = new URL(/https:\S+\/receipts\/\S+/.exec(text)?.[0] ?? '');
+    const shown = async ({ pathname, search }: URL): Promise<string> => {
+      const receipt = await fetch(service.baseUrl + pathname + search);
+      assert.equal(receipt.status, 200);
+      return (await readPages(Buffer.from(await receipt.arrayBuffer()))).map((page) => page.text).join('\n');
+    };
+    const { body: customer } = await service.call('GET', `/v1/customers/${shop.customerId}`);
+    const changeTo = (email: string): Promise<Reply> =>
+      service.call('PATCH', `/v1/customers/${shop.customerId}`, { body: { email } });
+    assert.ok((await shown(link)).includes(customer.email));
+    assert.equal((await changeTo('new-mailbox@example.com')).status, 200);
+    assert.doesNotMatch(await shown(link), /new-mailbox|Billed to/);
+    const { body: fromApi } = await service.call('GET', `/v1/orders/${id}/receipt`);
+    assert.match(await shown(new URL(fromApi.url)), /new-mailbox@example\.com/);
+    for (const reader of [undefined, 'x', new URL(fromApi.url).searchParams.get('signature') ?? '']) {
+      const changed = new URL(link);
+      changed.searchParams.delete('reader');
+      if (reader !== undefined) changed.searchParams.set('reader', reader);
+      assert.equal((await fetch(service.baseUrl + changed.pathname + changed.search)).status, 400);
+    }
+    await changeTo(customer.email);
+    assert.ok((await shown(link)).includes(customer.email));
+  });
+
   it('is not written for events from before emails were turned on, nor while they are off', async () => {
     const other = await service.createMerchant();
     const theirs = await openShop(service, undefined, { key: other.key });

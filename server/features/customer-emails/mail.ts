@@ -4,6 +4,7 @@ import { dayMs, minuteMs } from '../../platform/durations.ts';
 import { counter } from '../../platform/metrics.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { Customer } from '../customers/schemas.ts';
 import { customersById } from '../customers/service.ts';
 import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mails/service.ts';
 import type { Profile } from '../profile/schemas.ts';
@@ -42,7 +43,7 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
       `the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`,
     );
   }
-  const happened = ready ?? (await occasionOf(maker, draft));
+  const happened = ready ?? (await occasionOf(maker, draft, customer));
   if (!happened) return;
   const pageUrl = pageKinds.has(kind) ? await dependencies.customerPageLink(context, customer) : undefined;
   // The events of the last minutes are read again, and then the email goes to the new address.
@@ -74,6 +75,7 @@ async function mailsTodayOf({ context: { db, company }, dependencies: { clock } 
 async function occasionOf(
   { context, dependencies }: Maker,
   { kind, about }: Pick<Draft, 'kind' | 'about'>,
+  customer: Customer,
 ): Promise<Occasion | undefined> {
   if ('order' in about) {
     const { order, refundId } = about;
@@ -82,7 +84,7 @@ async function occasionOf(
       orderId: order.id,
       refundId,
       expiresAtMs,
-      showsCustomer: true,
+      customer,
     });
     const refund = order.transactions.find(({ id }) => id === refundId);
     if (refund) return { kind: 'refund_receipt', order, refund, receipt };

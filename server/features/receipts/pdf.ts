@@ -18,6 +18,10 @@ const lineGap = 2;
 const bottom = margin + 30;
 /** More pages than the longest order needs. */
 const pagesMax = 30;
+/** Texts have at most 255 characters, but 255 wide ones, each on a line of its own, would not fit on a page. */
+const textLinesMax = 24;
+/** Three names as long as possible leave room for the order. */
+const partyLinesMax = 6;
 
 type Document = InstanceType<typeof PDFDocument>;
 
@@ -27,6 +31,8 @@ interface TextOptions {
   readonly bold?: boolean;
   readonly color?: string;
   readonly align?: 'left' | 'right';
+  /** A text that needs more lines ends with three dots. */
+  readonly linesMax?: number;
   readonly tag?: 'P' | 'H1' | 'H2' | 'TH' | 'TD';
 }
 
@@ -88,8 +94,12 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
     if (parent) parent.add(element);
     else doc.addStructure(element);
   };
-  const linesOf = (text: string, { width, size = body, bold = false }: TextOptions) =>
-    layOut(text, { size, isBold: bold, width }).map((line) => ({ line, height: line.ascent + line.descent + lineGap }));
+  const linesOf = (text: string, { width, size = body, bold = false, linesMax = textLinesMax }: TextOptions) => {
+    const style = { size, isBold: bold, width };
+    const lines = layOut(text, style);
+    const shown = lines.length > linesMax ? [...lines.slice(0, linesMax - 1), ...layOut('…', style)] : lines;
+    return shown.map((line) => ({ line, height: line.ascent + line.descent + lineGap }));
+  };
   return {
     doc,
     width: doc.page.width - 2 * margin,
@@ -177,7 +187,7 @@ function drawHead(paper: Paper, receipt: ReceiptDocument): number {
     paper.picture(receipt.merchantName, () => doc.image(Buffer.from(logo), margin, margin, { fit: [160, 48] }));
     left += 48 + 8;
   }
-  left += write(receipt.merchantName, margin, left, { width: half, size: 13, bold: true });
+  left += write(receipt.merchantName, margin, left, { width: half, size: 13, bold: true, linesMax: partyLinesMax });
   const right = margin + width / 2 + gap / 2;
   let y = margin;
   y += write(receipt.title, right, y, { width: half, size: 18, bold: true, align: 'right', tag: 'H1' }) + 8;
@@ -188,7 +198,7 @@ function drawHead(paper: Paper, receipt: ReceiptDocument): number {
   return Math.max(left, y) + gap;
 }
 
-function drawParties({ write, width }: Paper, receipt: ReceiptDocument, from: number): number {
+function drawParties({ doc, write, width }: Paper, receipt: ReceiptDocument, from: number): number {
   const { from: merchant, billedTo, shipTo } = receiptTexts;
   const parties = [
     [merchant, receipt.merchant],
@@ -202,7 +212,10 @@ function drawParties({ write, width }: Paper, receipt: ReceiptDocument, from: nu
     const x = margin + index * (columnWidth + gap);
     let y = from;
     if (lines.length > 0) y += write(title, x, y, { width: columnWidth, bold: true, color: muted, tag: 'H2' }) + 3;
-    for (const line of lines) y += write(line, x, y, { width: columnWidth }) + 1;
+    for (const line of lines) {
+      if (y > doc.page.height / 2) break;
+      y += write(line, x, y, { width: columnWidth, linesMax: partyLinesMax }) + 1;
+    }
     return y;
   });
   return Math.max(...bottoms);

@@ -135,6 +135,24 @@ describe('a receipt', () => {
     }
   });
 
+  it('keeps names and descriptions on the page, however wide their characters are', async () => {
+    const wide = '﷽'.repeat(255);
+    const party = Array.from({ length: 6 }, () => wide);
+    const bytes = await renderReceipt(
+      { ...receiptWith([wide]), merchantName: wide, customer: party, shipTo: party },
+      fonts,
+    );
+    const all = await readPages(bytes);
+    assert.ok(all.length <= 3, `${all.length}`);
+    assert.match(all.map(({ text }) => text).join(''), /…[^]*€36\.00/);
+    // Nothing but the page number is below the foot of the text.
+    for (const { picture } of all) {
+      const { width, height, pixels } = picture;
+      const foot = Math.ceil(height - 36 * (height / 842));
+      assert.ok(pixels.subarray(foot * width).every((gray) => gray === 255));
+    }
+  });
+
   it('shows a sign for a character that no font has, and still says the character', async () => {
     const bytes = await renderReceipt(receiptWith([unknown]), fonts);
     const [page] = await readPages(bytes);

@@ -7,7 +7,8 @@ import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { customersById } from '../customers/service.ts';
+import type { Customer } from '../customers/schemas.ts';
+import { customersById, emailKeyOf } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { ordersById } from '../orders/service.ts';
 import { logoOfProfile, profileOf } from '../profile/service.ts';
@@ -58,30 +59,33 @@ export async function getReceipt(
     throw notFound('refund', 'refund_id');
   }
   const expiresAtMs = links.clock.nowMs() + limits.receiptLinkHours * hourMs;
-  const showsCustomer = lackingOf(context.caller, ['customers:read']).length === 0;
-  return linkedReceipt(context, links, { orderId: order.id, refundId: refundId ?? null, expiresAtMs, showsCustomer });
+  const customer = lackingOf(context.caller, ['customers:read']).length === 0 ? 'shown' : 'hidden';
+  return linkedReceipt(context, links, { orderId: order.id, refundId: refundId ?? null, expiresAtMs, customer });
 }
 
 interface WantedReceipt {
   readonly orderId: string;
   readonly refundId: string | null;
   readonly expiresAtMs: number;
-  /** Whether the link opens a receipt with the customer's name and email. */
-  readonly showsCustomer: boolean;
+  /**
+   * Whether the link opens a receipt with the customer's name and email. A link for the customer shows them as long as the email
+   * address is the same, so the reader of an old mailbox does not learn the new one.
+   */
+  readonly customer: 'shown' | 'hidden' | Pick<Customer, 'email'>;
 }
 
 /** The caller has checked that the order is paid, and the refund made. */
 export async function linkedReceipt(
   { db, company, nowMs }: Pick<RequestContext, 'db' | 'company' | 'nowMs'>,
   { baseUrl, linkKey }: ReceiptLinks,
-  { orderId, refundId, expiresAtMs, showsCustomer }: WantedReceipt,
+  { orderId, refundId, expiresAtMs, customer }: WantedReceipt,
 ): Promise<Receipt> {
   const wanted = { id: newId(nowMs), order_id: orderId, refund_id: refundId, created_at: new Date(nowMs) };
   const { id, number } = await ensureReceipt(db, company.id, wanted);
   const path = receiptPath(company.id, id);
   return {
     number: numberText(number),
-    url: baseUrl + signLink(linkKey, purposeOf(showsCustomer), path, expiresAtMs),
+    url: baseUrl + signReceipt(linkKey, path, expiresAtMs, customer),
     expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
   };
 }
@@ -89,10 +93,26 @@ export async function linkedReceipt(
 const receiptPath = (companyId: string, id: string): string => `/receipts/${companyId}/${id}.pdf`;
 
 /** The signature decides what the receipt shows, so a link cannot be changed into one that shows more. */
-const purposeOf = (showsCustomer: boolean): 'receipt' | 'receipt-without-customer' =>
-  showsCustomer ? 'receipt' : 'receipt-without-customer';
+const purposes = { shown: 'receipt', hidden: 'receipt-without-customer', reader: 'receipt-to-customer' } as const;
 
-export type ReceiptLink = Pick<WantedReceipt, 'showsCustomer'>;
+const signReceipt = (
+  linkKey: ServiceKey,
+  path: string,
+  expiresAtMs: number,
+  customer: WantedReceipt['customer'],
+): string =>
+  typeof customer === 'string'
+    ? signLink(linkKey, purposes[customer], path, expiresAtMs)
+    : signLink(linkKey, purposes.reader, path, expiresAtMs, readersOf(linkKey, path, customer)[0]);
+
+/** The names that a customer with this email address has in links, the newest first. */
+const readersOf = (linkKey: ServiceKey, path: string, { email }: Pick<Customer, 'email'>): string[] =>
+  linkKey.hashTexts(`reader of ${path}\n${emailKeyOf(email)}`);
+
+/** What a valid link to a receipt shows of this customer. */
+export interface ReceiptLink {
+  readonly shows: (customer: Customer) => boolean;
+}
 
 /** Returns what a link to a receipt shows, or undefined if it is not valid at this time. */
 export function readReceiptLink(
@@ -103,8 +123,13 @@ export function readReceiptLink(
   query: LinkQuery,
 ): ReceiptLink | undefined {
   const path = receiptPath(companyId, id);
-  const showsCustomer = [true, false].find((shows) => isValidLink(linkKey, purposeOf(shows), path, query, nowMs));
-  return showsCustomer === undefined ? undefined : { showsCustomer };
+  const isFor = (purpose: keyof typeof purposes): boolean =>
+    isValidLink(linkKey, purposes[purpose], path, query, nowMs);
+  if (isFor('hidden')) return { shows: () => false };
+  if (isFor('shown')) return { shows: () => true };
+  const { reader } = query;
+  if (!isFor('reader') || typeof reader !== 'string') return undefined;
+  return { shows: (customer) => readersOf(linkKey, path, customer).includes(reader) };
 }
 
 export interface ReadReceipt {
@@ -118,19 +143,20 @@ export interface ReadReceipt {
 export async function readReceipt(
   context: RequestContext,
   id: string,
-  { showsCustomer }: ReceiptLink,
+  { shows }: ReceiptLink,
 ): Promise<ReadReceipt | undefined> {
   const { db, company } = context;
   const row = await findReceipt(db, company.id, id);
   const order = row && (await ordersById(context, [row.order_id])).get(row.order_id);
   if (!order) return undefined;
   const [customers, plan, profile, logo] = await Promise.all([
-    customersById(context, showsCustomer ? [order.customer_id] : []),
+    customersById(context, [order.customer_id]),
     planChargeOf(context, order),
     profileOf(db, company),
     logoOfProfile(db, company.id),
   ]);
-  const customer = customers.get(order.customer_id);
+  const present = customers.get(order.customer_id);
+  const customer = present && shows(present) ? present : undefined;
   const number = numberText(row.number);
   const facts = {
     number,
@@ -145,6 +171,6 @@ export async function readReceipt(
   return {
     document: receiptDocument(facts),
     fileName: `${number}.pdf`,
-    version: [row.id, order.updated_at, plan?.name, profile.updated_at, showsCustomer, customer?.updated_at].join(' '),
+    version: [row.id, order.updated_at, plan?.name, profile.updated_at, customer?.updated_at].join(' '),
   };
 }

@@ -74,6 +74,7 @@ describe('the layout of text', () => {
     };
     assert.deepEqual(await visual('محمد (VIP) 42'), ['42', ')', 'VIP', '(', 'محمد']);
     assert.deepEqual(await visual('No. 7 محمد علي end'), ['No. 7', 'علي', 'محمد', 'end']);
+    assert.deepEqual(await visual('Shirt أزرق 42 red'), ['Shirt', '42', 'أزرق', 'red']);
   });
 
   it('prints brackets from right to left as their mirror image', async () => {
@@ -87,6 +88,20 @@ describe('the layout of text', () => {
   it('keeps a line low, whatever is piled on a letter', async () => {
     const [line] = await linesOf(`Z${'\u0300\u0323\u0308'.repeat(80)}algo`);
     assert.ok(line && line.ascent + line.descent < 40, `${line?.ascent}`);
+  });
+
+  it('prints no mark outside of its line', async () => {
+    for (const text of [`a${'\u0301'.repeat(254)}`, `ก${'\u0e49'.repeat(254)}`, `ב${'\u05b8\u0323'.repeat(127)}`]) {
+      const [line] = await linesOf(text);
+      assert.ok(line);
+      const marks = line.runs.flatMap(({ face, glyphs }) =>
+        glyphs.map((glyph) => ({ ...glyph, of: face.font.unitsPerEm })),
+      );
+      assert.ok(marks.length > 1, text);
+      for (const { top, bottom, of } of marks) {
+        assert.ok((top / of) * 10 <= line.ascent && (-bottom / of) * 10 <= line.descent, `${top} ${bottom}`);
+      }
+    }
   });
 
   it('takes one line for text without characters to print', async () => {

@@ -25,11 +25,13 @@ export interface ShapedRun {
   readonly isPlain: boolean;
 }
 
-/** Characters that follow each other, with one font and one direction. */
+/** Characters that follow each other, with one font and one level of direction. */
 interface Run {
   readonly face: Face;
   readonly start: number;
   end: number;
+  /** Odd from right to left. A number in Hebrew and the English word after it differ in it, because they stand apart. */
+  readonly level: number;
   readonly isRightToLeft: boolean;
   /** No font has the character, so this is printed instead. */
   readonly replacement?: string;
@@ -77,8 +79,7 @@ const printable = (text: string): string =>
 function layOut(choose: Choose, text: string, style: Style): TextLine[] {
   const weight = style.isBold ? bold : regular;
   const embedding = rightToLeft.test(text) ? bidi.getEmbeddingLevels(text) : undefined;
-  const isRightToLeftAt = (index: number): boolean => (embedding?.levels[index] ?? 0) % 2 === 1;
-  const runs = runsOf(text, weight, isRightToLeftAt, choose);
+  const runs = runsOf(text, weight, (index) => embedding?.levels[index] ?? 0, choose);
   const basis = choose('x', weight, undefined);
   // Fonts must be loaded first; then the text is laid out again.
   if (!basis || !runs) return [];
@@ -110,12 +111,7 @@ function runAt(runs: readonly Run[], index: number): Run {
 
 type Choice = { readonly face: Face; readonly isMissing?: boolean };
 
-function runsOf(
-  text: string,
-  weight: number,
-  isRightToLeftAt: (index: number) => boolean,
-  choose: Choose,
-): Run[] | undefined {
+function runsOf(text: string, weight: number, levelAt: (index: number) => number, choose: Choose): Run[] | undefined {
   const runs: Run[] = [];
   let isComplete = true;
   for (const { start, text: cluster } of clustersOf(text)) {
@@ -125,9 +121,9 @@ function runsOf(
     if (!choice) continue;
     const { face, isMissing } = choice;
     const end = start + cluster.length;
-    const isRightToLeft = isRightToLeftAt(start);
-    if (!isMissing && last?.face === face && last.isRightToLeft === isRightToLeft && !last.replacement) last.end = end;
-    else runs.push({ face, start, end, isRightToLeft, ...(isMissing && { replacement }) });
+    const level = levelAt(start);
+    if (!isMissing && last?.face === face && last.level === level && !last.replacement) last.end = end;
+    else runs.push({ face, start, end, level, isRightToLeft: level % 2 === 1, ...(isMissing && { replacement }) });
   }
   return isComplete ? runs : undefined;
 }
@@ -163,8 +159,11 @@ function faceFor(
 
 function shape(text: string, { face, start, end, isRightToLeft, replacement: shown }: Run): Glyph[] {
   const glyphs = face.shape(shown ?? text.slice(start, end), isRightToLeft);
-  // A mark that the font lacks is left out.
-  return glyphs.filter(({ id }) => id !== 0).map((glyph) => ({ ...glyph, start: glyph.start + start }));
+  const reach = reachMax * face.font.unitsPerEm;
+  // A mark that the font lacks is left out, and one that would be printed over the lines above or below.
+  return glyphs
+    .filter(({ id, advance, top, bottom }) => id !== 0 && (advance > 0 || (top <= reach && -bottom <= reach)))
+    .map((glyph) => ({ ...glyph, start: glyph.start + start }));
 }
 
 /** How far from the start of the text each character begins, if it were one line. */
