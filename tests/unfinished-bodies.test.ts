@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { limits } from '../server/limits.ts';
 import { connectAcquirer } from './support/connect.ts';
 import { type MeasuredServer, startMeasured } from './support/measured-service.ts';
+import { isLongRun } from './support/random.ts';
 import { startTestService } from './support/service.ts';
 
 /**
@@ -163,14 +164,18 @@ test('the response to a caller who is not known does not wait for the body', asy
 
 test('bodies that are not read cost little memory, however many there are', async () => {
   const before = await measured.bytes();
-  for (const row of rows.filter(({ body, route }) => body === 'unread' && route.test('POST /v1/orders'))) {
-    const target = unread.find((one) => one.row === row);
-    assert.ok(target);
+  for (const target of isLongRun ? unread : firstOfEachKind()) {
     const { slow } = await beginMany(target);
     await assertGrowth(before);
     assert.deepEqual(await slow, []);
   }
 });
+
+/** One route for each row whose requests have a body. */
+function firstOfEachKind(): Target[] {
+  const kinds = rows.filter(({ body, route }) => body === 'unread' && route.test('POST /v1/orders'));
+  return kinds.map((row) => unread.find((one) => one.row === row) as Target);
+}
 
 test('bodies that are read before the caller is known cost little memory, and get an answer or are cut in 10 seconds', async () => {
   const reading = targets.filter(isRead);

@@ -151,7 +151,7 @@ function wake(line: Line, hasRoom: boolean): void {
 /** Returns false if it took too long. */
 async function oneEnds(line: Line, untilMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, untilMs - performance.now(), false);
+  const timer = setTimeout(resolve, Math.max(1, untilMs - performance.now()), false);
   const go = (): void => {
     line.waiting.delete(go);
     resolve(true);

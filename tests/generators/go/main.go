@@ -253,6 +253,8 @@ func pages() {
 	expect(len(done(client.ListPaymentLinksWithResponse(ctx, nil)).JSON200.Data) == 1, "one link")
 	opened := created(client.CreateCustomerSessionWithResponse(ctx, nil, api.CustomerSessionCreate{CustomerId: order.CustomerId})).JSON201
 	done(client.GetCustomerSessionWithResponse(ctx, opened.Id, nil))
+	done(client.DeleteCustomerSessionWithResponse(ctx, opened.Id, nil))
+	done(client.DeleteCustomerSessionsWithResponse(ctx, order.CustomerId, nil))
 }
 
 func subscriptions() {

@@ -206,6 +206,8 @@ def pages() -> None:
     body = models.CustomerSessionCreate(customer_id=order.customer_id)
     opened = call("customer_page.create_customer_session", expected=201, body=body)
     call("customer_page.get_customer_session", opened.id)
+    call("customer_page.delete_customer_session", opened.id)
+    call("customer_page.delete_customer_sessions", order.customer_id)
 
 
 def subscriptions() -> None:

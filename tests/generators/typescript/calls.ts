@@ -226,6 +226,8 @@ async function pages(): Promise<void> {
   assert.equal((await done(svc.GET('/v1/payment_links', { params: { query: { active: false } } }))).data.length, 1);
   const opened = await done(svc.POST('/v1/customer_sessions', { body: { customer_id: order.customer_id } }));
   await done(svc.GET('/v1/customer_sessions/{id}', { params: { path: { id: opened.id } } }));
+  await done(svc.DELETE('/v1/customer_sessions/{id}', { params: { path: { id: opened.id } } }));
+  await done(svc.DELETE('/v1/customers/{id}/customer_sessions', { params: { path: { id: order.customer_id } } }));
 }
 
 async function subscriptions(): Promise<void> {
