@@ -8,7 +8,7 @@ export const limits = {
    * address, connections of one address, and how long headers or a body may take to arrive.
    */
   strangers: {
-    bytes: 16 * 1024 * 1024,
+    bytes: 8 * 1024 * 1024,
     bytesOfAddress: 4 * 1024 * 1024,
     connectionsOfAddress: 1_000,
     seconds: 6,
