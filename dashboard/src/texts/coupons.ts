@@ -36,7 +36,6 @@ export const coupons = {
   limits: 'Redemption limits',
   limitHint: 'Unlimited',
   limitStays: 'You can raise a limit but not remove it.',
-  percentageStays: 'A percentage coupon cannot become a fixed amount. Create a new coupon instead.',
   dateStays: 'You can move a date but not remove it.',
   maxAll: 'Total',
   never: 'Never',

@@ -118,8 +118,7 @@ export async function findPlanProducts(db: Queryable, companyId: string, planId:
   );
 }
 
-/** Returns undefined if there is no such plan. Omitted fields stay unchanged. */
-/** Returns undefined if there is no such plan, or nothing changes. */
+/** Returns undefined if there is no such plan, or nothing changes. Omitted fields stay unchanged. */
 export async function updatePlan(
   db: Queryable,
   companyId: string,

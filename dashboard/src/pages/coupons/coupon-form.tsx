@@ -166,7 +166,6 @@ export function checkCoupon(draft: CouponDraft, coupon?: Coupon): Record<string,
   const problemOf = (value: string): string | undefined => readAmount(value, currencyOf(draft)).problem;
   const problemIfAny = (value: string): string | undefined => (value.trim() === '' ? undefined : problemOf(value));
   return {
-    how: coupon && coupon.percentage !== null && !byPercentage ? coupons.percentageStays : undefined,
     ...Object.fromEntries(emptied),
     percentage: byPercentage ? readPercentage(draft.percentage).problem : undefined,
     amount: byPercentage ? undefined : problemOf(draft.amount),

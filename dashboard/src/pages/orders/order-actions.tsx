@@ -28,6 +28,8 @@ const paid: readonly Order['status'][] = [
   'chargeback_dismissed',
 ];
 const retryable: readonly Order['status'][] = ['failed', 'refund_failed'];
+/** A refund that failed did not return the money. */
+const disputable: readonly Order['status'][] = [...refundable, 'refund_failed'];
 
 interface Move {
   readonly label: string;
@@ -77,7 +79,7 @@ function movesOf(order: Order, left: number, company: Company, disputes: readonl
           },
         ]
       : []),
-    ...(refundable.includes(order.status) && company.mode === 'sandbox'
+    ...(disputable.includes(order.status) && company.mode === 'sandbox'
       ? [
           {
             label: orders.raise,
