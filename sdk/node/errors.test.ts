@@ -71,6 +71,16 @@ describe('an error', () => {
     assert.equal(versionOf({ ...read }), undefined);
   });
 
+  it('rejects an undefined version instead of changing the object without a condition', async () => {
+    const made = await svc.customers.create(aCustomer());
+    const { data } = await svc.customers.list({ limit: 1 });
+    for (const object of [made, data[0] ?? made]) {
+      const update = svc.customers.update(made.id, { first_name: 'Ada' }, { ifMatch: versionOf(object) });
+      await assert.rejects(update, /ifMatch is undefined/);
+    }
+    assert.equal((await svc.customers.get(made.id)).first_name, made.first_name);
+  });
+
   it('for a missing object is a 404', async () => {
     const error = await refusal(svc.orders.get(randomUUID()));
     assert.ok(error instanceof InvalidRequestError);

@@ -8,8 +8,8 @@ export function keepVersion(object: unknown, headers: Headers): void {
 }
 
 /**
- * The version of an object as a call has returned it, for the option `ifMatch`. Undefined for objects of lists, for copies of
- * an object, and for objects that cannot be changed.
+ * The version of an object as `get` or `update` has returned it, for the option `ifMatch`. Undefined for objects of lists, for
+ * created objects, for copies of an object, and for objects that cannot be changed.
  */
 export function versionOf(object: object): string | undefined {
   return versions.get(object);

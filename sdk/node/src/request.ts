@@ -20,7 +20,8 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
   /**
    * The version that the object must still have, from `versionOf(object)`. If it has changed, an update does nothing and throws an
-   * `InvalidRequestError` with the code `resource_changed`.
+   * `InvalidRequestError` with the code `resource_changed`. Omit the option for an update without this condition: undefined is
+   * rejected, because such an update could take back a change.
    */
   readonly ifMatch?: string | undefined;
   /** For each attempt. */
@@ -82,6 +83,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? usualTimeoutMs;
     if (!(timeoutMs > 0)) throw new RangeError('timeoutMs must be greater than 0');
     const patience = patienceOf(settings, options);
+    checkIfMatch(options);
     const { signal } = options;
     const request = (): RequestInit => ({
       method: operation.method,
@@ -111,6 +113,14 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
       signal,
     );
   };
+}
+
+/** `versionOf` returns undefined for an object without a known version. The update must not become unconditional by that. */
+function checkIfMatch(options: RequestOptions): void {
+  if (!('ifMatch' in options) || options.ifMatch !== undefined) return;
+  throw new TypeError(
+    'ifMatch is undefined. Read the object with get() or update(): objects of lists, created objects and copies have no version',
+  );
 }
 
 function patienceOf(settings: SvcOptions, options: RequestOptions): Patience {
