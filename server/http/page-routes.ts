@@ -114,9 +114,9 @@ export function mountPageRoutes<Subject>(
 }
 
 const misses = createMisses(
-  () =>
+  (retryAfterSeconds) =>
     new ApiError('too_many_requests', 'Too many pages that do not exist were opened from your IP address.', {
-      headers: { 'Retry-After': '10' },
+      headers: { 'Retry-After': String(retryAfterSeconds) },
     }),
 );
 

@@ -79,9 +79,10 @@ describe('after the clock of the database was 25 hours ahead', () => {
       `INSERT INTO email_cursors (company_id, after_id, after_at) VALUES ($1, ${later}, now() + interval '25 h')`,
       [company],
     );
-    await service.db.query(`UPDATE order_index_cursors SET after_id = ${later}, until_id = ${later} WHERE company_id = $1`, [
-      company,
-    ]);
+    await service.db.query(
+      `UPDATE order_index_cursors SET after_id = ${later}, until_id = ${later} WHERE company_id = $1`,
+      [company],
+    );
     const { id } = await succeeded(service, shop);
     assert.deepEqual(await search(), [], 'the index is taken to have the order');
     assert.deepEqual(await lateRows(), ['email_cursors.after_id', 'order_index_cursors.after_id']);

@@ -15,8 +15,10 @@ export interface Misses {
 const missMs = 10;
 const waitMsMax = 5_000;
 const addressesMax = 10_000;
+/** Many people can share an address, and one of them may only have opened an old link: it is free again after this time. */
+const blockedMsMax = 60_000;
 
-export function createMisses(busy: () => Error): Misses {
+export function createMisses(busy: (retryAfterSeconds: number) => Error): Misses {
   /** When an address may ask again. The one that missed last comes last. */
   const freeAtMs = new Map<string, number>();
 
@@ -31,7 +33,7 @@ export function createMisses(busy: () => Error): Misses {
     turn(address) {
       if (freeAtMs.size === 0) return undefined;
       const waitMs = (freeAtMs.get(addressBucket(address)) ?? 0) - performance.now();
-      if (waitMs > waitMsMax) return Promise.reject(busy());
+      if (waitMs > waitMsMax) return Promise.reject(busy(Math.ceil(waitMs / 1000)));
       return waitMs > 1 ? sleep(waitMs) : undefined;
     },
     note(address) {
@@ -40,7 +42,7 @@ export function createMisses(busy: () => Error): Misses {
       const bucket = addressBucket(address);
       const untilMs = Math.max(nowMs, freeAtMs.get(bucket) ?? 0);
       freeAtMs.delete(bucket);
-      freeAtMs.set(bucket, untilMs + missMs * (freeAtMs.size + 1));
+      freeAtMs.set(bucket, Math.min(untilMs + missMs * (freeAtMs.size + 1), nowMs + blockedMsMax));
     },
   };
 }

@@ -238,9 +238,9 @@ export async function openApiKeyDirectory(
   };
 }
 
-const tooManyUnknown = (): ApiError =>
+const tooManyUnknown = (retryAfterSeconds: number): ApiError =>
   new ApiError('global_rate_limit_exceeded', 'Too many requests with unknown API keys came from your IP address.', {
-    headers: { 'Retry-After': '10' },
+    headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 
 /** Deletes the entries of a company, or all of them. */

@@ -92,7 +92,7 @@ function tooManyDeclined({ isBusy, retryAfterSeconds }: Refusal): ApiError {
   countLimited({ limit: 'declined_payments' });
   const message = isBusy
     ? 'Other payments from your network are still in progress. You were not charged. Try again in a few seconds.'
-    : 'Too many payments from your network were declined. Try again later.';
+    : 'Too many payments from your network were declined or are in progress. You were not charged. Try again later.';
   return new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
 }
 
