@@ -170,7 +170,7 @@ function limitRows(): [string, string][] {
     ...pageRows(),
     [
       'Receipt link',
-      `valid for ${limits.receiptLinkHours} hours, in an email for ${limits.receiptLinkInEmailDays} days; ${limits.receiptRenders.count} receipts a minute per company`,
+      `valid for ${limits.receiptLinkHours} hours, in an email for ${limits.receiptLinkInEmailDays} days; ${limits.receiptRenders.count} receipts a minute per company, of which one that takes long to make counts as several`,
     ],
     [
       'Emails to customers',

@@ -24,6 +24,8 @@ interface ReceiptPageDependencies extends ReceiptLinks {
 
 /** People open a receipt several times in a row: to look, to save, to print. */
 const cachedMax = 100;
+/** A receipt that takes more processor time counts as several: 100 items in rare Chinese characters take seconds. */
+const usualMs = 250;
 
 const expired = (): ApiError =>
   new ApiError('invalid_request', 'This link has expired or is invalid. Ask the merchant for a new one.');
@@ -35,9 +37,16 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
   app.addHook('onClose', () => renderer.stop());
   const cached = new Map<string, Buffer>();
 
+  const roomOf = (companyId: string) => [{ key: `{${companyId}}:receipts`, limit: limits.receiptRenders }];
+
+  function chargeFor(companyId: string, spentMs: number): void {
+    const more = Math.floor(spentMs / usualMs);
+    // Its failure is not the reader's, and the next receipt notices it.
+    if (more > 0) void Promise.resolve(limiter.charge(roomOf(companyId), more, clock.nowMs())).catch(() => undefined);
+  }
+
   async function checkRoom({ id }: Pick<Company, 'id'>): Promise<void> {
-    const key = `{${id}}:receipts`;
-    const [decision] = await limiter.consume([{ key, limit: limits.receiptRenders }], clock.nowMs());
+    const [decision] = await limiter.consume(roomOf(id), clock.nowMs());
     if (!decision || decision.allowed) return;
     throw new ApiError('too_many_requests', 'Too many receipts were opened. Open the link again in a minute.', {
       headers: { 'Retry-After': String(decision.retryAfterSeconds) },
@@ -68,7 +77,7 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
       let pdf = cached.get(receipt.version);
       if (!pdf) {
         await checkRoom(context.company);
-        pdf = await renderer.render(receipt.document);
+        pdf = await renderer.render(receipt.document, company, (ms) => chargeFor(company, ms));
         const [oldest] = cached.keys();
         if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
         cached.set(receipt.version, pdf);

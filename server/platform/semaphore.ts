@@ -1,4 +1,4 @@
-/** Limits how many pieces of costly work run at once. Others wait, but at most `waitingMax` of them. */
+/** Limits how many pieces of costly work run at once. Others wait, but at most `waitingMax` of them for each who shares it. */
 export interface SemaphoreOptions {
   readonly atOnce: number;
   readonly waitingMax: number;
@@ -8,29 +8,43 @@ export interface SemaphoreOptions {
   readonly busy: () => Error;
 }
 
-export type Semaphore = <Result>(work: () => Promise<Result>) => Promise<Result>;
+/** Those who share it, for example companies, take turns, however much work one of them has. */
+export type Semaphore = <Result>(work: () => Promise<Result>, sharer?: string) => Promise<Result>;
+
+/** Bounds what waits for all sharers, in times of `waitingMax`. */
+const sharersMax = 10;
 
 export function createSemaphore({ atOnce, waitingMax, rest = 0, busy }: SemaphoreOptions): Semaphore {
-  const waiting: (() => void)[] = [];
+  /** In the order of turns. */
+  const waiting = new Map<string, (() => void)[]>();
+  let waitingCount = 0;
   let running = 0;
 
   function handOver(): void {
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
+    const [sharer, [next, ...others] = []] = waiting.entries().next().value ?? [];
+    if (sharer === undefined || !next) {
+      running -= 1;
+      return;
+    }
+    waiting.delete(sharer);
+    if (others.length > 0) waiting.set(sharer, others);
+    waitingCount -= 1;
+    next();
   }
 
-  return async (work) => {
+  return async (work, sharer = '') => {
     if (running >= atOnce) {
-      if (waiting.length >= waitingMax) throw busy();
+      const before = waiting.get(sharer) ?? [];
+      if (before.length >= waitingMax || waitingCount >= waitingMax * sharersMax) throw busy();
+      waitingCount += 1;
       // A caller that finishes hands its place to the next one, so the count does not change.
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      await new Promise<void>((resolve) => waiting.set(sharer, [...before, resolve]));
     } else running += 1;
     const startedMs = performance.now();
     try {
       return await work();
     } finally {
-      const restMs = waiting.length > 0 ? rest * (performance.now() - startedMs) : 0;
+      const restMs = waitingCount > 0 ? rest * (performance.now() - startedMs) : 0;
       if (restMs > 0) setTimeout(handOver, restMs);
       else handOver();
     }

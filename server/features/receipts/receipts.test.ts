@@ -263,6 +263,27 @@ describe('rendering', () => {
     await renderer.stop();
   });
 
+  it('lets companies take turns, and says how long a receipt took, also if it failed', async () => {
+    const renderer = openRenderer(undefined);
+    const document = await documentOf((await receiptOf((await succeeded(service, shop)).id)).body.url);
+    const finished: string[] = [];
+    const spent: number[] = [];
+    const render = async (company: string): Promise<void> => {
+      await renderer.render(document, company, (ms) => spent.push(ms));
+      finished.push(company);
+    };
+    await Promise.all([...Array.from({ length: 8 }, () => render('busy')), render('other'), render('third')]);
+    assert.deepEqual(finished.slice(0, 4), ['busy', 'busy', 'other', 'third']);
+    const broken = { ...document, logo: Buffer.from('no picture') };
+    await assert.rejects(renderer.render(broken, 'busy', (ms) => spent.push(ms)));
+    assert.equal(spent.length, 11);
+    assert.ok(
+      spent.slice(0, 10).every((ms) => ms > 0),
+      spent.join(' '),
+    );
+    await renderer.stop();
+  });
+
   it('reports a font that is none, instead of ending the process', async () => {
     assert.throws(() => openRenderer('/nowhere/font.ttf'), /SVC_RECEIPT_FONT/);
     const renderer = openRenderer(fileURLToPath(import.meta.url));

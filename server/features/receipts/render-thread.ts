@@ -9,10 +9,17 @@ const { fallbackFont } = workerData as { fallbackFont: string | undefined };
 const fonts = Fonts.open(fallbackFont);
 
 async function answer(receipt: ReceiptDocument): Promise<void> {
+  const before = process.threadCpuUsage();
+  const spentMs = (): number => {
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
   try {
-    parentPort?.postMessage({ pdf: await renderReceipt(receipt, await fonts) });
+    const pdf = await renderReceipt(receipt, await fonts);
+    parentPort?.postMessage({ pdf, spentMs: spentMs() });
   } catch (error) {
-    parentPort?.postMessage({ problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    parentPort?.postMessage({ problem, spentMs: spentMs() });
   }
 }
 

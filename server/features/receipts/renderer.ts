@@ -7,7 +7,8 @@ import type { ReceiptDocument } from './document.ts';
 
 /** Renders receipts in a thread of its own: a receipt takes 25 ms and the first 400 ms, in which no request would be answered. */
 interface ReceiptRenderer {
-  render(receipt: ReceiptDocument): Promise<Buffer>;
+  /** Companies take turns. `onSpent` gets the processor time that the receipt took, also if it failed. */
+  render(receipt: ReceiptDocument, companyId?: string, onSpent?: (ms: number) => void): Promise<Buffer>;
   stop(): Promise<void>;
 }
 
@@ -22,7 +23,7 @@ const threadFile = new URL(
   import.meta.url,
 );
 
-type Answer = { readonly pdf: Uint8Array } | { readonly problem: string };
+type Answer = ({ readonly pdf: Uint8Array } | { readonly problem: string }) & { readonly spentMs: number };
 
 export function openRenderer(fallbackFont: string | undefined): ReceiptRenderer {
   if (fallbackFont !== undefined && !existsSync(fallbackFont)) {
@@ -58,21 +59,27 @@ export function openRenderer(fallbackFont: string | undefined): ReceiptRenderer 
     await stopped?.terminate();
   }
 
-  async function renderOne(receipt: ReceiptDocument): Promise<Buffer> {
+  async function renderOne(receipt: ReceiptDocument, onSpent?: (ms: number) => void): Promise<Buffer> {
     clearTimeout(idle);
+    let spentMs = renderMs;
     thread ??= start();
     try {
       const answer = await answerOf(thread, receipt);
+      ({ spentMs } = answer);
       if ('problem' in answer) throw new Error(`a receipt could not be rendered: ${answer.problem}`);
       return Buffer.from(answer.pdf);
     } catch (error) {
       await stop();
       throw error;
     } finally {
+      onSpent?.(spentMs);
       idle = setTimeout(() => void stop(), idleMs).unref();
     }
   }
-  return { render: (receipt) => inTurn(() => renderOne(receipt)), stop };
+  return {
+    render: (receipt, companyId, onSpent) => inTurn(() => renderOne(receipt, onSpent), companyId),
+    stop,
+  };
 }
 
 async function answerOf(thread: Worker, receipt: ReceiptDocument): Promise<Answer> {
