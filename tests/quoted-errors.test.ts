@@ -50,10 +50,10 @@ async function refusedWithoutIt(method: string, path: string, options: CallOptio
 
 /** The declared fields with one value in all of them, two levels deep. */
 function bodyWith(schema: Schema, value: unknown, depth = 0): Record<string, unknown> {
-  const { properties = {}, anyOf = [] } = resolve(schema) as Schema;
-  const all = Object.assign({}, properties, ...anyOf.map((one) => (resolve(one) as Schema).properties ?? {}));
+  const { properties = {}, anyOf = [] } = resolve(schema);
+  const all = Object.assign({}, properties, ...anyOf.map((one) => resolve(one).properties ?? {}));
   const inner = (field: Schema): unknown => {
-    const isObject = (resolve(field) as Schema).properties !== undefined;
+    const isObject = resolve(field).properties !== undefined;
     return isObject && depth < 1 ? bodyWith(field, value, depth + 1) : value;
   };
   return Object.fromEntries(Object.entries(all as Record<string, Schema>).map(([name, field]) => [name, inner(field)]));
