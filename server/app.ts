@@ -142,16 +142,14 @@ function processorDependencies(
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, shards, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
   const brand = readBrand(config);
-  const signingKey = keys['file-urls'];
+  const { 'file-urls': signingKey, 'api-keys': pepper, mails: mailKey } = keys;
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
   const { webhooks } = dependencies;
   const { orders, subscriptions, homeOf } = partsOf(shards);
-  const pepper = keys['api-keys'];
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
-  const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, brandName: brand.name, invitationKey: keys.invitations, mailKey };
   const pages = openCustomerPages(dependencies, cards, links);
   const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, ...pages };

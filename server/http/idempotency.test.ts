@@ -573,6 +573,7 @@ describe('the life of a key', () => {
     await moveClock(merchant, 24 * hourMs - 60_000);
     assertReplayOf(first, await service.call('PATCH', path, request));
     await moveClock(merchant, 24 * hourMs);
+    await service.call('PATCH', path, { key, body: { company: 'Looms' } });
     const second = await service.call('PATCH', path, request);
     assertExecuted(second, 200);
     assert.ok(Date.parse(second.body.updated_at) - Date.parse(first.body.updated_at) >= 24 * hourMs);

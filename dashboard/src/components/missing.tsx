@@ -6,7 +6,7 @@ import { companyTag, counterpartOf, SignedInContext } from '../session.ts';
 import { common } from '../texts/common.ts';
 import type { Company } from '../types.ts';
 import { Button, LinkButton } from './button.tsx';
-import { Empty } from './page.tsx';
+import { Empty } from './empty.tsx';
 
 /** Where the API has the object of a page. */
 const objectPath =

@@ -6,7 +6,7 @@ import { rememberPlace } from '../recent.ts';
 import { SignedInContext } from '../session.ts';
 import { common } from '../texts/common.ts';
 import { Button, LinkButton } from './button.tsx';
-import { Drawing } from './drawing.tsx';
+import { Empty } from './empty.tsx';
 import { ErrorNote } from './form.tsx';
 import { Icon } from './icons.tsx';
 import { Missing } from './missing.tsx';
@@ -150,17 +150,6 @@ export function Failure({ error, retry }: { error: Error; retry?: () => void }) 
     <div className="mx-auto flex max-w-xl flex-col items-start gap-3 p-6">
       <ErrorNote error={error} />
       {retry && <Button onClick={retry}>{common.tryAgain}</Button>}
-    </div>
-  );
-}
-
-export function Empty({ title, children, actions }: { title: string; children?: ReactNode; actions?: ReactNode }) {
-  return (
-    <div className="mx-auto flex max-w-2xl flex-col items-center gap-3 px-5 py-12 text-center">
-      <Drawing />
-      <h2 className="text-lg font-semibold">{title}</h2>
-      {children && <div className="flex w-full flex-col gap-3 text-muted [&_pre]:text-left">{children}</div>}
-      {actions && <div className="mt-1 flex flex-wrap justify-center gap-2">{actions}</div>}
     </div>
   );
 }

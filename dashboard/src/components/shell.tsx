@@ -10,7 +10,8 @@ import { CompanySwitcher, ModeSwitch, SandboxDate, useCounterpart } from './comp
 import { Icon } from './icons.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
-import { Empty, Failure, Skeleton } from './page.tsx';
+import { Empty } from './empty.tsx';
+import { Failure, Skeleton } from './page.tsx';
 import { DiscardChanges } from './discard-changes.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { SignInAgain } from './sign-in-again.tsx';

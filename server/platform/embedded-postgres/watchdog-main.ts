@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from '../error-code.ts';
 import { readPidFile } from './pid-file.ts';
 import { hasEnded, stopServer } from './stop-server.ts';
 import type { Watched } from './watchdog.ts';
@@ -49,7 +50,9 @@ async function mayStop(watched: Watched): Promise<boolean> {
   while (!(await hasEnded(watched)) && !(await isStray(watched))) {
     try {
       return (await acquireSingleInstanceLock(watched.connectionString, undefined, watchdogName)) !== null;
-    } catch {
+    } catch (error) {
+      // All its connections are in use, so a living process uses it.
+      if (errorCode(error) === '53300') return false;
       if (Date.now() > deadlineMs) return true;
       await sleep(retryMs);
     }

@@ -1,7 +1,8 @@
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { Empty, Page } from '../../components/page.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { currencyFilter, type Filter } from '../../list-filters.ts';
 import { cycleText, money } from '../../format.ts';

@@ -1,6 +1,7 @@
 import { SwitchToLive } from '../../components/company-switcher.tsx';
 import { GoingLiveChecklist } from '../../components/going-live.tsx';
-import { Empty, Page } from '../../components/page.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Page } from '../../components/page.tsx';
 import { useSignedIn } from '../../session.ts';
 import { goingLive } from '../../texts/going-live.ts';
 import { settings } from '../../texts/settings.ts';

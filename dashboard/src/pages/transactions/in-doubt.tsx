@@ -1,5 +1,6 @@
 import { DateTime } from '../../components/date-time.tsx';
-import { Empty, Failure, Page } from '../../components/page.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Failure, Page } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';

@@ -2,7 +2,8 @@ import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { Empty, Page } from '../../components/page.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Page } from '../../components/page.tsx';
 import { AmountCell, CustomerCell, StatusCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import {

@@ -61,11 +61,7 @@ export const nmiKind: ProcessorKind = {
   open({ security_key = '', currencies = '', api_url = origins[0] }, options) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
     const unknown = codes.find((code) => !knownCurrencies.has(code));
-    if (unknown)
-      throw new ConfigurationProblem(
-        'currencies',
-        'must be codes of currencies, separated by commas, for example usd,eur',
-      );
+    if (unknown) throw new ConfigurationProblem('currencies', `contains ${unknown}, which is not a currency`);
     const url = allowedUrl('api_url', api_url, origins, options);
     return nmiProcessor({
       url: new URL(url).origin,

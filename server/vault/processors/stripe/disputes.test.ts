@@ -229,7 +229,7 @@ describe('a dispute that Stripe reports', () => {
     const again = (): Promise<Reply> => retry(service, body.id, { key: merchant.key, idempotencyKey: randomUUID() });
     const refused = await again();
     assertRefused(refused, 400, 'invalid_state_transition', 'id');
-    assert.match(refused.body.error.message, /disputed/);
+    assert.match(refused.body.error.message, /chargeback/);
     await move(merchant, body, 'lose', 'lost');
     assertRefused(await again(), 400, 'invalid_state_transition', 'id');
     assert.deepEqual(await figuresOf(merchant), [4900, 0, 4900, 0]);
