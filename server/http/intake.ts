@@ -41,6 +41,8 @@ interface Body {
   readonly request: FastifyRequest;
   readonly owner: Owner;
   bytes: number;
+  /** Runs until the body is complete. It would keep a body in memory that was given up. */
+  timer?: NodeJS.Timeout;
 }
 
 /** What a connection with an incomplete request takes, in addition to the bytes of the body. */
@@ -95,9 +97,8 @@ class Intake {
     const { raw } = body.request;
     this.#incomplete.add(body);
     body.owner.incomplete.add(body);
-    const timer = setTimeout(() => this.#giveUp(body, late()), secondsMax * 1000);
+    body.timer = setTimeout(() => this.#giveUp(body, late()), secondsMax * 1000);
     raw.once('end', () => this.#complete(body));
-    raw.once('close', () => clearTimeout(timer));
     raw.on('data', (chunk: Buffer) => {
       if (!this.#incomplete.has(body)) return;
       this.#add(body, chunk.length);
@@ -161,6 +162,7 @@ class Intake {
   }
 
   #complete(body: Body): void {
+    clearTimeout(body.timer);
     this.#incomplete.delete(body);
     body.owner.incomplete.delete(body);
   }
