@@ -94,7 +94,7 @@ test('the key ends with the session in which it was made, however the session en
       });
     },
     expiry: async (_person, session) => {
-      await service.db.query(`UPDATE sessions SET expires_at = now() WHERE id = $1`, [session]);
+      await service.shards.control.query(`UPDATE sessions SET expires_at = now() WHERE id = $1`, [session]);
       await reapSessions({ db: service.shards.control, clock: service.clock });
       return { status: 200 };
     },
@@ -124,11 +124,11 @@ test('a key of a session that has ended is not in the list, and none is made in 
   const [session] = (await person.call('GET', '/dashboard/sessions')).body.data;
   const later = newPerson(service, person.email);
   await later.call('POST', '/dashboard/session', { body: { email: person.email, password: person.password } });
-  const { made } = await service.db.transaction(async (transaction) => {
+  const { made } = await service.shards.control.transaction(async (transaction) => {
     await transaction.query('DELETE FROM sessions WHERE id = $1', [session.id]);
     const waiting = create(person);
     await until('the key waits for the session', async () => {
-      const rows = await service.db.query(
+      const rows = await service.shards.control.query(
         "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
       );
       return rows.length > 0;
