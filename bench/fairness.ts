@@ -131,8 +131,8 @@ async function rested({ baseUrl }: ServerProcess, { key }: Hostile): Promise<voi
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   for (const untilMs = Date.now() + restMsMax; Date.now() < untilMs; ) {
     // A write that is refused, because the bucket of writes is the smallest.
-    const { headers: told } = await fetch(`${baseUrl}/v1/customers`, { method: 'POST', headers, body: '{}' });
-    const [limit, remaining] = ['ratelimit-limit', 'ratelimit-remaining'].map((name) => Number(told.get(name)));
+    const { headers: answered } = await fetch(`${baseUrl}/v1/customers`, { method: 'POST', headers, body: '{}' });
+    const [limit, remaining] = ['ratelimit-limit', 'ratelimit-remaining'].map((name) => Number(answered.get(name)));
     if ((remaining ?? 0) >= (limit ?? 0) * restedShare) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

@@ -19,8 +19,8 @@ import type { SessionRow } from './queries.ts';
 /**
  * Card testing: thieves pay on public pages to learn which stolen cards work. One address may only have a few payments
  * declined. If a company has many, from whatever addresses, its pages ask for a proof of work before each payment. It
- * makes every try cost something, and stops scripts that only repeat requests. Honest customers are never blocked: a
- * payment counts while it is in progress, and no longer once it has succeeded.
+ * makes every try cost something, and stops scripts that only repeat requests. A payment
+ * counts while it is in progress or its outcome is unknown, and no longer once it has succeeded.
  */
 
 export interface CardTestingGuard extends ReserveDependencies {
@@ -62,7 +62,7 @@ function bucketsOf(companyId: string, address: string): { readonly own: RateChec
 }
 
 export interface PaymentTry {
-  /** Whether so many payments of the company were declined that this one needs a proof of work. */
+  /** Whether this payment needs a proof of work, because too many of the company were declined. */
   readonly needsProof: boolean;
   /** What counts when the work ends, also if it fails. An unknown outcome counts against the address only. */
   outcome: 'not charged' | 'unknown' | 'declined' | 'succeeded';

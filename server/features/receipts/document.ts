@@ -9,7 +9,7 @@ import { defaultColor } from '../profile/service.ts';
 /** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
 export interface ReceiptDocument {
   readonly title: string;
-  /** What became of the money, at sight. */
+  /** Whether the order is paid or refunded, shown as a mark. */
   readonly mark: string | null;
   readonly subject: string;
   readonly paper: 'A4' | 'LETTER';

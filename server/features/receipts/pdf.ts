@@ -274,7 +274,7 @@ function drawSums(paper: Paper, { sums, mark }: ReceiptDocument, from: number): 
   return Math.max(y, markBottom) + gap / 2;
 }
 
-/** Draws a frame with what became of the money, left of the sums, and returns where it ends. */
+/** Draws the mark, for example PAID, in a frame left of the sums, and returns where the frame ends. */
 function drawMark({ doc, write, sizeOf, decorate }: Paper, mark: string, y: number): number {
   const place = { width: 200, size: 13, bold: true, color: paidColor } as const;
   const { width, height } = sizeOf(mark, place);
