@@ -41,6 +41,7 @@ export interface Environment {
   createCompany(name: string): Promise<CompanyAccess>;
   startService(name: string, options?: ServiceOptions): Promise<ServerProcess>;
   startBareServer(): Promise<ServerProcess>;
+  startRefusingServer(): Promise<ServerProcess>;
   stop(): Promise<void>;
 }
 
@@ -132,6 +133,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
       return start(name, root ?? thisRoot, args, { ...withoutRateLimits, ...settings });
     },
     startBareServer: () => start('bare', thisRoot, ['bench/bare-server.ts'], {}),
+    startRefusingServer: () => start('refusing', thisRoot, ['bench/refusing-server.ts'], {}),
     async stop() {
       for (const server of running) await server.stop();
       await sql.end();

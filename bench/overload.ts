@@ -28,6 +28,8 @@ interface Round {
   /** CPU of the service for an order, and for a refusal. */
   readonly orderUs: number;
   readonly refusalUs: number;
+  /** CPU of a Node server that does nothing but refuse, for a refusal. */
+  readonly leastUs: number;
   /** Of the machine, to other programs. */
   readonly othersShare: number;
 }
@@ -42,6 +44,8 @@ async function run(bench: Bench): Promise<Report> {
   const cores = splitCores(note);
   if (cores) keepOn(cores.measured, server.pid, environment.postgresPid);
   const client: Client = startClient(cores?.generator);
+  const refusing = await environment.startRefusingServer();
+  if (cores) keepOn(cores.measured, refusing.pid);
   const job = {
     module: orders.module,
     request: 'order',
@@ -66,8 +70,17 @@ async function run(bench: Bench): Promise<Report> {
     const cpuUs = ((cpuSeconds(server.pid) ?? 0) - cpuBefore) * 1e6;
     const refusalUs = (cpuUs - succeeded * orderUs) / (beyond.statuses['503'] ?? 1);
     const goodput = succeeded / seconds;
+    const leastUs = await refuseAll(perSecond);
+    if (beyond.samples.broken) note(beyond.samples.broken);
     note(`best ${Math.round(best)}/s, at ${perSecond}/s ${Math.round(goodput)}/s, ${JSON.stringify(beyond.statuses)}`);
-    return { best, offered: perSecond, goodput, beyond, orderUs, refusalUs, othersShare: others() ?? 0 };
+    return { best, offered: perSecond, goodput, beyond, orderUs, refusalUs, leastUs, othersShare: others() ?? 0 };
+  }
+  async function refuseAll(perSecond: number): Promise<number> {
+    const bare = { ...job, baseUrl: refusing.baseUrl, connections: clients, perSecond };
+    await client.run({ ...bare, seconds: 1 });
+    const before = cpuSeconds(refusing.pid) ?? 0;
+    const { count } = await client.run({ ...bare, seconds: 3 });
+    return (((cpuSeconds(refusing.pid) ?? 0) - before) * 1e6) / count;
   }
   for (let round = 1; round <= options.rounds; round += 1) rounds.push(await undisturbed(measure));
   client.stop();
@@ -79,7 +92,7 @@ function report(rounds: readonly Round[], cores: Cores | undefined): Report {
   const reached = ratios.filter((ratio) => ratio >= goodputMin).length;
   const refusalMs = median(rounds.map(({ beyond }) => beyond.byStatus['503']?.p95Ms ?? 0));
   const late = rounds.reduce((sum, { beyond }) => sum + (beyond.statuses.late ?? 0) + (beyond.statuses.broken ?? 0), 0);
-  const rows = rounds.map(({ best, offered, goodput, beyond, orderUs, refusalUs, othersShare }, index): Cell[] => [
+  const rows = rounds.map(({ best, offered, goodput, beyond, orderUs, refusalUs, leastUs, othersShare }, index): Cell[] => [
     index + 1,
     Math.round(best),
     offered,
@@ -94,6 +107,8 @@ function report(rounds: readonly Round[], cores: Cores | undefined): Report {
     Math.round(beyond.generatorLagP95Ms),
     Math.round(orderUs),
     Math.round(refusalUs),
+    Math.round(leastUs),
+    Number(attainable(best, leastUs).toFixed(2)),
     Math.round(othersShare * 100),
   ]);
   return {
@@ -115,6 +130,8 @@ function report(rounds: readonly Round[], cores: Cores | undefined): Report {
           'generator lag p95',
           'CPU µs order',
           'CPU µs refusal',
+          'CPU µs bare refusal',
+          'attainable',
           'CPU % others',
         ],
         rows,
@@ -136,6 +153,15 @@ function report(rounds: readonly Round[], cores: Cores | undefined): Report {
       { name: 'requests without an answer in time', wanted: '0', measured: String(late), met: late === 0 },
     ],
   };
+}
+
+/**
+ * The ratio with refusals that cost no more than Node's own HTTP server: what is left of the core that the service shares
+ * with PostgreSQL after refusing the others.
+ */
+function attainable(best: number, leastUs: number): number {
+  const cost = (leastUs * best) / 1e6;
+  return Math.max(0, (1 - overload * cost) / (1 - cost));
 }
 
 export const workload: Workload = { module: import.meta.url, requests: orders.requests, rounds: 5, run };

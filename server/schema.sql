@@ -205,6 +205,7 @@ CREATE TABLE companies (
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
   CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
 );
+CREATE INDEX companies_clocks_ahead ON public.companies USING btree (id) INCLUDE (clock_offset_ms) WHERE (clock_offset_ms > 0);
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('id');
 CREATE TRIGGER companies_figures AFTER INSERT OR UPDATE OF time_zone, clock_offset_ms, clock_moved_until ON public.companies FOR EACH ROW EXECUTE FUNCTION make_figures_due();
 CREATE TRIGGER companies_order_cursor AFTER INSERT ON public.companies FOR EACH ROW EXECUTE FUNCTION add_order_cursor();

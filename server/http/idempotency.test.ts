@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { ServiceProcess } from '../../tests/support/process.ts';
+import { planOf } from '../../tests/support/plans.ts';
 import { raceRounds } from '../../tests/support/random.ts';
 import {
   type CallOptions,
@@ -631,6 +632,26 @@ describe('the life of a key', () => {
         [true, true, true],
       ],
     );
+  });
+});
+
+describe('the reaper', () => {
+  it('reads no key if no clock is ahead and none has expired, whatever is known about the sizes of the tables', async () => {
+    const prepare = [
+      'UPDATE companies SET clock_offset_ms = 0',
+      `UPDATE idempotency_keys SET expires_at = now() + interval '1 hour'`,
+      'SET LOCAL enable_seqscan = on',
+      'ANALYZE idempotency_keys',
+    ];
+    const plan = await planOf(
+      service.db,
+      (db) => reapIdempotencyKeys(db, 1000),
+      prepare,
+      'EXPLAIN (ANALYZE)',
+    );
+    const reads = plan.split('\n').filter((line) => / on idempotency_keys k /.test(line));
+    assert.equal(reads.length, 3, plan);
+    for (const read of reads) assert.match(read, /rows=0\.00 loops=1|never executed/);
   });
 });
 

@@ -6,6 +6,9 @@ import { addressBucket } from '../platform/addresses.ts';
 import { boundStrangers } from '../platform/stranger-connections.ts';
 import { overloaded } from './work.ts';
 
+/** The server emits this event, with the socket, when it rejects a request early whose key is known. */
+export const knownCaller = 'known caller';
+
 /**
  * Bounds the connections and bodies of callers that are not known yet: the bytes of all of them together, those of one
  * address, and the time that each may take. Beyond a bound, the body that has been incomplete for the longest time is
@@ -13,6 +16,7 @@ import { overloaded } from './work.ts';
  */
 export function boundIntake(app: FastifyInstance, isProxy: (address: string) => boolean): void {
   const connections = boundStrangers(app.server, { isProxy });
+  app.server.on(knownCaller, connections.know);
   const intake = new Intake();
   app.addHook('onRequest', (request, _reply, done) => {
     intake.begin(request);

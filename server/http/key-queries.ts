@@ -3,7 +3,7 @@ import { type Database, type Queryable, sqlStateOf, type Statement } from '../pl
 import { hourMs } from '../platform/durations.ts';
 import { isoTime } from '../platform/iso-time.ts';
 import { rowsOf } from '../platform/rows.ts';
-import { anyRow } from '../platform/sql.ts';
+import { anyRow, ofClocksAhead } from '../platform/sql.ts';
 import { isSettled } from '../shards/queries.ts';
 
 /** All statements about idempotency keys. */
@@ -52,10 +52,9 @@ export interface KeyRow {
 }
 
 // A key whose operation is still open never expires.
-const isOpen = anyRow(
-  `open_transactions t WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)`,
-);
-const notOpen = `NOT ${isOpen}`;
+const openTransaction = (column: string): string =>
+  anyRow(`open_transactions t WHERE t.company_id = k.company_id AND t.${column} = k.operation_id`);
+const notOpen = `NOT (${openTransaction('order_id')} OR ${openTransaction('id')})`;
 
 const isExpired = (now: string): string =>
   `CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END`;
@@ -261,12 +260,17 @@ export async function forgetKey(db: Database, request: KeyedRequest, found: KeyR
   ]);
 }
 
+const expiredOfCompany = `SELECT k.company_id, k.key FROM idempotency_keys k
+  WHERE k.company_id = c.id AND k.expires_at <= now() + c.clock_offset_ms * interval '1 ms'
+    AND ${isSettled('k.company_id')} AND (k.status IS NOT NULL OR ${notOpen})
+  LIMIT $1 FOR UPDATE SKIP LOCKED`;
+
 /**
  * Deletes keys that expired by their company's clock; several workers may run in parallel. No clock is behind real
  * time, so for most companies this is one range of the index; the few companies whose clock is ahead are checked one
  * by one.
  */
-export async function reapIdempotencyKeys(db: Database, batch: number): Promise<number> {
+export async function reapIdempotencyKeys(db: Queryable, batch: number): Promise<number> {
   const byRealTime = await db.query(
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
        SELECT company_id, key FROM idempotency_keys k
@@ -276,12 +280,8 @@ export async function reapIdempotencyKeys(db: Database, batch: number): Promise<
     [batch],
   );
   const byTheirClock = await db.query(
-    `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
-       SELECT k.company_id, k.key FROM companies c JOIN idempotency_keys k ON k.company_id = c.id
-       WHERE c.clock_offset_ms > 0 AND k.expires_at <= now() + c.clock_offset_ms * interval '1 millisecond'
-         AND ${isSettled('k.company_id')} AND (k.status IS NOT NULL OR ${notOpen})
-       LIMIT $1 FOR UPDATE OF k SKIP LOCKED
-     ) RETURNING 1`,
+    `WITH expired AS MATERIALIZED (SELECT e.company_id, e.key FROM ${ofClocksAhead(expiredOfCompany, 'e')} LIMIT $1)
+     DELETE FROM idempotency_keys k USING expired e WHERE k.company_id = e.company_id AND k.key = e.key RETURNING 1`,
     [batch],
   );
   return byRealTime.length + byTheirClock.length;

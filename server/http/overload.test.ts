@@ -4,6 +4,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { someCustomer, startTestService, type Reply, type TestService } from '../../tests/support/service.ts';
+import { knownCaller } from './intake.ts';
 import { eventually } from '../../tests/support/webhooks.ts';
 
 let service: TestService;
@@ -36,8 +37,12 @@ const count = async (sql: string, values: readonly unknown[]): Promise<number> =
 describe('more requests than the database takes', () => {
   let refused: Sent[];
   let served: Sent[];
+  let known = 0;
 
   before(async () => {
+    service.app.server.on(knownCaller, () => {
+      known += 1;
+    });
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE customers IN ACCESS EXCLUSIVE MODE');
     let refusals = 0;
@@ -68,6 +73,10 @@ describe('more requests than the database takes', () => {
       assert.equal(reply.body.error.request_id, reply.headers.get('svc-request-id'));
       assert.equal(reply.headers.get('content-type'), 'application/json; charset=utf-8');
     }
+  });
+
+  test('do not count their connections as those of strangers', () => {
+    assert.ok(known > 0, 'no request was rejected early');
   });
 
   test('leave no trace when they are refused: no object, no key, no entry in a log', async () => {

@@ -22,7 +22,7 @@ import { compressAnswers } from './compression.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { takeFromAddress } from './limiting.ts';
-import { boundIntake } from './intake.ts';
+import { boundIntake, knownCaller } from './intake.ts';
 import { type HttpDependencies, jsonType, mountRoute, notJson, refuseForms } from './mount.ts';
 import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
@@ -64,7 +64,8 @@ function newFastify(dependencies: HttpDependencies, options: ServerOptions): Fas
     serverFactory: (handle) => {
       // Node's own rejection of a request without a host would have no body.
       const server = createServer({ requireHostHeader: false, ...strangerTimeouts }, (request, response) => {
-        if (!dependencies.earlyRefusal.refuse(request, response)) handle(request, response);
+        if (dependencies.earlyRefusal.refuse(request, response)) server.emit(knownCaller, request.socket);
+        else handle(request, response);
       });
       return Object.assign(server, { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs });
     },

@@ -236,6 +236,18 @@ describe('the limit', () => {
     assert.ok(admission.stats().limit > limit);
   });
 
+  test('does not shrink while rejections are what delays the event loop', async () => {
+    const { admission, load, pass } = createProcess();
+    fill(admission, 'a');
+    for (let request = 0; request < 512; request += 1) watch(admission.enter('a', 1));
+    for (let tick = 0; tick < 20; tick += 1) {
+      for (let request = 0; request < 3_000; request += 1) admission.isFull('a');
+      load.nowMs += 150;
+      await pass(20);
+    }
+    assert.ok(admission.stats().limit >= 64, `the limit is ${admission.stats().limit}`);
+  });
+
   test('does not grow when the event loop is busy', async () => {
     const { admission, load, pass } = createProcess();
     load.inDatabase = 0;

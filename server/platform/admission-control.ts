@@ -90,6 +90,7 @@ class Admission implements AdmissionControl {
   #waiting = 0;
   #virtualTime = 0;
   #served = 0;
+  #rejected = 0;
   #servedPerMs = mostWaiting / expectedWaitMs;
   #timer: NodeJS.Timeout | undefined;
   #tickedAtMs = 0;
@@ -180,7 +181,9 @@ class Admission implements AdmissionControl {
   /** Each flow has its share of the queue. */
   #isFull(flow: Flow): boolean {
     const inTime = Math.min(mostWaiting, Math.max(leastWaiting, this.#servedPerMs * expectedWaitMs));
-    return flow.queue.length >= Math.max(leastWaitingOfFlow, inTime / Math.max(1, this.#queued.size));
+    const isFull = flow.queue.length >= Math.max(leastWaitingOfFlow, inTime / Math.max(1, this.#queued.size));
+    if (isFull) this.#rejected += 1;
+    return isFull;
   }
 
   /** Removes the first request from the queue of the flow. */
@@ -216,6 +219,7 @@ class Admission implements AdmissionControl {
   #startTicking(): void {
     this.#utilization();
     this.#served = 0;
+    this.#rejected = 0;
     this.#tickedAtMs = this.#nowMs();
     this.#timer = setTimeout(() => this.#tick(), tickMs).unref();
   }
@@ -229,6 +233,7 @@ class Admission implements AdmissionControl {
       inDatabase: this.#inDatabase(),
       utilization: this.#utilization(),
       lagMs: passedMs - tickMs,
+      rejected: this.#rejected,
     });
     this.#timer = undefined;
     this.#dispatch();

@@ -10,6 +10,8 @@ interface Load {
   readonly utilization: number;
   /** How late a timer fired. */
   readonly lagMs: number;
+  /** The number of requests that were rejected in the meantime. */
+  readonly rejected: number;
 }
 
 /** Batches are full at this number, so more concurrent work at the database gains nothing. */
@@ -21,6 +23,11 @@ const utilizationMax = 0.9;
 const shrinking = 0.9;
 const growing = 1.05;
 const smoothing = 0.5;
+/** About what it takes to reject a request. */
+const rejectionMs = 0.05;
+/** In one turn of the event loop, the database can finish the usual number in about this time. */
+const usualTurnMs = 50;
+const longTurnsMax = 4;
 
 export interface ConcurrencyLimit {
   value(): number;
@@ -36,8 +43,12 @@ export function createConcurrencyLimit(lagMsMax: number): ConcurrencyLimit {
   let elsewhere = 0;
   return {
     value: () => Math.min(most, Math.floor(own + elsewhere)),
-    adapt({ running, inDatabase, utilization, lagMs }) {
-      own = lagMs > lagMsMax ? Math.max(least, own * shrinking) : Math.min(usual, own * growing);
+    adapt({ running, inDatabase, utilization, lagMs, rejected }) {
+      // Rejections delay the event loop as well, but fewer running requests would not make them cheaper. On the contrary:
+      // the longer a turn takes, the more requests the database needs in order to be busy until the next one.
+      const rejectingMs = Math.min(lagMs, rejected * rejectionMs);
+      const useful = usual * Math.min(longTurnsMax, Math.max(1, rejectingMs / usualTurnMs));
+      own = lagMs - rejectingMs > lagMsMax ? Math.max(least, own * shrinking) : Math.min(useful, own * growing);
       const waiting = utilization > utilizationMax ? 0 : Math.max(0, running - inDatabase);
       elsewhere += (waiting - elsewhere) * smoothing;
     },

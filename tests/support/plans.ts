@@ -8,6 +8,7 @@ export async function planOf(
   db: DatabasePool,
   work: (db: Queryable) => Promise<unknown>,
   prepare: readonly string[] = [],
+  explain: 'EXPLAIN' | 'EXPLAIN (ANALYZE)' = 'EXPLAIN',
 ): Promise<string> {
   const lines: string[] = [];
   const done = new Error('rolled back');
@@ -16,7 +17,7 @@ export async function planOf(
     for (const text of prepare) await transaction.query(text);
     const explaining: Queryable = {
       query: async (text, values) => {
-        const rows = await transaction.query<Record<string, string>>(`EXPLAIN ${text}`, values);
+        const rows = await transaction.query<Record<string, string>>(`${explain} ${text}`, values);
         lines.push(...rows.map((row) => Object.values(row)[0] ?? ''));
         return [];
       },

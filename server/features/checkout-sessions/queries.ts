@@ -3,7 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { anyRow, type Sql, sql } from '../../platform/sql.ts';
+import { anyRow, ofClocksAhead, type Sql, sql } from '../../platform/sql.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 export interface SessionItem {
@@ -191,6 +191,10 @@ export async function recordFailure(
   );
 }
 
+const dueOfCompany = `SELECT s.company_id, s.id FROM checkout_sessions s
+  WHERE s.company_id = c.id AND s.status = 'open' AND s.expires_at <= now() + c.clock_offset_ms * interval '1 ms'
+    AND ${isSettled('s.company_id')} AND NOT ${isPaying('s')} LIMIT $1`;
+
 /** Sessions whose time is over by the clock of their company. No clock is behind real time. */
 export async function findDueSessions(
   db: Queryable,
@@ -203,9 +207,7 @@ export async function findDueSessions(
       ORDER BY s.expires_at LIMIT $1)
      UNION
      (SELECT s.company_id, s.id, now() + c.clock_offset_ms * interval '1 ms' AS now
-      FROM companies c JOIN checkout_sessions s ON s.company_id = c.id AND s.status = 'open'
-      WHERE c.clock_offset_ms > 0 AND s.expires_at <= now() + c.clock_offset_ms * interval '1 ms'
-        AND ${isSettled('s.company_id')} AND NOT ${isPaying('s')} LIMIT $1)`,
+      FROM ${ofClocksAhead(dueOfCompany, 's')} LIMIT $1)`,
     [count],
   );
 }

@@ -6,7 +6,7 @@ import { anyOf, type Arm, containing, equalId, everyRow, keyArm, searchPage } fr
 import type { Queryable } from '../../platform/database.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { rowsOf } from '../../platform/rows.ts';
-import { sql } from '../../platform/sql.ts';
+import { ofClocksAhead, sql } from '../../platform/sql.ts';
 import { armsOfLastFour, armsOfOwners, cardExpires, idArms } from '../orders/search-queries.ts';
 import { isRestored } from '../restores/queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
@@ -167,10 +167,12 @@ const dueByRealTime = due(`
   SELECT s.* FROM subscriptions s
   WHERE s.due_at <= now() AND ${isSettled('s.company_id')} AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`);
-const dueByTheirClock = due(`
-  SELECT s.* FROM companies c JOIN subscriptions s ON s.company_id = c.id
-  WHERE c.clock_offset_ms > 0 AND ${isSettled('c.id')} AND ${billable} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
-  ORDER BY s.due_at LIMIT $1 FOR UPDATE OF s SKIP LOCKED`);
+const dueOfClockAhead = `
+  SELECT s.* FROM subscriptions s
+  WHERE s.company_id = c.id AND ${isSettled('s.company_id')} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
+    AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
+  ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const dueByTheirClock = due(`SELECT s.* FROM ${ofClocksAhead(dueOfClockAhead, 's')} ORDER BY s.due_at LIMIT $1`);
 const dueOfCompany = due(`
   SELECT s.* FROM subscriptions s WHERE s.company_id = $2 AND s.due_at <= $3
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`);

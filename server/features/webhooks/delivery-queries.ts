@@ -2,6 +2,7 @@ import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { StoredEvent } from '../events/service.ts';
 import { rowsOf } from '../../platform/rows.ts';
+import { ofClocksAhead } from '../../platform/sql.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 /** Deliveries in progress: each is claimed by one worker, and any number of workers run in parallel. */
@@ -95,10 +96,11 @@ const inOrder = `ORDER BY due_at LIMIT ${window}`;
 // by any clock, and the others are few.
 const claimByRealTime = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
   WHERE ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
-const claimByTheirClock = claim(`d.next_attempt_at - o.clock_offset_ms * interval '1 ms' AS due_at
-  FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
-  WHERE o.clock_offset_ms > 0 AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
-    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ${inOrder}`);
+const dueOfCompany = `SELECT d.* FROM webhook_deliveries d
+  WHERE d.company_id = c.id AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
+    AND d.next_attempt_at <= now() + c.clock_offset_ms * interval '1 ms' ORDER BY d.next_attempt_at LIMIT ${window}`;
+const claimByTheirClock = claim(`d.next_attempt_at - c.clock_offset_ms * interval '1 ms' AS due_at
+  FROM ${ofClocksAhead(dueOfCompany, 'd')} ${inOrder}`);
 const claimOfSome = (count: number): string =>
   claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
     WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now()
