@@ -92,25 +92,27 @@ function report(rounds: readonly Round[], cores: Cores | undefined): Report {
   const reached = ratios.filter((ratio) => ratio >= goodputMin).length;
   const refusalMs = median(rounds.map(({ beyond }) => beyond.byStatus['503']?.p95Ms ?? 0));
   const late = rounds.reduce((sum, { beyond }) => sum + (beyond.statuses.late ?? 0) + (beyond.statuses.broken ?? 0), 0);
-  const rows = rounds.map(({ best, offered, goodput, beyond, orderUs, refusalUs, leastUs, othersShare }, index): Cell[] => [
-    index + 1,
-    Math.round(best),
-    offered,
-    Math.round(goodput),
-    Number((goodput / best).toFixed(2)),
-    Math.round(beyond.byStatus['201']?.p50Ms ?? 0),
-    Math.round(beyond.byStatus['201']?.p99Ms ?? 0),
-    beyond.statuses['503'] ?? 0,
-    Math.round(beyond.byStatus['503']?.p50Ms ?? 0),
-    Math.round(beyond.byStatus['503']?.p95Ms ?? 0),
-    (beyond.statuses.late ?? 0) + (beyond.statuses.broken ?? 0),
-    Math.round(beyond.generatorLagP95Ms),
-    Math.round(orderUs),
-    Math.round(refusalUs),
-    Math.round(leastUs),
-    Number(attainable(best, leastUs).toFixed(2)),
-    Math.round(othersShare * 100),
-  ]);
+  const rows = rounds.map(
+    ({ best, offered, goodput, beyond, orderUs, refusalUs, leastUs, othersShare }, index): Cell[] => [
+      index + 1,
+      Math.round(best),
+      offered,
+      Math.round(goodput),
+      Number((goodput / best).toFixed(2)),
+      Math.round(beyond.byStatus['201']?.p50Ms ?? 0),
+      Math.round(beyond.byStatus['201']?.p99Ms ?? 0),
+      beyond.statuses['503'] ?? 0,
+      Math.round(beyond.byStatus['503']?.p50Ms ?? 0),
+      Math.round(beyond.byStatus['503']?.p95Ms ?? 0),
+      (beyond.statuses.late ?? 0) + (beyond.statuses.broken ?? 0),
+      Math.round(beyond.generatorLagP95Ms),
+      Math.round(orderUs),
+      Math.round(refusalUs),
+      Math.round(leastUs),
+      Number(attainable(best, leastUs).toFixed(2)),
+      Math.round(othersShare * 100),
+    ],
+  );
   return {
     tables: [
       {

@@ -643,12 +643,7 @@ describe('the reaper', () => {
       'SET LOCAL enable_seqscan = on',
       'ANALYZE idempotency_keys',
     ];
-    const plan = await planOf(
-      service.db,
-      (db) => reapIdempotencyKeys(db, 1000),
-      prepare,
-      'EXPLAIN (ANALYZE)',
-    );
+    const plan = await planOf(service.db, (db) => reapIdempotencyKeys(db, 1000), prepare, 'EXPLAIN (ANALYZE)');
     const reads = plan.split('\n').filter((line) => / on idempotency_keys k /.test(line));
     assert.equal(reads.length, 3, plan);
     for (const read of reads) assert.match(read, /rows=0\.00 loops=1|never executed/);
