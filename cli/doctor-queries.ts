@@ -58,13 +58,13 @@ export const checks: readonly Check[] = [
   {
     name: 'long_in_doubt',
     means: 'operation that has been in doubt for more than a day',
-    sql: `SELECT company_id, id FROM open_transactions WHERE slot <> id AND opened_at < now() - interval '1 day'`,
+    sql: `SELECT company_id, id FROM open_transactions WHERE state <> 'accepted' AND opened_at < now() - interval '1 day'`,
   },
   {
     name: 'waiting_for_the_vault',
     means: 'charge that still waits because the vault was unreachable',
-    sql: `SELECT company_id, id FROM open_transactions WHERE waiting AND opened_at < now() -
-            CASE WHEN request_id IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`,
+    sql: `SELECT company_id, id FROM open_transactions WHERE state = 'waiting' AND opened_at < now() -
+            CASE WHEN cause = 'renewal' THEN interval '10 minutes' ELSE interval '2 hours' END`,
   },
   {
     name: 'refused_credentials',

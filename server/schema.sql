@@ -709,17 +709,30 @@ CREATE TABLE open_transactions (
   waits_for text,
   interrupted boolean NOT NULL DEFAULT false,
   interruptions integer NOT NULL DEFAULT 0,
+  state text NOT NULL DEFAULT 'sending'::text,
+  cause text,
+  subject text[],
+  number integer,
+  CONSTRAINT open_transactions_accepted_check CHECK (((state = 'accepted'::text) = (slot = id))),
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
+  CONSTRAINT open_transactions_cause_check CHECK (((cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'refund'::text, 'void'::text])) AND ((cause = ANY (ARRAY['refund'::text, 'void'::text])) OR (type = 'sale'::text)) AND ((cause = type) OR (type = 'sale'::text)))),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT open_transactions_flags_check CHECK (((in_doubt = (state = ANY (ARRAY['in_doubt'::text, 'interrupted'::text]))) AND (interrupted = (state = 'interrupted'::text)) AND (waiting = (state = 'waiting'::text)))),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
+  CONSTRAINT open_transactions_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'in_doubt'::text, 'interrupted'::text, 'waiting'::text, 'accepted'::text]))),
   CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text]))),
   CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt)))),
-  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text])))
+  CONSTRAINT open_transactions_waits_check CHECK (((state = 'waiting'::text) = (waits_for IS NOT NULL))),
+  CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text]))),
+  CONSTRAINT open_transactions_without_cause TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
 CREATE UNIQUE INDEX open_transactions_reference ON public.open_transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
+CREATE TRIGGER open_transactions_first_state BEFORE INSERT ON public.open_transactions FOR EACH ROW WHEN (((new.state <> 'sending'::text) OR new.in_doubt OR new.waiting OR (new.slot = new.id))) EXECUTE FUNCTION agree_on_operation_state();
+CREATE TRIGGER open_transactions_state BEFORE UPDATE ON public.open_transactions FOR EACH ROW EXECUTE FUNCTION agree_on_operation_state();
+CREATE CONSTRAINT TRIGGER open_transactions_without_cause AFTER INSERT ON public.open_transactions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.cause IS NULL)) EXECUTE FUNCTION describe_new_operation();
 
 CREATE TABLE order_index_cursors (
   company_id uuid NOT NULL,

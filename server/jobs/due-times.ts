@@ -63,7 +63,7 @@ export const dueTimes: readonly DueTime[] = [
     column: 'next_check_at',
     key: ['company_id', 'order_id', 'slot'],
     furthestMs: `greatest(${delayAfter('checks', checkDelaysMs)},
-      CASE WHEN t.waiting THEN ${repeatWithinMs} ELSE ${Math.max(correctedDelayMs, lockMs.live)} END)`,
+      CASE WHEN t.state = 'waiting' THEN ${repeatWithinMs} ELSE ${Math.max(correctedDelayMs, lockMs.live)} END)`,
   },
   {
     table: 'open_transactions',

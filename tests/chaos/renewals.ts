@@ -54,7 +54,7 @@ export async function refuseForAWhile(
 /** What waits for the merchant is sent again, as if five minutes had passed. Returns how many renewals waited. */
 export async function endWaiting(db: Queryable): Promise<number> {
   const rows = await db.query(
-    `UPDATE open_transactions SET next_check_at = now() WHERE waiting AND request_id IS NULL RETURNING id`,
+    `UPDATE open_transactions SET next_check_at = now() WHERE state = 'waiting' AND cause = 'renewal' RETURNING id`,
   );
   return rows.length;
 }

@@ -21,12 +21,12 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
   disputes_due: `SELECT id::text, evidence_due_at AS since FROM disputes
     WHERE company_id = $1 AND state = 'needs_response' ORDER BY evidence_due_at`,
   payments_in_doubt: `SELECT order_id::text AS id, opened_at AS since FROM open_transactions
-    WHERE company_id = $1 AND in_doubt ORDER BY opened_at`,
+    WHERE company_id = $1 AND state IN ('in_doubt', 'interrupted') ORDER BY opened_at`,
   processors_refusing: `SELECT id::text, refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NOT NULL`,
   // What waits has no time of its own: it is sent again every few minutes.
   renewals_waiting: `SELECT order_id::text AS id, NULL::timestamptz AS since FROM open_transactions
-    WHERE company_id = $1 AND waiting AND request_id IS NULL`,
+    WHERE company_id = $1 AND state = 'waiting' AND cause = 'renewal'`,
   notices_refused: `SELECT id::text, notice_refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND removed_at IS NULL AND notice_refused_at IS NOT NULL`,
   processors_failing: `SELECT id::text, NULL::timestamptz AS since FROM processor_connections

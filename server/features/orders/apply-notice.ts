@@ -18,7 +18,7 @@ import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { mayBeForgotten } from './other-connections.ts';
 import { askOthers, recordElsewhere, recordFound } from './reconcile.ts';
-import { attemptOf } from './retry.ts';
+import { isOpenSale, type OpenSale } from './sales.ts';
 import { lockMs } from './timing.ts';
 import { nextOrderStatus, refundReturned, transactionChanges } from './transitions.ts';
 
@@ -77,12 +77,11 @@ async function applyOutcome(
   const open = await findOpenByReference(charging.db, companyId, reference);
   if (!open) return applyToClosed(charging, { companyId, connectionId }, reference, found);
   if (open.connection_id !== connectionId) return applyElsewhere(charging, connectionId, open, found);
-  // The process that sends it is about to record the answer.
-  if ((open.locked && !open.in_doubt) || open.waiting) return later('the operation is being sent');
+  if (isBeingSent(open) || open.state === 'waiting') return later('the operation is being sent');
   const state = await findOrder(charging.db, companyId, open.order_id);
   if (!state) return later('the order is not recorded yet');
-  if (found.outcome === 'not_found' && open.type === 'sale' && isForgettable(charging, state, open)) {
-    const elsewhere = await askOthers(charging, state, open, false);
+  if (found.outcome === 'not_found' && isOpenSale(open) && isForgettable(charging, state, open)) {
+    const elsewhere = await askOthers(charging, open, false);
     if (elsewhere.kind === 'executed') {
       await recordElsewhere(charging, state, open, elsewhere);
       return done('another connection executed it');
@@ -94,8 +93,11 @@ async function applyOutcome(
   return done(`the operation is ${found.outcome}`);
 }
 
-const isForgettable = (charging: Charging, state: OrderState, open: OpenTransaction): boolean =>
-  state.mode === 'live' && mayBeForgotten(charging, { ...open, numbered: attemptOf(state, open) });
+const isForgettable = (charging: Charging, state: OrderState, open: OpenSale): boolean =>
+  state.mode === 'live' && mayBeForgotten(charging, open);
+
+/** The process that sends it is about to record the answer. */
+const isBeingSent = (open: OpenTransaction): boolean => open.locked && open.state === 'sending';
 
 /** A restored database may have forgotten that this connection executed the charge, and have recorded another one. */
 async function applyElsewhere(
@@ -105,12 +107,12 @@ async function applyElsewhere(
   found: Exclude<LookupOutcome, { outcome: 'unknown' }>,
 ): Promise<Applied> {
   const isOther = done('the operation is of another connection');
-  if (open.type !== 'sale' || found.outcome !== 'approved') return isOther;
+  if (!isOpenSale(open) || found.outcome !== 'approved') return isOther;
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return later('the order is not recorded yet');
   if (!isForgettable(charging, state, open)) return isOther;
-  if (open.locked && !open.in_doubt) return later('the operation is being sent');
-  const claimed = open.waiting ? await claimWaiting(charging.db, open, lockMs[state.mode]) : {};
+  if (isBeingSent(open)) return later('the operation is being sent');
+  const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode]) : {};
   if (!claimed) return later('the operation is being sent');
   const { reference } = open;
   await recordElsewhere(charging, state, { ...open, ...claimed }, { kind: 'executed', connectionId, reference, found });

@@ -18,7 +18,7 @@ import { lockMs } from './timing.ts';
 export async function chargeElsewhere(
   charging: Charging,
   { order: { company_id, id, currency }, card }: OrderState,
-  { card_brand: brand, reference, request_id, payment_method_id, card_last4 }: OpenedSale,
+  { cause, card_brand: brand, reference, request_id, payment_method_id, card_last4 }: OpenedSale,
   failed: readonly string[],
   atMs: number | undefined,
 ): Promise<Order | undefined> {
@@ -32,7 +32,7 @@ export async function chargeElsewhere(
       const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
       if (state.order.subscription_id) await charging.billing.checkRetry(transaction, state.order, nowMs);
       const order = { ...state.order, payment_method_id, card_brand: brand, card_last4 };
-      const sale = saleOf(order, newId(nowMs), request_id, nextAttempt(state));
+      const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered: nextAttempt(state) });
       const redemptionId = redemptionIdOf(order);
       if (order.coupon && redemptionId) {
         await reserveAgain(transaction, company_id, order.coupon, redemptionId, order.customer_id);
@@ -46,5 +46,5 @@ export async function chargeElsewhere(
     charging.log.warn({ err: error, company_id, order_id: id }, 'the charge was not repeated at another processor');
     return undefined;
   });
-  return begun && charge(charging, begun.state, begun.sale, 'retry', atMs, failed);
+  return begun && charge(charging, begun.state, begun.sale, atMs, failed);
 }

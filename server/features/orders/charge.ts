@@ -11,13 +11,14 @@ import {
   usedByAnother,
   vaultUnavailable,
 } from './errors.ts';
-import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
-import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
+import { aboutCharge, connectionOf } from './connection.ts';
+import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, startSending } from './open-queries.ts';
+import type { ChargeCause } from './operation-moves.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type ExecutedElsewhere, findElsewhere, isOfKey, mayBeForgotten } from './other-connections.ts';
+import { type ExecutedElsewhere, findElsewhere, mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { referencesAfter } from './reference.ts';
+import { isKeyed, referencesAfter, sentAs } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { isUnexecuted, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
@@ -25,38 +26,47 @@ import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs }
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
+/** The names of the failpoints of a charge. */
+const failpoints = {
+  order: 'charge',
+  first_charge: 'renewal',
+  retry: 'retry',
+  renewal: 'renewal',
+} as const satisfies Record<ChargeCause, string>;
+
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
 export async function charge(
   charging: Charging,
   state: OrderState,
   sale: OpenedSale,
-  path: ChargePath,
   /** The time by the company's clock, if it is not now. */
   atMs?: number,
   /** Connections that have failed for this order in this request. */
   failed: readonly string[] = [],
 ): Promise<Order> {
   const { order } = state;
-  failpoint(`${path}.after_intent`);
-  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, path, atMs, failed));
-  failpoint(`${path}.after_processor`);
+  const { cause } = sale;
+  const isFirst = failed.length === 0;
+  failpoint(`${failpoints[cause]}.after_intent`);
+  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, atMs, failed));
+  failpoint(`${failpoints[cause]}.after_processor`);
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
-  if (path === 'renewal' && isMisconfigured(outcome)) {
+  if (cause === 'renewal' && isFirst && isMisconfigured(outcome)) {
     countOpenCharge(state.mode, 'waiting');
     throw await waitForMerchant(charging, intent, outcome);
   }
   if (outcome.outcome === 'unavailable') {
     countOpenCharge(state.mode, 'waiting');
-    throw path === 'retry'
+    throw cause === 'retry' || !isFirst
       ? await abandonRetry(charging, order, intent, outcome)
       : await waitForVault(charging, intent, outcome);
   }
-  const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
+  const isRefused = outcome.outcome === 'conflict' && isKeyed(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
     countOpenCharge(state.mode, 'in_doubt');
     const isRefusal = isRefusedCall(outcome);
-    // If the lookup says that nothing was executed, a renewal is sent anew: the bank has declined nothing.
+    // If the lookup says that nothing was executed, a renewal is sent again: the bank has declined nothing.
     const interrupted = isRefusal || (outcome.outcome === 'unknown' && outcome.isInterrupted === true);
     const doubt = { checkAfterMs: firstCheckMs, interrupted };
     await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
@@ -68,15 +78,15 @@ export async function charge(
     sale: intent,
     outcome,
     nowMs,
-    replacesAnswer: failed.length > 0,
+    replacesAnswer: !isFirst,
     unexecuted: isUnexecuted(outcome),
   };
   const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
-  failpoint(`${path}.after_record`);
+  failpoint(`${failpoints[cause]}.after_record`);
   if (isRefused) throw usedByAnother();
   const isFault = outcome.outcome === 'declined' && outcome.isProcessorFault && !refusesCredentials(outcome);
   // A lost order with this key may have been paid elsewhere, under a reference that is derived from its own ID.
-  const mayBePaid = isOfKey(sale) && mayBeForgotten(charging, sale);
+  const mayBePaid = isKeyed(sale) && mayBeForgotten(charging, sale);
   if (recorded && isFault && !mayBePaid && intent.connection_id !== null) {
     const home = await homeOf(charging, order);
     const next = await home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
@@ -107,7 +117,6 @@ async function sendCharge(
   charging: Charging,
   state: OrderState,
   sale: OpenedSale,
-  path: ChargePath,
   atMs: number | undefined,
   failed: readonly string[],
 ): Promise<Sent<OpenedSale & OpenKey> | undefined> {
@@ -130,13 +139,13 @@ async function sendCharge(
     return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
   }
   const { billing: _, ...chargedCard } = card;
-  const about = { ...aboutCharge(path, state, card), ...timeFor(charging, state, atMs) };
+  const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
   const looked = { lookFirst, ...(lookFirst && { restoredAgoMs: charging.restores?.noticedAgoMs() ?? 0 }) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
-    const renewal = { connectionId: first };
-    const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs[mode]));
+    const there = { connectionId: first };
+    const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs[mode]));
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
@@ -167,8 +176,8 @@ async function moveTo<Intent extends OpenedSale & OpenKey>(
   intent: Intent,
   { connectionId, reference, found }: ExecutedElsewhere,
 ): Promise<Sent<Intent> | undefined> {
-  const renewal = { connectionId, reference, isResolved: true };
-  const moved = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs.live));
+  const there = { connectionId, isResolved: true, ...sentAs(intent.company_id, intent.numbered, reference) };
+  const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs.live));
   return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
 }
 
@@ -217,10 +226,10 @@ const awaited = { credentials: 'the merchant', processor: 'a processor', service
 /** Leaves the sale to be sent later, see `resend.ts`. Returns the error for the request. */
 async function waitForVault(
   charging: Charging,
-  open: OpenKey & Pick<Sale, 'request_id'>,
+  open: OpenKey & Pick<Sale, 'cause'>,
   outcome: NotAsked,
 ): Promise<Error> {
-  const { company_id, order_id, id, request_id } = open;
+  const { company_id, order_id, id, cause } = open;
   const { reason, awaitsProcessor = false } = outcome;
   const isRefused = isRefusedCall(outcome);
   const waitsFor = isRefused ? 'credentials' : awaitsProcessor ? 'processor' : 'service';
@@ -229,7 +238,7 @@ async function waitForVault(
     `the charge was not sent; it waits for ${awaited[waitsFor]}`,
   );
   const resentAfterMs = awaitsProcessor ? correctedDelayMs : resendDelayMs;
-  const waiting = { waitsFor, checkAfterMs: request_id === null ? resentAfterMs : repeatWithinMs } as const;
+  const waiting = { waitsFor, checkAfterMs: cause === 'renewal' ? resentAfterMs : repeatWithinMs } as const;
   await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
   return notSentYet(outcome, true);
 }

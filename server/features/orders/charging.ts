@@ -9,7 +9,7 @@ import type { Intent } from './intent-queries.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { OrderRow, OrderState } from './order.ts';
-import type { OpenedSale } from './sales.ts';
+import type { OpenedSale, OpenSale } from './sales.ts';
 import type { ChargeOutcome } from './record-outcomes.ts';
 import type { Order } from './schemas.ts';
 
@@ -99,5 +99,5 @@ export interface Charging extends MoneyDependencies, ChargeBatchers {
     atMs: number | undefined,
   ) => Promise<Order | undefined>;
   /** Sends a sale that waits for the vault. */
-  readonly resend: (open: OpenTransaction) => Promise<void>;
+  readonly resend: (open: OpenSale) => Promise<void>;
 }

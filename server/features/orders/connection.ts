@@ -1,5 +1,6 @@
 import type { VaultCharge } from '../../vault/vault.ts';
 import { toBilling } from '../payment-methods/schemas.ts';
+import type { ChargeCause } from './operation-moves.ts';
 import type { CardOfOrder, OrderState } from './order.ts';
 
 /** What a live operation tells the vault beside the operation itself. */
@@ -11,25 +12,23 @@ export function connectionOf({ connection_id }: { readonly connection_id: string
   return connection_id === null ? {} : { connectionId: connection_id };
 }
 
-export type ChargePath = 'charge' | 'retry' | 'renewal';
-
-/**
- * Who started a charge. An order and the first charge of a subscription are started by the customer; renewals and
- * retries by the merchant.
- */
-function credentialOf(path: ChargePath, { order }: OrderState): NonNullable<VaultCharge['credential']> {
-  if (path === 'retry') return { initiator: 'merchant', sequence: 'unscheduled' };
-  const isRenewal = order.subscription_id !== null && order.subscription_cycle !== null;
-  return isRenewal ? { initiator: 'merchant', sequence: 'subsequent' } : { initiator: 'customer', sequence: 'first' };
-}
+/** Who started a charge, and whether it is one of a series. */
+const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credential']>>> = {
+  order: { initiator: 'customer', sequence: 'first' },
+  first_charge: { initiator: 'customer', sequence: 'first' },
+  retry: { initiator: 'merchant', sequence: 'unscheduled' },
+  renewal: { initiator: 'merchant', sequence: 'subsequent' },
+};
 
 /** What live processors learn about a charge. The sandbox needs none of it. */
 export function aboutCharge(
-  path: ChargePath,
+  cause: ChargeCause,
   state: OrderState,
   card: CardOfOrder,
 ): Pick<VaultCharge, 'credential' | 'billing'> {
   if (state.mode === 'sandbox') return {};
   const { billing } = card;
-  return { credential: credentialOf(path, state), ...(billing && { billing: toBilling(billing) }) };
+  // A subscription that starts later is first charged by the schedule.
+  const isFirst = cause === 'renewal' && state.order.subscription_cycle === null;
+  return { credential: credentials[isFirst ? 'first_charge' : cause], ...(billing && { billing: toBilling(billing) }) };
 }

@@ -92,7 +92,7 @@ async function begin(
   if (!opened && intent.redemption) throw new RedemptionsReserved();
   if (!opened) return undefined;
   if (!sale) return toWire(state);
-  return await charge(charging, state, { ...sale, ...opened }, 'charge');
+  return await charge(charging, state, { ...sale, ...opened });
 }
 
 /**
@@ -166,6 +166,7 @@ async function draft(
       mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
       card,
+      cause: 'order',
       numbered,
     },
     nowMs,
@@ -175,7 +176,12 @@ async function draft(
   const intent: Intent = {
     order: state.order,
     claim: claimOf(key),
-    sale: sale && { id: sale.id, reference: sale.reference, lockMs: lockMs[company.mode] },
+    sale: sale && {
+      id: sale.id,
+      reference: sale.reference,
+      number: sale.numbered.number,
+      lockMs: lockMs[company.mode],
+    },
     answerEventId: sale ? undefined : events.at(-1)?.id,
     events,
     redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale ? 'soon' : 'now'),

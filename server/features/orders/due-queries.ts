@@ -1,8 +1,12 @@
 import type { Queryable } from '../../platform/database.ts';
 import { isSettled } from '../../shards/queries.ts';
+import { canMove, stateAfter } from './operation-moves.ts';
 import { inFlightSlot, isThisSending, keyOf, openColumns, type OpenKey, type OpenTransaction } from './open-queries.ts';
 
 /** Queries for operations that are to be reconciled. */
+
+/** SQL: whether the outcome of an operation is unknown. */
+const isInDoubt = `state IN ('in_doubt', 'interrupted')`;
 
 /**
  * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
@@ -16,9 +20,8 @@ export async function claimDue(
 ): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
     `WITH claimed AS (
-       UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
-         interrupted = interrupted OR (slot <> id AND NOT waiting AND NOT in_doubt),
-         next_check_at = now() + CASE WHEN waiting THEN $3
+       UPDATE open_transactions SET state = ${stateAfter('checked')}, checks = checks + 1,
+         next_check_at = now() + CASE WHEN state = 'waiting' THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (
          SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${isSettled('company_id')}
@@ -35,8 +38,9 @@ export async function claimDue(
  */
 export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTransaction | undefined> {
   const [row] = await db.query<OpenTransaction>(
-    `UPDATE open_transactions SET in_doubt = true, interrupted = interrupted OR NOT in_doubt
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting AND (in_doubt OR locked_until <= now())
+    `UPDATE open_transactions SET state = ${stateAfter('checked')}
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND ${canMove('checked')} AND state <> 'waiting'
+       AND (state <> 'sending' OR locked_until <= now())
      RETURNING ${openColumns}`,
     keyOf(open),
   );
@@ -56,9 +60,10 @@ export async function openStatistics(
   db: Queryable,
 ): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {
   const [row] = await db.query<{ in_doubt: number; oldest: number | null; waiting: number }>(
-    `SELECT count(*) FILTER (WHERE in_doubt)::integer AS in_doubt, count(*) FILTER (WHERE waiting)::integer AS waiting,
-       extract(epoch FROM now() - min(opened_at) FILTER (WHERE in_doubt))::float8 AS oldest
-     FROM open_transactions WHERE in_doubt OR waiting`,
+    `SELECT count(*) FILTER (WHERE ${isInDoubt})::integer AS in_doubt,
+       count(*) FILTER (WHERE state = 'waiting')::integer AS waiting,
+       extract(epoch FROM now() - min(opened_at) FILTER (WHERE ${isInDoubt}))::float8 AS oldest
+     FROM open_transactions WHERE ${isInDoubt} OR state = 'waiting'`,
   );
   return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
 }

@@ -16,7 +16,9 @@ export interface Intent {
   readonly order: OrderRow;
   readonly claim: Claim;
   /** The sale to be sent; undefined for an order with a total of zero. */
-  readonly sale: { readonly id: string; readonly reference: string; readonly lockMs: number } | undefined;
+  readonly sale:
+    | { readonly id: string; readonly reference: string; readonly number: number; readonly lockMs: number }
+    | undefined;
   readonly answerEventId: string | undefined;
   readonly events: readonly EventRow[];
   readonly redemption: Redemption | undefined;
@@ -54,7 +56,8 @@ const orderTypes = {
 } as const;
 
 const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
-  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at, connection_id`;
+  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at, connection_id, cause, subject,
+  number`;
 
 const intentRows = rowsOf({
   ...orderTypes,
@@ -62,6 +65,7 @@ const intentRows = rowsOf({
   answer_event_id: 'uuid',
   transaction_id: 'uuid',
   reference: 'uuid',
+  number: 'integer',
   lock_ms: 'integer',
 });
 const firstEvent = 1 + intentRows.count;
@@ -83,7 +87,7 @@ const intentStatement = (more: string): string => `
     INSERT INTO open_transactions (${openColumns})
     SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
       card_brand, card_last4, request_id, updated_at, reference, valid_until,
-      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms', connection_id
+      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms', connection_id, 'order', '{key}', number
     FROM intent WHERE transaction_id IS NOT NULL AND ${isClaimed('id')}
   ), emitted AS (
     ${insertingEvents(firstEvent, isClaimed('object_id'))}
@@ -118,6 +122,7 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
         answer_event_id: answerEventId,
         transaction_id: sale?.id,
         reference: sale?.reference,
+        number: sale?.number,
         lock_ms: sale?.lockMs,
       })),
     ),
@@ -167,6 +172,9 @@ const saleRows = rowsOf({
   customer_id: 'uuid',
   payment_method_id: 'uuid',
   type: 'text',
+  cause: 'text',
+  subject: 'text[]',
+  number: 'integer',
   amount: 'bigint',
   currency: 'text',
   card_brand: 'text',
@@ -187,7 +195,7 @@ const planStatement = `
   INSERT INTO open_transactions (${openColumns})
   SELECT company_id, order_id, '${inFlightSlot}', t.id, customer_id, payment_method_id, type, amount, currency, card_brand,
     card_last4, request_id, t.updated_at, reference, ${validFor('c.request_life_ms')},
-    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms', c.connection_id
+    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms', c.connection_id, cause, subject, number
   FROM ${saleRows.from(firstSale)} AS t LEFT JOIN companies c ON c.id = t.company_id
   ON CONFLICT (company_id, order_id, slot) DO NOTHING
   RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id`;

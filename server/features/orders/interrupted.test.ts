@@ -17,7 +17,7 @@ import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { operationMaxMs, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
-import { findOpenOf, waitAnew } from './open-queries.ts';
+import { findOpenOf, waitForWorker } from './open-queries.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { lockMs } from './timing.ts';
 
@@ -141,7 +141,7 @@ for (const [name, found] of Object.entries(findings)) {
       await until('it is sent', async () => sent.length === 1);
       await runWorker();
       const { id } = await renewalOf(at);
-      assert.equal((await findOpenOf(service.db, at.company.id, id))[0]?.waiting, true);
+      assert.equal((await findOpenOf(service.db, at.company.id, id))[0]?.state, 'waiting');
       resolve(declinedOutcome());
       await slow;
       assert.equal((await renewalOf(at)).status, 'pending');
@@ -159,7 +159,7 @@ for (const [name, found] of Object.entries(findings)) {
       const { id } = await renewalOf(at);
       await service.db.query('UPDATE open_transactions SET locked_until = now() WHERE order_id = $1', [id]);
       await service.orders.reconcile(at.company.id, id);
-      assert.equal((await findOpenOf(service.db, at.company.id, id))[0]?.waiting, true);
+      assert.equal((await findOpenOf(service.db, at.company.id, id))[0]?.state, 'waiting');
       resolve(declinedOutcome());
       await slow;
       await runWorker();
@@ -235,7 +235,7 @@ it('a late outcome waits for the process that sends the charge anew, and then ha
   const [open] = await findOpenOf(service.db, at.company.id, id);
   assert.ok(open);
   await service.db.transaction(async (transaction) => {
-    await waitAnew(transaction, open);
+    await waitForWorker(transaction, open);
     resolve(approvedOutcome());
     await until('the outcome waits', async () => {
       const [waiting] = await service.db.query(

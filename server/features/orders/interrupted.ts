@@ -1,36 +1,36 @@
 import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { Charging } from './charging.ts';
-import { closeOpen, insertOpen, type OpenTransaction, waitAnew } from './open-queries.ts';
+import { closeOpen, insertOpen, waitForWorker } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import type { OrderState } from './order.ts';
-import { deriveReference, interruptionsMax, type Numbered } from './reference.ts';
+import { deriveReference, interruptionsMax, type Numbered, numberedOf } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
-import { attemptOf } from './retry.ts';
+import type { OpenSale } from './sales.ts';
 
 /**
  * A part of the service stopped while it had a scheduled charge: the worker that was to send it, or the vault. It
  * is certain that the charge was not executed, and that what was sent will not be. The bank has declined nothing, so it
- * does not count as an attempt, and the worker sends it anew.
+ * does not count as an attempt, and the worker sends it again.
  */
 
 type NotFound = Extract<LookupOutcome, { outcome: 'not_found' }>;
 
 /** Returns false if the sale is to be recorded as failed. */
-export async function sendAnew(
+export async function sendLater(
   charging: Charging,
   state: OrderState,
-  open: OpenTransaction,
+  open: OpenSale,
   { isFinal = false, isSafeToRepeat = false }: NotFound,
 ): Promise<boolean> {
-  const isScheduled = open.request_id === null;
-  const attempt = attemptOf(state, open);
-  if (!isScheduled || !open.interrupted || open.interruptions >= interruptionsMax || !attempt) return false;
+  const attempt = numberedOf(open);
+  const isScheduled = open.cause === 'renewal';
+  if (!isScheduled || open.state !== 'interrupted' || open.interruptions >= interruptionsMax || !attempt) return false;
   if (!isFinal && !isSafeToRepeat) return false;
-  const isWaiting = isFinal ? await replace(charging, state, open, attempt) : await waitAnew(charging.db, open);
+  const isWaiting = isFinal ? await replace(charging, state, open, attempt) : await waitForWorker(charging.db, open);
   if (isWaiting) {
     const { company_id, order_id, id } = open;
-    charging.log.warn({ company_id, order_id, transaction_id: id }, 'the charge was interrupted; it is sent anew');
+    charging.log.warn({ company_id, order_id, transaction_id: id }, 'the charge was interrupted; it is sent again');
   }
   return true;
 }
@@ -47,17 +47,17 @@ const failure = {
 async function replace(
   charging: Charging,
   { order, clockOffsetMs }: OrderState,
-  open: OpenTransaction,
+  open: OpenSale,
   { subject, number }: Numbered,
 ): Promise<boolean> {
   const next = await firstUnused(charging.db, open.company_id, subject, number + 1);
   const at = new Date(charging.clock.nowMs() + clockOffsetMs);
   const reference = deriveReference(open.company_id, next);
-  const operation = openOperation(order, { ...open, id: newId(at.getTime()), reference, updated_at: at });
+  const operation = openOperation(order, { ...open, id: newId(at.getTime()), reference, numbered: next, updated_at: at });
   return charging.db.transaction(async (transaction) => {
     if (!(await closeOpen(transaction, open, { change: 'declined', response: null, ...failure, at }))) return false;
     const opened = await insertOpen(transaction, operation, 0);
     if (!opened) throw new Error('another operation of the order is in flight');
-    return waitAnew(transaction, { ...operation, ...opened, interruptions: open.interruptions });
+    return waitForWorker(transaction, { ...operation, ...opened, interruptions: open.interruptions });
   });
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
+import { canMove, type OperationCause, type OperationState, type OperationTrigger, stateAfter } from './operation-moves.ts';
 import { transactionChanges } from './transitions.ts';
 
 /** Queries for operations at the processor whose outcome is not recorded yet. */
@@ -18,6 +19,10 @@ export interface NewOpenTransaction {
   readonly payment_method_id: string;
   readonly reference: string;
   readonly type: OpenType;
+  readonly cause: OperationCause;
+  /** What its reference is derived from. For an idempotency key only that it is one, see `recordedSubject`. */
+  readonly subject: readonly string[];
+  readonly number: number;
   readonly amount: number;
   readonly currency: string;
   readonly card_brand: BrandName;
@@ -80,10 +85,10 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
   const rows = await db.query<OpenedRow>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at,
-       connection_id)
+       connection_id, cause, subject, number)
      VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
-       ${open.type === 'sale' ? firstConnection : connectionOfCharge})
+       ${open.type === 'sale' ? firstConnection : connectionOfCharge}, $15, $16, $17)
      ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
     [
       open.company_id,
@@ -100,6 +105,9 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
       lockMs,
       open.request_id,
       open.reference,
+      open.cause,
+      open.subject,
+      open.number,
     ],
   );
   return rows[0] && toOpened(rows[0]);
@@ -120,17 +128,15 @@ export interface OpenTransaction {
   /** How long ago it was opened, by the clock of the database. */
   readonly age_ms: number;
   readonly type: OpenType;
+  readonly state: OperationState;
+  readonly cause: OperationCause;
+  /** What its reference is derived from. For an idempotency key only that it is one. */
+  readonly subject: readonly string[];
+  readonly number: number;
   readonly amount: number;
   readonly currency: string;
-  /** True if the processor accepted it; it only has to settle. */
-  readonly accepted: boolean;
-  readonly in_doubt: boolean;
-  /** True if a part of the service stopped while it had the operation. The worker sets it when it checks. */
-  readonly interrupted: boolean;
-  /** How often it was sent anew for that reason. */
+  /** How often it was sent again because a part of the service stopped. */
   readonly interruptions: number;
-  /** True for a sale that was certainly not executed, and of which nothing is under way. */
-  readonly waiting: boolean;
   /** Whether the process that opened it is assumed to be working on it. */
   readonly locked: boolean;
   readonly request_id: string | null;
@@ -140,7 +146,7 @@ export interface OpenTransaction {
 }
 
 export const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
-  payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, interrupted, interruptions, waiting, locked_until > now() AS locked,
+  payment_method_id, card_brand, card_last4, state, cause, subject, number, interruptions, locked_until > now() AS locked,
   ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
@@ -162,6 +168,10 @@ export async function findOpenByReference(
   return row;
 }
 
+/** SQL that moves the operation `$1` to `$4` if its state allows it. All changes of a state are made by this or by a check. */
+const move = (because: OperationTrigger, sets: string): string =>
+  `UPDATE open_transactions SET state = ${stateAfter(because)}, ${sets} WHERE ${isThisSending} AND ${canMove(because)}`;
+
 /** The outcome is unknown: the worker reconciles it from now on. */
 export async function markInDoubt(
   db: Queryable,
@@ -169,10 +179,11 @@ export async function markInDoubt(
   { checkAfterMs, interrupted = false }: { readonly checkAfterMs: number; readonly interrupted?: boolean },
 ): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET in_doubt = true, interrupted = $6, locked_until = now(),
-       next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}'`,
-    [...keyOf(open), checkAfterMs, interrupted],
+    move(
+      interrupted ? 'service_stopped' : 'answer_lost',
+      `locked_until = now(), next_check_at = now() + $5 * interval '1 ms'`,
+    ),
+    [...keyOf(open), checkAfterMs],
   );
 }
 
@@ -185,9 +196,7 @@ export interface Waiting {
 /** The sale was not sent; it can be sent later under its reference. */
 export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, checkAfterMs }: Waiting): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET waiting = true, waits_for = $6, locked_until = now(),
-       next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT in_doubt`,
+    move('not_sent', `waits_for = $6, locked_until = now(), next_check_at = now() + $5 * interval '1 ms'`),
     [...keyOf(open), checkAfterMs, waitsFor],
   );
 }
@@ -196,14 +205,15 @@ export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, chec
  * A scheduled charge that was interrupted waits for the worker, which sends it at once. Returns false if another process
  * has recorded or changed it.
  */
-export async function waitAnew(
+export async function waitForWorker(
   db: Queryable,
   open: OpenKey & Pick<OpenTransaction, 'interruptions'>,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE open_transactions SET waiting = true, waits_for = 'service', in_doubt = false, interrupted = false,
-       interruptions = $5, sending = sending + 1, locked_until = now(), next_check_at = now()
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING pg_notify('${dueChannel}', '')`,
+    `${move(
+      'not_executed',
+      `waits_for = 'service', interruptions = $5, sending = sending + 1, locked_until = now(), next_check_at = now()`,
+    )} RETURNING pg_notify('${dueChannel}', '')`,
     [...keyOf(open), open.interruptions + 1],
   );
   return rows.length === 1;
@@ -214,9 +224,11 @@ export async function waitAnew(
  */
 export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET waiting = false, interrupted = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
-       sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND waiting RETURNING ${openedColumns}`,
+    `${move(
+      'taken',
+      `waits_for = NULL, checks = 0, opened_at = now(), valid_until = ${validUntil}, sending = sending + 1,
+       locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'`,
+    )} RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs],
   );
   return rows[0] && toOpened(rows[0]);
@@ -229,7 +241,7 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
 export async function recallWaiting(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
   const rows = await db.query(
     `UPDATE open_transactions SET sending = sending + 1, next_check_at = now()
-     WHERE company_id = $1 AND order_id = $2 AND slot = '${inFlightSlot}' AND waiting AND request_id IS NULL
+     WHERE company_id = $1 AND order_id = $2 AND ${canMove('recalled')} AND cause = 'renewal'
      RETURNING pg_notify('${dueChannel}', '')`,
     [companyId, orderId],
   );
@@ -238,15 +250,16 @@ export async function recallWaiting(db: Queryable, companyId: string, orderId: s
 
 export async function isWaiting(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
   const rows = await db.query(
-    'SELECT 1 FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND waiting LIMIT 1',
+    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND state = 'waiting' LIMIT 1`,
     [companyId, orderId],
   );
   return rows.length === 1;
 }
 
-/** What changes in a new sending. */
-export interface Renewal {
-  readonly reference?: string;
+/** What changes when an operation is sent once more. */
+export interface Resending {
+  /** With another reference. */
+  readonly as?: { readonly reference: string; readonly number: number };
   readonly fromMs?: number | undefined;
   readonly connectionId?: string;
   /** The caller knows the outcome, or has looked it up itself, so that the operation may be in doubt. */
@@ -258,20 +271,21 @@ export interface Renewal {
  * connection, or with a validity based on this time of the processor's clock. Returns undefined if the operation is closed, or another process has started a
  * sending. The same if it is in doubt: a lookup may be under way, and may complete what the earlier sending prepared.
  */
-export async function renewSending(
+export async function startSending(
   db: Queryable,
   open: OpenKey,
-  { reference, fromMs, connectionId, isResolved = false }: Renewal,
+  { as, fromMs, connectionId, isResolved = false }: Resending,
   lockMs: number,
 ): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, interrupted = false, checks = 0,
-       reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
+    `${move(
+      isResolved ? 'resolved' : 'sent_again',
+      `sending = sending + 1, checks = 0, reference = coalesce($6, reference), number = coalesce($9, number),
+       connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
-       locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting AND (NOT in_doubt OR $9)
-     RETURNING ${openedColumns}`,
-    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null, connectionId ?? null, isResolved],
+       locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'`,
+    )} RETURNING ${openedColumns}`,
+    [...keyOf(open), lockMs, as?.reference ?? null, fromMs ?? null, connectionId ?? null, as?.number ?? null],
   );
   return rows[0] && toOpened(rows[0]);
 }
@@ -279,9 +293,8 @@ export async function renewSending(
 /** Called when the processor accepted a refund: frees the slot and schedules its reconciliation. */
 export async function acceptOpen(db: Queryable, open: OpenKey, response: ProcessorResponse): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE open_transactions SET slot = id, in_doubt = false, processor_response = $5, checks = 0,
-       locked_until = now(), next_check_at = now()
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' RETURNING pg_notify('${dueChannel}', '')`,
+    `${move('accepted', `slot = id, processor_response = $5, checks = 0, locked_until = now(), next_check_at = now()`)}
+     RETURNING pg_notify('${dueChannel}', '')`,
     [...keyOf(open), JSON.stringify(response)],
   );
   return rows.length === 1;
@@ -298,15 +311,15 @@ export interface Closing {
   readonly at: Date;
 }
 
-/** Closes the operation. Returns undefined if it was already closed. */
+/** Closes the operation. Returns the state that it had; undefined if it was already closed. */
 export async function closeOpen(
   db: Queryable,
   open: OpenKey,
   closing: Closing,
-): Promise<Pick<OpenTransaction, 'accepted'> | undefined> {
-  const [row] = await db.query<Pick<OpenTransaction, 'accepted'>>(
+): Promise<Pick<OpenTransaction, 'state'> | undefined> {
+  const [row] = await db.query<Pick<OpenTransaction, 'state'>>(
     `WITH closed AS (
-       DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${inFlightSlot}', $3) RETURNING *
+       DELETE FROM open_transactions WHERE ${isThisSending} AND ${canMove('outcome_recorded')} RETURNING *
      ), inserted AS (
        INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
          card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference,
@@ -314,7 +327,7 @@ export async function closeOpen(
        SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
          $5, coalesce($6::json, processor_response), $7, $8, $9, reference, connection_id FROM closed
      )
-     SELECT slot = id AS accepted FROM closed`,
+     SELECT state FROM closed`,
     [
       ...keyOf(open),
       transactionChanges[closing.change].to,
@@ -332,18 +345,18 @@ export async function closeOpen(
  * it, so a tombstone remains.
  */
 export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
-  return discard(db, open, 'true');
+  return discard(db, open, 'outcome_recorded');
 }
 
 /** For the process that sent it, and learned that nothing was executed: not while a lookup may execute it. */
 export async function discardUnexecuted(db: Queryable, open: OpenKey): Promise<boolean> {
-  return discard(db, open, 'NOT in_doubt');
+  return discard(db, open, 'nothing_executed');
 }
 
-async function discard(db: Queryable, open: OpenKey, condition: string): Promise<boolean> {
+async function discard(db: Queryable, open: OpenKey, because: OperationTrigger): Promise<boolean> {
   const rows = await db.query(
     `WITH deleted AS (
-       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND ${condition}
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND ${canMove(because)}
        RETURNING company_id, id, type, amount
      ), tombstone AS (
        INSERT INTO tombstones (company_id, id, object_type, sort_values)

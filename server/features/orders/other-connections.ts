@@ -3,7 +3,8 @@ import { findPaid } from '../../vault/later-references.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import type { Charging } from './charging.ts';
-import { isKeyed, type Numbered } from './reference.ts';
+import { isKeyed } from './reference.ts';
+import type { Sale } from './sales.ts';
 
 /**
  * A restored database may have forgotten that a charge was executed, and at which connection. So each connection that is
@@ -18,16 +19,7 @@ import { isKeyed, type Numbered } from './reference.ts';
  * completed only after every other connection was asked, without moving money.
  */
 
-interface Opened {
-  readonly id: string;
-  readonly request_id: string | null;
-  readonly numbered?: Numbered | undefined;
-}
-
-/** Whether the reference of a charge is derived from the idempotency key of its request. */
-export function isOfKey({ numbered, request_id }: Opened): boolean {
-  return numbered ? isKeyed(numbered) : request_id !== null;
-}
+type Opened = Pick<Sale, 'id' | 'subject'>;
 
 /**
  * Whether a restored database may have forgotten that a charge with this reference was executed. An idempotency key that
@@ -35,7 +27,7 @@ export function isOfKey({ numbered, request_id }: Opened): boolean {
  */
 export function mayBeForgotten({ restores }: Charging, sale: Opened): boolean {
   if (!restores?.looksFirst()) return false;
-  return !isOfKey(sale) || restores.mayRepeatKey(idTimeMs(sale.id));
+  return !isKeyed(sale) || restores.mayRepeatKey(idTimeMs(sale.id));
 }
 
 interface Sought extends Opened {
@@ -98,7 +90,7 @@ function lookUpAt(
  * request, whose payment the operator leaves to that; so its order may be closed then, and not be sent.
  */
 function isCompared({ restores }: Charging, sale: Sought): boolean {
-  return restores?.isRestored() === false && (sale.isOver === true || !isOfKey(sale));
+  return restores?.isRestored() === false && (sale.isOver === true || !isKeyed(sale));
 }
 
 /** Asks these connections about a charge and its later references. No money moves. */

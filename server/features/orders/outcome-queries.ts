@@ -3,6 +3,7 @@ import { rowsOf } from '../../platform/rows.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
 import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/redemption-queries.ts';
 import { eventCount, type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
+import { canMove } from './operation-moves.ts';
 import { inFlightSlot } from './open-queries.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 
@@ -78,7 +79,7 @@ const outcomeStatement = (more: readonly string[]): string => `
     CROSS JOIN LATERAL (
       SELECT FROM open_transactions t WHERE t.company_id = c.company_id AND t.order_id = c.order_id
         AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending
-        AND NOT (t.in_doubt AND c.unexecuted) OFFSET 0 FOR UPDATE
+        AND ${canMove('outcome_recorded', 't')} AND (NOT c.unexecuted OR ${canMove('nothing_executed', 't')}) OFFSET 0 FOR UPDATE
     ) AS open
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence

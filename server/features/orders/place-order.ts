@@ -3,6 +3,7 @@ import { newId, pooledRandom } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
+import type { ChargeCause } from './operation-moves.ts';
 import type { Numbered } from './reference.ts';
 import { type NewSale, saleOf } from './sales.ts';
 
@@ -35,12 +36,17 @@ export interface PlacedOrder {
 }
 
 interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card'> {
+  readonly cause: ChargeCause;
   /** What the reference of its charge is derived from. */
   readonly numbered: Numbered;
 }
 
 /** Creates the first version of an order. An order with a total of zero succeeds at once. */
-export function placeOrder(input: NewOrder, { numbered, ...surroundings }: Surroundings, nowMs: number): PlacedOrder {
+export function placeOrder(
+  input: NewOrder,
+  { cause, numbered, ...surroundings }: Surroundings,
+  nowMs: number,
+): PlacedOrder {
   const total = input.subtotal - input.discount_amount;
   const order: OrderRow = {
     ...input,
@@ -65,7 +71,7 @@ export function placeOrder(input: NewOrder, { numbered, ...surroundings }: Surro
     const succeeded = newEvent(company_id, nowMs, 'order.succeeded', toWire(done), 2, request_id);
     return { state: done, sale: undefined, events: [created, succeeded] };
   }
-  const sale = saleOf(order, newId(nowMs), request_id, numbered);
+  const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered });
   const state: OrderState = {
     ...common,
     order,

@@ -5,17 +5,18 @@ import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import { checkWithin, claimDue, claimStopped } from './due-queries.ts';
-import { findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
+import { findOpenOf, type OpenTransaction, startSending } from './open-queries.ts';
+import { isInDoubt } from './operation-moves.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { askConnections, type ExecutedElsewhere, mayBeForgotten } from './other-connections.ts';
-import { deriveReference, type Numbered, referencesAfter } from './reference.ts';
+import { deriveReference, isKeyed, type Numbered, numberedOf, referencesAfter, sentAs } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
-import { sendAnew } from './interrupted.ts';
-import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
+import { sendLater } from './interrupted.ts';
+import { recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
 import { resendOrGiveUp, unwanted } from './resend.ts';
-import { attemptOf } from './retry.ts';
+import { isOpenSale, type OpenSale } from './sales.ts';
 import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
 import { checkDelaysMs, lockMs, correctedDelayMs, resendDelayMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
@@ -25,7 +26,7 @@ import { recordVoid } from './voids.ts';
  * nothing changes.
  */
 export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
-  const isClaimed = open.in_doubt || open.accepted;
+  const isClaimed = isInDoubt(open) || open.state === 'accepted';
   const claimed = isClaimed ? open : await claimStopped(charging.db, open);
   if (claimed) await lookUp(charging, claimed);
 }
@@ -55,13 +56,12 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   };
-  const asksOthers =
-    open.type === 'sale' && mode === 'live' && mayBeForgotten(charging, { ...open, numbered: attemptOf(state, open) });
+  const asksOthers = isOpenSale(open) && mode === 'live' && mayBeForgotten(charging, open);
   let found = await charging.vault.lookup({ ...request, capturesNothing: asksOthers });
   const isPrepared = found.outcome === 'unknown' && found.isPrepared === true;
   const isUnanswerable = found.outcome === 'unknown' && found.isUnanswerable === true;
   if (asksOthers && (isPrepared || isUnanswerable || found.outcome === 'not_found')) {
-    const elsewhere = await askOthers(charging, state, open, isPrepared);
+    const elsewhere = await askOthers(charging, open, isPrepared);
     if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
     if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
     if (isPrepared) found = await charging.vault.lookup(request);
@@ -77,9 +77,9 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     return false;
   }
   // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
-  const isAnew =
-    open.type === 'sale' && found.outcome === 'not_found' && (await sendAnew(charging, state, open, found));
-  if (isAnew) return true;
+  const isSentLater =
+    isOpenSale(open) && found.outcome === 'not_found' && (await sendLater(charging, state, open, found));
+  if (isSentLater) return true;
   await recordFound(charging, state, open, found);
   return true;
 }
@@ -87,15 +87,14 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
 /** Asks the other connections of the company whether they executed the charge. */
 export async function askOthers(
   charging: Charging,
-  state: OrderState,
-  open: OpenTransaction,
+  open: OpenSale,
   isPrepared: boolean,
 ): ReturnType<typeof askConnections> {
-  const attempt = attemptOf(state, open);
+  const attempt = numberedOf(open);
   const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
   const later = attempt ? referencesAfter(open.company_id, attempt) : [];
-  const isOver = !isPrepared && open.request_id !== null;
-  return askConnections(charging, { ...open, numbered: attempt, isOver }, others, later);
+  const isOver = !isPrepared && open.cause !== 'renewal';
+  return askConnections(charging, { ...open, isOver }, others, later);
 }
 
 /** The database was restored to a time before the charge was sent to this connection. */
@@ -105,8 +104,8 @@ export async function recordElsewhere(
   open: OpenTransaction,
   { connectionId, reference, found }: ExecutedElsewhere,
 ): Promise<boolean> {
-  const renewal = { connectionId, reference, isResolved: true };
-  const moved = await renewSending(charging.db, open, renewal, lockMs[state.mode]);
+  const there = { connectionId, isResolved: true, ...sentAs(open.company_id, numberedOf(open), reference) };
+  const moved = await startSending(charging.db, open, there, lockMs[state.mode]);
   if (moved) await recordFound(charging, state, { ...open, ...moved, reference }, found);
   return true;
 }
@@ -128,14 +127,14 @@ export async function recordFound(
   }
   if (open.type === 'void') return recordVoid(charging, open, found.outcome === 'conflict' ? notFound : found);
   if (open.type === 'refund') {
-    if (open.accepted) return recordRefundSettlement(charging, open, found);
-    const outcome = isAnotherRefund(state, open, found) ? notFound : found;
+    if (open.state === 'accepted') return recordRefundSettlement(charging, open, found);
+    const outcome = isAnotherRefund(open, found) ? notFound : found;
     await recordRefundOutcome(charging, open, outcome);
     // A notice that a refund has settled is the only one, and may arrive before the refund is recorded as accepted.
     if (outcome.outcome === 'approved') await recordRefundSettlement(charging, open, outcome);
     return;
   }
-  await recordSale(charging, state, open, found);
+  if (isOpenSale(open)) await recordSale(charging, state, open, found);
 }
 
 const notFound = { outcome: 'not_found' } as const;
@@ -150,12 +149,11 @@ type Known = Exclude<LookupOutcome, { outcome: 'unknown' }>;
 
 /** The key was used again after it had expired, and the processor has the operation of the first use. */
 function isAnotherRefund(
-  state: OrderState,
   open: OpenTransaction,
   found: Known,
 ): found is Extract<Known, { outcome: 'conflict' }> {
   if (found.outcome === 'conflict') return true;
-  return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && !isRefundOf(state, open);
+  return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && isKeyed(open);
 }
 
 /**
@@ -166,9 +164,9 @@ function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean
   return found.outcome === 'conflict' && found.executed !== undefined && !executedBefore(found, age_ms);
 }
 
-async function recordSale(charging: Charging, state: OrderState, open: OpenTransaction, found: Known): Promise<void> {
+async function recordSale(charging: Charging, state: OrderState, open: OpenSale, found: Known): Promise<void> {
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const attempt = attemptOf(state, open);
+  const attempt = numberedOf(open);
   if (found.outcome === 'conflict' && state.mode === 'live') await noteEarlier(charging, open, found, open.age_ms);
   if (found.outcome === 'conflict' && attempt) {
     // Another approved charge has the reference of this attempt: `svc reconcile` lists it, and adopts it on demand.
@@ -187,29 +185,24 @@ async function recordSale(charging: Charging, state: OrderState, open: OpenTrans
 async function whyDiscarded(
   { db, billing, restores }: Charging,
   { order }: OrderState,
-  { request_id }: OpenTransaction,
+  { cause }: OpenSale,
   nowMs: number,
 ): Promise<string | undefined> {
-  return request_id === null && restores?.looksFirst() ? billing.whyUnwanted(db, order, nowMs) : undefined;
+  return cause === 'renewal' && restores?.looksFirst() ? billing.whyUnwanted(db, order, nowMs) : undefined;
 }
 
 /** The processor has another operation under the reference, so the sale continues with the next number. */
 async function chargeNext(
   charging: Charging,
   state: OrderState,
-  open: OpenTransaction,
+  open: OpenSale,
   attempt: Numbered,
 ): Promise<void> {
   const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
   const reference = deriveReference(open.company_id, numbered);
-  const opened = await renewSending(charging.db, open, { reference, isResolved: true }, lockMs[state.mode]);
-  if (!opened) return;
-  await charge(
-    charging,
-    state,
-    { ...open, ...opened, reference, numbered },
-    open.request_id === null ? 'renewal' : 'retry',
-  );
+  const resending = { as: { reference, number: numbered.number }, isResolved: true };
+  const opened = await startSending(charging.db, open, resending, lockMs[state.mode]);
+  if (opened) await charge(charging, state, { ...open, ...opened, reference, numbered });
 }
 
 /**
@@ -245,7 +238,7 @@ async function reconcileAt(
 
 async function reconcileOne(charging: Charging, open: OpenTransaction): Promise<boolean> {
   try {
-    if (!open.waiting) return await lookUp(charging, open);
+    if (open.state !== 'waiting' || !isOpenSale(open)) return await lookUp(charging, open);
     await resendOrGiveUp(charging, open);
   } catch (error) {
     const { company_id, order_id, id } = open;
@@ -259,7 +252,7 @@ async function reconcileOne(charging: Charging, open: OpenTransaction): Promise<
 export async function reconcileOrder(charging: Charging, companyId: string, orderId: string): Promise<void> {
   try {
     const open = await findOpenOf(charging.db, companyId, orderId);
-    const due = open.filter(({ in_doubt, locked, waiting }) => in_doubt || (!locked && !waiting));
+    const due = open.filter((one) => isInDoubt(one) || (!one.locked && one.state !== 'waiting'));
     for (const operation of due) await reconcile(charging, operation);
   } catch (error) {
     charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be reconciled');

@@ -25,8 +25,18 @@ export interface Numbered {
 }
 
 /** Whether the number is the generation of an idempotency key. */
-export function isKeyed({ subject }: Numbered): boolean {
+export function isKeyed({ subject }: Pick<Numbered, 'subject'>): boolean {
   return subject[0] === 'key' || subject[0] === 'refund key';
+}
+
+/** The subject as it is recorded with an operation: without the idempotency key, which a client may have chosen badly. */
+export function recordedSubject({ subject }: Numbered): readonly string[] {
+  return isKeyed({ subject }) ? subject.slice(0, 1) : subject;
+}
+
+/** The subject and number of a recorded operation; undefined if they are of an idempotency key. */
+export function numberedOf({ subject, number }: Numbered): Numbered | undefined {
+  return isKeyed({ subject }) ? undefined : { subject, number };
 }
 
 /**
@@ -49,7 +59,7 @@ export function deriveReference(companyId: string, { subject, number }: Numbered
   return groups.join('-');
 }
 
-/** How often a sale is sent anew because a part of the service stopped. Then it fails: sending it may be the cause. */
+/** How often a sale is sent again because a part of the service stopped. Then it fails: sending it may be the cause. */
 export const interruptionsMax = 2;
 
 /** As many as a cycle may have had since a backup. */
@@ -64,6 +74,18 @@ export function referencesAfter(companyId: string, { subject, number }: Numbered
   return Array.from({ length: attemptsAhead }, (_, index) =>
     deriveReference(companyId, { subject, number: number + 1 + index }),
   );
+}
+
+/** What changes when an operation continues under this reference, which is its own or a later one of its subject. */
+export function sentAs(
+  companyId: string,
+  numbered: Numbered | undefined,
+  reference: string,
+): { readonly as?: { readonly reference: string; readonly number: number } } {
+  if (!numbered || deriveReference(companyId, numbered) === reference) return {};
+  const place = referencesAfter(companyId, numbered).indexOf(reference);
+  if (place < 0) throw new Error('the reference is not one of this subject');
+  return { as: { reference, number: numbered.number + 1 + place } };
 }
 
 /** Returns the first number, starting with this one, whose reference is unused. */

@@ -141,9 +141,9 @@ describe('POST /v1/orders/{id}/refund', () => {
     const { charging } = service.orders;
     const [open] = await findOpenOf(service.db, service.company.id, id);
     const state = await findOrder(service.db, service.company.id, id);
-    assert.ok(open?.accepted && state);
+    assert.ok(open?.state === 'accepted' && state);
     const declined = await declinedOutcome();
-    await recordFound(charging, state, { ...open, accepted: false }, declined);
+    await recordFound(charging, state, { ...open, state: 'in_doubt' }, declined);
     const { status, refunded_amount } = await readOrder(service, id);
     assert.deepEqual([status, refunded_amount], ['refund_failed', 0]);
   });

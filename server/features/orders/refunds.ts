@@ -98,7 +98,7 @@ function notRefundable(order: OrderRow): ApiError {
 
 export async function refuseWhileInFlight(transaction: Database, order: OrderRow): Promise<void> {
   const open = await findOpenOf(transaction, order.company_id, order.id);
-  if (open.some(({ accepted }) => !accepted)) throw inUse();
+  if (open.some(({ state }) => state !== 'accepted')) throw inUse();
 }
 
 function amountOf(order: OrderRow, { amount }: OrderRefund): number {
@@ -122,7 +122,7 @@ export async function openRefund(
   const intent = { company_id, order_id, id, reference, amount, request_id: requestId };
   const opened = await insertOpen(
     transaction,
-    openOperation(order, { ...intent, type: 'refund', updated_at: new Date(nowMs) }),
+    openOperation(order, { ...intent, type: 'refund', cause: 'refund', numbered, updated_at: new Date(nowMs) }),
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
@@ -134,14 +134,6 @@ export function nextRefund({ order, transactions }: OrderState): Numbered {
   const refunds = transactions.filter(({ type }) => type === 'refund');
   const taken = new Set(refunds.map(({ reference }) => reference));
   return nextFree(order.company_id, { subject: subjects.refund(order.id), number: refunds.length }, taken);
-}
-
-/** Whether its reference is derived from the order and a number, rather than from an idempotency key. */
-export function isRefundOf({ order, transactions }: OrderState, { reference }: Refund): boolean {
-  const subject = subjects.refund(order.id);
-  return Array.from({ length: 2 * transactions.length + 1 }).some(
-    (_, number) => deriveReference(order.company_id, { subject, number }) === reference,
-  );
 }
 
 /** Sends a refund whose intent is recorded to the processor, and records the outcome. */
@@ -206,7 +198,7 @@ async function currentOrder(charging: Charging, refunded: Refund): Promise<Order
   if (!state) throw new Error('the order is missing');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
   const open = await findOpenOf(db, company_id, order_id);
-  if (open.some((one) => one.id === id && !one.accepted)) throw gatewayError('refund');
+  if (open.some((one) => one.id === id && one.state !== 'accepted')) throw gatewayError('refund');
   return toWire(state);
 }
 
@@ -308,7 +300,7 @@ async function closeRefund(
       ...order,
       status: (succeeded ? undefined : nextOrderStatus(order.status, 'refund_rejected')) ?? order.status,
       // Its acceptance raised the amount, and may be newer than what the caller has read.
-      refunded_amount: order.refunded_amount - (closed.accepted && !succeeded ? intent.amount : 0),
+      refunded_amount: order.refunded_amount - (closed.state === 'accepted' && !succeeded ? intent.amount : 0),
       sequence: order.sequence + 1,
       updated_at: at,
     };

@@ -1,11 +1,12 @@
 import { inProgress } from '../../http/idempotency.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { claimWaiting, markInDoubt, type OpenTransaction } from './open-queries.ts';
+import { claimWaiting, markInDoubt } from './open-queries.ts';
 import { mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { recordResult } from './record-result.ts';
-import { attemptOf } from './retry.ts';
+import { numberedOf } from './reference.ts';
+import type { OpenSale } from './sales.ts';
 import { firstCheckMs, lockMs } from './timing.ts';
 
 /**
@@ -14,34 +15,29 @@ import { firstCheckMs, lockMs } from './timing.ts';
  */
 
 /** Throws if another process has just begun to send it. */
-export async function resend(charging: Charging, open: OpenTransaction): Promise<void> {
+export async function resend(charging: Charging, open: OpenSale): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
   const opened = await claimWaiting(charging.db, open, lockMs[state.mode]);
   if (!opened) throw inProgress();
-  await charge(
-    charging,
-    state,
-    { ...open, ...opened, numbered: attemptOf(state, open) },
-    open.request_id === null ? 'renewal' : 'charge',
-  );
+  await charge(charging, state, { ...open, ...opened, numbered: numberedOf(open) });
 }
 
 /**
  * The worker resends renewals, which may have waited for days. A sale whose request was not repeated in time fails, and
  * so does a renewal of a subscription that was canceled or paused meanwhile.
  */
-export async function resendOrGiveUp(charging: Charging, open: OpenTransaction): Promise<void> {
+export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const isRenewal = open.request_id === null;
+  const isRenewal = open.cause === 'renewal';
   const failureReason = isRenewal && (await charging.billing.whyUnwanted(charging.db, state.order, nowMs));
   if (isRenewal && !failureReason) return resend(charging, open);
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
   const sale = { ...open, ...opened };
-  if (state.mode === 'live' && mayBeForgotten(charging, { ...sale, numbered: attemptOf(state, open) })) {
+  if (state.mode === 'live' && mayBeForgotten(charging, sale)) {
     // It may have been executed before the restore: the lookup of charges in doubt finds out.
     await recordResult(charging, open, ({ db }) => markInDoubt(db, sale, { checkAfterMs: firstCheckMs }));
     return;

@@ -3,8 +3,10 @@ import type { Queryable } from '../../platform/database.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError, usedByAnother } from './errors.ts';
 import { findOpenOf, type OpenTransaction } from './open-queries.ts';
+import { isInDoubt } from './operation-moves.ts';
 import { findAnswer } from './queries.ts';
 import { conflictCode } from './record-outcomes.ts';
+import { isOpenSale } from './sales.ts';
 import type { Order } from './schemas.ts';
 
 /** Answers a repeated idempotency key whose operation may still be open. */
@@ -31,10 +33,10 @@ export async function reconcileOrFail(
   isIt: (open: OpenTransaction) => boolean,
 ): Promise<void> {
   const findInFlight = async (): Promise<OpenTransaction | undefined> =>
-    (await findOpenOf(charging.db, companyId, orderId)).find((open) => !open.accepted && isIt(open));
+    (await findOpenOf(charging.db, companyId, orderId)).find((open) => open.state !== 'accepted' && isIt(open));
   const open = await findInFlight();
   if (!open) return;
-  if (open.locked && !open.in_doubt) throw inProgress();
-  await (open.waiting ? charging.resend(open) : charging.reconcile(open));
+  if (open.locked && !isInDoubt(open)) throw inProgress();
+  await (open.state === 'waiting' && isOpenSale(open) ? charging.resend(open) : charging.reconcile(open));
   if (await findInFlight()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
 }

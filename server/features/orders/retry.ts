@@ -18,7 +18,7 @@ import type { Charging } from './charging.ts';
 import { inUse } from './errors.ts';
 import { insertOpen } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
-import { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
+import { nextFree, type Numbered, subjects } from './reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
 import { reconcileOrFail } from './resume.ts';
 import { type OpenedSale, redemptionIdOf, saleOf } from './sales.ts';
@@ -74,7 +74,7 @@ export async function retryOrder(
       if (!begun) return undefined;
       if (begun.kind === 'refund') return refund(charging, begun.state, begun.refund);
       try {
-        return await charge(charging, begun.state, begun.sale, 'retry');
+        return await charge(charging, begun.state, begun.sale);
       } catch (error) {
         const wasSent = !(error instanceof ApiError) || error.unfinished;
         if (terms && !wasSent) await returnCustomerTry(charging.db, context.company.id, orderId);
@@ -103,18 +103,6 @@ function attemptsAt({ id, subscription_id, subscription_cycle }: OrderRow): read
   return subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
 }
 
-/** How many numbers beyond the recorded declines are searched for an attempt. */
-const attemptsAhead = 50;
-
-/** Returns the attempt of a sale by its reference; undefined if the reference is derived from an idempotency key. */
-export function attemptOf({ order }: OrderState, { reference }: { readonly reference: string }): Numbered | undefined {
-  const subject = attemptsAt(order);
-  for (let number = 0; number <= order.attempt_count + attemptsAhead; number += 1) {
-    if (deriveReference(order.company_id, { subject, number }) === reference) return { subject, number };
-  }
-  return undefined;
-}
-
 async function openSale(
   { billing }: Charging,
   transaction: Database,
@@ -133,7 +121,8 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
-  const sale = saleOf({ ...order, ...cardOf(terms) }, id, requestId, nextAttempt(state));
+  const numbered = nextAttempt(state);
+  const sale = saleOf({ ...order, ...cardOf(terms) }, { id, cause: 'retry', request_id: requestId, numbered });
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);

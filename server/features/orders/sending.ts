@@ -4,9 +4,9 @@ import type { Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { limits } from '../../limits.ts';
 import type { Charging } from './charging.ts';
-import { type Intended, type Opened, type OpenTransaction, type Renewal, renewSending } from './open-queries.ts';
+import { type Intended, type Opened, type OpenTransaction, type Resending, startSending } from './open-queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { deriveReference, isKeyed, type Numbered } from './reference.ts';
+import { deriveReference, isKeyed, type Numbered, sentAs } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
 
@@ -19,8 +19,8 @@ import { lockMs } from './timing.ts';
 const keyLifeMs = limits.idempotencyKeyHours * hourMs;
 /** Longer than an answer takes, and than the clocks of one processor differ. */
 const marginMs = 5_000;
-/** How often an operation is sent with a new validity. The first renewal uses the processor's own clock. */
-const renewals = 2;
+/** How often an operation is sent again with a new validity. The first time, the processor's own clock decides it. */
+const expiredMax = 2;
 
 type Executed = Extract<Outcome, { outcome: 'approved' | 'declined' | 'conflict' }>;
 
@@ -74,8 +74,8 @@ export async function send<Intent extends Intended & Opened>(
 ): Promise<Sent<Intent> | undefined> {
   let intent = first;
   let numbered = firstNumbered;
-  const renew = (renewal: Renewal): Promise<Opened | undefined> =>
-    recordResult(charging, intent, ({ db }) => renewSending(db, intent, renewal, lockMs[mode]));
+  const again = (resending: Resending): Promise<Opened | undefined> =>
+    recordResult(charging, intent, ({ db }) => startSending(db, intent, resending, lockMs[mode]));
   for (let expired = 0; ; ) {
     const startedMs = performance.now();
     const outcome = await call(intent);
@@ -83,15 +83,15 @@ export async function send<Intent extends Intended & Opened>(
     if (outcome.outcome === 'expired') {
       expired += 1;
       noteExpired(charging, intent, outcome.nowMs);
-      if (expired > renewals) {
+      if (expired > expiredMax) {
         return {
           intent,
           outcome: { outcome: 'unavailable', reason: 'the processor rejects every request as expired' },
         };
       }
-      const renewed = await renew({ fromMs: outcome.nowMs });
-      if (!renewed) return undefined;
-      intent = { ...intent, ...renewed };
+      const opened = await again({ fromMs: outcome.nowMs });
+      if (!opened) return undefined;
+      intent = { ...intent, ...opened };
       continue;
     }
     // A charge without its card cannot be sent anywhere. One that this connection does not take may fit another.
@@ -99,17 +99,17 @@ export async function send<Intent extends Intended & Opened>(
       (outcome.outcome === 'not_sent' && outcome.failureCode !== 'invalid_account') || refusesCredentials(outcome);
     const connectionId = isElsewhere ? next?.(intent) : undefined;
     if (connectionId !== undefined) {
-      const renewed = await renew({ connectionId });
-      if (!renewed) return undefined;
-      intent = { ...intent, ...renewed };
+      const opened = await again({ connectionId });
+      if (!opened) return undefined;
+      intent = { ...intent, ...opened };
       continue;
     }
     if (!isExecuted(outcome)) return { intent, outcome };
     const found = outcome.reference;
     if (found !== undefined) {
-      const renewed = await renew({ reference: found, isResolved: true });
-      if (!renewed) return undefined;
-      intent = { ...intent, ...renewed, reference: found };
+      const opened = await again({ ...sentAs(intent.company_id, numbered, found), isResolved: true });
+      if (!opened) return undefined;
+      intent = { ...intent, ...opened, reference: found };
     }
     if (mode === 'live') await noteEarlier(charging, intent, outcome, elapsedMs);
     if (found !== undefined) return { intent, outcome };
@@ -117,9 +117,9 @@ export async function send<Intent extends Intended & Opened>(
     const { db } = await homeOf(charging, intent);
     numbered = await firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
     const reference = deriveReference(intent.company_id, numbered);
-    const renewed = await renew({ reference });
-    if (!renewed) return undefined;
-    intent = { ...intent, ...renewed, reference };
+    const opened = await again({ as: { reference, number: numbered.number } });
+    if (!opened) return undefined;
+    intent = { ...intent, ...opened, reference };
   }
 }
 
@@ -145,8 +145,8 @@ export async function unlessInDoubt<Intent extends Intended & Opened>(
 ): Promise<Sent<Intent> | undefined> {
   if (!sent || !isUnexecuted(sent.outcome)) return sent;
   const { intent, outcome } = sent;
-  const renewed = await recordResult(charging, intent, ({ db }) => renewSending(db, intent, {}, lockMs[mode]));
-  return renewed && { intent: { ...intent, ...renewed }, outcome };
+  const opened = await recordResult(charging, intent, ({ db }) => startSending(db, intent, {}, lockMs[mode]));
+  return opened && { intent: { ...intent, ...opened }, outcome };
 }
 
 /** Whether the answer concerns another operation, so that this one continues with the next number. */

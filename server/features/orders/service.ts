@@ -163,7 +163,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     get: (context, id, expand) => getOrder(charging, context, id, expand),
     list: getOrders,
     reconcile: (companyId, id) => reconcileOrder(charging, companyId, id),
-    charge: (state, sale, atMs) => charge(charging, state, sale, 'renewal', atMs),
+    charge: (state, sale, atMs) => charge(charging, state, sale, atMs),
     reconcileSale: async (companyId, id) => {
       await resumeOrder(charging, companyId, id);
     },

@@ -16,7 +16,7 @@ export interface InDoubtRow {
 export async function findInDoubt(db: Queryable, companyId: string): Promise<InDoubtRow[]> {
   return db.query<InDoubtRow>(
     `SELECT id, order_id, type, amount, currency, opened_at, checks, next_check_at FROM open_transactions
-     WHERE company_id = $1 AND in_doubt ORDER BY opened_at LIMIT 100`,
+     WHERE company_id = $1 AND state IN ('in_doubt', 'interrupted') ORDER BY opened_at LIMIT 100`,
     [companyId],
   );
 }
@@ -36,8 +36,8 @@ export interface WaitingRow {
 /** Charges that were not sent yet; `orderId` is null for those of all orders. */
 export async function findWaiting(db: Queryable, companyId: string, orderId: string | null): Promise<WaitingRow[]> {
   return db.query<WaitingRow>(
-    `SELECT id, order_id, amount, currency, waits_for, request_id IS NULL AS is_renewal, next_check_at
-     FROM open_transactions WHERE company_id = $1 AND waiting AND ($2::uuid IS NULL OR order_id = $2)
+    `SELECT id, order_id, amount, currency, waits_for, cause = 'renewal' AS is_renewal, next_check_at
+     FROM open_transactions WHERE company_id = $1 AND state = 'waiting' AND ($2::uuid IS NULL OR order_id = $2)
      ORDER BY id LIMIT 100`,
     [companyId, orderId],
   );

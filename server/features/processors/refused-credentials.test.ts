@@ -111,6 +111,25 @@ for (const kind of liveKinds) {
       assert.deepEqual(await attentionOf(merchant), [{ kind: 'processors_refusing', count: 1 }]);
     });
 
+    it('the first charge of a subscription fails at once in the same way, because a customer waits', async () => {
+      const merchant = await live.openMerchant(kind);
+      await revoke(merchant, kind);
+      const plan = await somePlan(service, { billing_cycle: everyDays(1) }, merchant.company);
+      const { customerId } = merchant.shop;
+      const idempotencyKey = randomUUID();
+      const terms = { plan_id: plan.id, customer_id: customerId };
+      const reply = await subscribe(service, terms, { key: merchant.key, idempotencyKey });
+      assert.deepEqual([reply.status, reply.body.status], [201, 'failed'], reply.text);
+      const path = `/v1/orders?customer_id=${customerId}`;
+      const [first] = (await service.call('GET', path, { key: merchant.key })).body.data;
+      assert.deepEqual([first?.status, first?.failure_code], ['failed', 'invalid_merchant_configuration']);
+      assert.deepEqual(await waitingOf(merchant), []);
+      await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
+      await runWorker();
+      const repeated = await subscribe(service, terms, { key: merchant.key, idempotencyKey });
+      assert.deepEqual([repeated.status, repeated.body.status], [201, 'failed'], 'nothing is charged later');
+    });
+
     it('a charge in doubt stays in doubt, and a refund is not executed', async () => {
       const merchant = await live.openMerchant(kind);
       const paid = (await place(merchant)).body;
@@ -216,7 +235,7 @@ describe('a renewal that waits', () => {
     await renew(merchant);
     const [charge] = await waitingOf(merchant);
     const [open] = await findOpenOf(service.db, merchant.company.id, charge?.order_id);
-    assert.ok(open?.waiting);
+    assert.ok(open?.state === 'waiting');
     assert.equal((await act(merchant, id, 'pause')).body.status, 'paused');
     assert.equal(await claimWaiting(service.db, open, 5_000), undefined, 'a worker that was about to send it does not');
     assertRefused(await act(merchant, id, 'resume'), 409, 'resource_in_use');

@@ -61,7 +61,7 @@ export async function awaitTakenSubscriptions(db: Queryable, companyId: string, 
 export async function countChargesUnderWay(db: Queryable, companyId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM open_transactions
-     WHERE company_id = $1 AND type = 'sale' AND NOT in_doubt AND locked_until > now()`,
+     WHERE company_id = $1 AND type = 'sale' AND state = 'sending' AND locked_until > now()`,
     [companyId],
   );
   return row?.count ?? 0;

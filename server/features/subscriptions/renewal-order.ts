@@ -55,6 +55,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
       card: chargedCard(card),
+      cause: requestId === null ? 'renewal' : 'first_charge',
       numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
     },
     nowMs,

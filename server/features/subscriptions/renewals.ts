@@ -184,7 +184,8 @@ async function retryOf(
   const state = await getOrderState(transaction, company_id, row.latest_order_id ?? '');
   if (!state) throw new Error('a subscription is past due without an order');
   const withCard = { ...state.order, payment_method_id, card_brand, card_last4 };
-  const sale = saleOf(withCard, newId(nowMs), null, nextAttempt(state));
+  const numbered = nextAttempt(state);
+  const sale = saleOf(withCard, { id: newId(nowMs), cause: 'renewal', request_id: null, numbered });
   const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
   return {
     // A manual retry in progress sets the next due time when its outcome is recorded.
