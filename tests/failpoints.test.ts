@@ -371,11 +371,14 @@ const declinedVoid = { status: 422, order: 'succeeded', taken: ['approved charge
 
 const everyCase: readonly Case[] = [
   charging('charge.before_intent', 'that was not begun', []),
-  charging('charge.after_intent', 'that was not sent', [], { order: 'failed', taken: [] }),
+  // The bank has declined nothing, so the repeated request sends it, unless the processor might execute the same
+  // reference twice.
+  charging('charge.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
+  charging('charge.after_intent', 'that was not sent', [], { kinds: ['nmi'], order: 'failed', taken: [] }),
   // Until its handle is stored it is given up. From then on Stripe has nothing that was confirmed, which is cancelled,
   // and Adyen captures what was authorized.
-  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing, order: 'failed', taken: [] }),
-  charging('charge.after_handle', 'that was prepared', [], { kinds: ['stripe'], order: 'failed', taken: [] }),
+  charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing }),
+  charging('charge.after_handle', 'that was prepared', [], { kinds: ['stripe'] }),
   charging('charge.after_handle', 'that was authorized', [], { kinds: ['adyen'] }),
   charging('charge.after_processor', 'that was approved', []),
   charging('charge.after_processor', 'that was declined', ['decline:51'], {
@@ -385,7 +388,12 @@ const everyCase: readonly Case[] = [
   charging('charge.after_processor', 'whose answer was lost', ['reset_after']),
   charging('charge.after_record', 'that was written down', []),
   retrying('retry.before_intent', 'that was not begun', []),
-  retrying('retry.after_intent', 'that was not sent', [], { order: 'failed', taken: ['declined charge'] }),
+  retrying('retry.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
+  retrying('retry.after_intent', 'that was not sent', [], {
+    kinds: ['nmi'],
+    order: 'failed',
+    taken: ['declined charge'],
+  }),
   retrying('retry.after_processor', 'that was approved', []),
   retrying('retry.after_record', 'that was written down', []),
   refunding('refund.before_intent', 'that was not begun', []),
@@ -418,7 +426,7 @@ const everyCase: readonly Case[] = [
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
   renewing('renewal.before_intent', 'that was not begun', []),
-  // The bank has declined nothing, so it is sent anew, unless the processor might execute the same reference twice.
+  // The bank has declined nothing, so it is sent again, unless the processor might execute the same reference twice.
   renewing('renewal.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
   renewing('renewal.after_intent', 'that was not sent', [], {
     kinds: ['nmi'],

@@ -104,6 +104,14 @@ const shardJobs: readonly Job<OnShard>[] = [
     run: ({ orders }) => orders.reconcileDue(batch),
   },
   {
+    name: 'processors that answer again',
+    everyMs: 30_000,
+    run: async ({ orders }) => {
+      await orders.probeConnections();
+      return 0;
+    },
+  },
+  {
     name: 'due subscriptions',
     everyMs: 1_000,
     wokenBy: subscriptionsDueChannel,

@@ -3,8 +3,9 @@ import { ApiError, notFound } from '../../errors.ts';
 import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
-import { violatedConstraint } from '../../platform/database.ts';
+import { isUnavailable, violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { insist } from '../../platform/insist.ts';
 import { isoTime } from '../../platform/iso-time.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
@@ -18,7 +19,7 @@ import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import type { Facts } from './facts-queries.ts';
 import { type Intent, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
-import type { Opened } from './open-queries.ts';
+import { findOpenOf, type Opened } from './open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './reference.ts';
 import { findFirstAnswer, resumeOrder } from './resume.ts';
 import { lockMs } from './timing.ts';
@@ -118,8 +119,17 @@ async function record(
     const violated = violatedConstraint(error) ?? '';
     // The coupon was far from its limit when it was read, but the limit may have been lowered since.
     if (violated.startsWith('orders_') || violated === 'coupons_used_at_most_max') return undefined;
-    throw error;
+    const recorded = isUnavailable(error) ? await findRecorded(charging, intent) : undefined;
+    if (!recorded) throw error;
+    return recorded;
   }
+}
+
+/** The answer of the database is lost, so what it recorded is read. Undefined if it is not there, at least not yet. */
+async function findRecorded({ db }: Charging, { order, sale }: Intent): Promise<Opened | undefined> {
+  const open = await insist(() => findOpenOf(db, order.company_id, order.id));
+  const recorded = open.find(({ id, state }) => id === sale?.id && state === 'sending');
+  return recorded && { ...recorded, validUntilMs: recorded.valid_until_ms };
 }
 
 interface Draft extends PlacedOrder {

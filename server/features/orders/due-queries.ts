@@ -47,6 +47,30 @@ export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTr
   return row;
 }
 
+/**
+ * Some operations in doubt at each connection that are not due for long. If the processor can say how one of them ended, it
+ * answers again, and the others need not wait.
+ */
+export async function findProbes(db: Queryable, ofEach: number, notDueForMs: number): Promise<OpenTransaction[]> {
+  return db.query<OpenTransaction>(
+    `SELECT ${openColumns} FROM (
+       SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY random()) AS place FROM open_transactions
+       WHERE ${isInDoubt} AND connection_id IS NOT NULL AND next_check_at > now() + $2 * interval '1 ms'
+         AND ${isSettled('company_id')}
+     ) AS doubtful WHERE place <= $1`,
+    [ofEach, notDueForMs],
+  );
+}
+
+/** The operations in doubt at this connection are due now. */
+export async function checkAllAt(db: Queryable, companyId: string, connectionId: string): Promise<void> {
+  await db.query(
+    `UPDATE open_transactions SET next_check_at = now()
+     WHERE company_id = $1 AND connection_id = $2 AND ${isInDoubt} AND next_check_at > now()`,
+    [companyId, connectionId],
+  );
+}
+
 /** An operation that may be answered soon is checked again within this time. */
 export async function checkWithin(db: Queryable, open: OpenKey, withinMs: number): Promise<void> {
   await db.query(

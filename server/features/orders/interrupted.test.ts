@@ -17,7 +17,7 @@ import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { operationMaxMs, type VaultCharge, type VaultOutcome } from '../../vault/vault.ts';
-import { findOpenOf, waitForWorker } from './open-queries.ts';
+import { findOpenOf, waitAgain } from './open-queries.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { lockMs } from './timing.ts';
 
@@ -215,15 +215,31 @@ it('a lookup that finds the charge records it, and nothing is sent anew', async 
   assert.equal(sent.length, 1);
 });
 
-it('the order of a request fails as before: the customer may have left', async () => {
-  const shop = await openShop(service);
-  answer(vaultDies, findings.final);
-  const idempotencyKey = randomUUID();
-  assert.equal((await order(service, shop, {}, { idempotencyKey })).status, 502);
-  const { status, body } = await order(service, shop, {}, { idempotencyKey });
-  assert.deepEqual([status, body.failure_code], [201, 'issuer_unavailable']);
-  assert.equal(sent.length, 1);
-});
+for (const [name, found] of Object.entries(findings)) {
+  it(`an order that was interrupted, whose reference is ${name}, is sent when its request is repeated, and not before`, async () => {
+    const shop = await openShop(service);
+    answer(vaultDies, found);
+    const idempotencyKey = randomUUID();
+    assert.equal((await order(service, shop, {}, { idempotencyKey })).status, 502);
+    await runWorker();
+    assert.equal(sent.length, 1, 'the customer may have gone');
+    faults.charge = approvedOutcome;
+    const { status, body } = await order(service, shop, {}, { idempotencyKey });
+    assert.deepEqual([status, body.status, body.attempt_count], [201, 'succeeded', 0]);
+  });
+
+  it(`an order that was interrupted, whose reference is ${name}, fails if its request is not repeated for an hour`, async () => {
+    const shop = await openShop(service);
+    answer(vaultDies, found);
+    const idempotencyKey = randomUUID();
+    assert.equal((await order(service, shop, {}, { idempotencyKey })).status, 502);
+    await runWorker();
+    await runWorker();
+    const { status, body } = await order(service, shop, {}, { idempotencyKey });
+    assert.deepEqual([status, body.failure_code], [201, 'issuer_unavailable']);
+    assert.equal(sent.length, 1);
+  });
+}
 
 it('a late outcome waits for the process that sends the charge anew, and then has no effect', async () => {
   const at = await subscribed();
@@ -235,7 +251,7 @@ it('a late outcome waits for the process that sends the charge anew, and then ha
   const [open] = await findOpenOf(service.db, at.company.id, id);
   assert.ok(open);
   await service.db.transaction(async (transaction) => {
-    await waitForWorker(transaction, open);
+    await waitAgain(transaction, open, 0);
     resolve(approvedOutcome());
     await until('the outcome waits', async () => {
       const [waiting] = await service.db.query(

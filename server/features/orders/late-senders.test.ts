@@ -246,3 +246,34 @@ it('what is left satisfies the doctor', async () => {
     [],
   );
 });
+
+it('what is in doubt is looked up when its processor answers again, however long it would have waited', async () => {
+  const merchant = await live.openMerchant('nmi');
+  const ids: string[] = [];
+  for (const _ of [1, 2, 3, 4, 5]) {
+    interference.charge = async () => ({ outcome: 'unknown', reason: 'the processor is away' });
+    assert.equal((await order(service, merchant.shop, {}, { key: merchant.key })).status, 502);
+    ids.push(await lastOrderOf(merchant.companyId));
+  }
+  const statuses = async (): Promise<unknown[]> => {
+    const rows = await service.db.query<{ status: string }>(
+      'SELECT status FROM orders WHERE id = ANY($1) ORDER BY id',
+      [ids],
+    );
+    return rows.map(({ status }) => status);
+  };
+  delete interference.charge;
+  await service.db.query(
+    `UPDATE open_transactions SET next_check_at = now() + interval '1 day', valid_until = now() - interval '1 hour'
+     WHERE company_id = $1`,
+    [merchant.companyId],
+  );
+  interference.lookup = async () => ({ outcome: 'unknown', reason: 'the processor is away' });
+  await service.orders.probeConnections();
+  await service.orders.reconcileDue(1_000);
+  assert.deepEqual(new Set(await statuses()), new Set(['pending']));
+  interference.lookup = async () => ({ outcome: 'not_found' });
+  await service.orders.probeConnections();
+  await service.orders.reconcileDue(1_000);
+  assert.deepEqual(new Set(await statuses()), new Set(['failed']));
+});

@@ -111,6 +111,15 @@ describe('an answer of the database that is lost', () => {
     assert.equal(await count('orders'), before + 1);
   });
 
+  it('of the intent of a charge: the service reads what was recorded, and sends the charge', async () => {
+    const before = await count('orders');
+    const description = `lost ${randomUUID()}`;
+    proxy.loseAnswersFrom(description);
+    const reply = await order(service, shop, { description });
+    assert.deepEqual([reply.status, reply.body.status], [201, 'succeeded'], reply.text);
+    assert.equal(await count('orders'), before + 1);
+  });
+
   it('of an ordinary write: 503, and the repeated key answers with what was written', async () => {
     const before = await count('customers');
     const options = { body: someCustomer(), idempotencyKey: randomUUID() };

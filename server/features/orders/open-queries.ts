@@ -1,7 +1,13 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
-import { canMove, type OperationCause, type OperationState, type OperationTrigger, stateAfter } from './operation-moves.ts';
+import {
+  canMove,
+  type OperationCause,
+  type OperationState,
+  type OperationTrigger,
+  stateAfter,
+} from './operation-moves.ts';
 import { transactionChanges } from './transitions.ts';
 
 /** Queries for operations at the processor whose outcome is not recorded yet. */
@@ -202,19 +208,21 @@ export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, chec
 }
 
 /**
- * A scheduled charge that was interrupted waits for the worker, which sends it at once. Returns false if another process
- * has recorded or changed it.
+ * A charge that was interrupted waits until it is sent again, or given up after this time. Returns false if another
+ * process has recorded or changed it.
  */
-export async function waitForWorker(
+export async function waitAgain(
   db: Queryable,
   open: OpenKey & Pick<OpenTransaction, 'interruptions'>,
+  checkAfterMs: number,
 ): Promise<boolean> {
   const rows = await db.query(
     `${move(
       'not_executed',
-      `waits_for = 'service', interruptions = $5, sending = sending + 1, locked_until = now(), next_check_at = now()`,
+      `waits_for = 'service', interruptions = $5, sending = sending + 1, locked_until = now(),
+       next_check_at = now() + $6 * interval '1 ms'`,
     )} RETURNING pg_notify('${dueChannel}', '')`,
-    [...keyOf(open), open.interruptions + 1],
+    [...keyOf(open), open.interruptions + 1, checkAfterMs],
   );
   return rows.length === 1;
 }

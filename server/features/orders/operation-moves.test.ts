@@ -17,7 +17,7 @@ import {
   type OpenKey,
   recallWaiting,
   startSending,
-  waitForWorker,
+  waitAgain,
 } from './open-queries.ts';
 import {
   operationCauses,
@@ -89,7 +89,7 @@ const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknow
   answer_lost: (open) => markInDoubt(service.db, open, { checkAfterMs: 0 }),
   service_stopped: (open) => markInDoubt(service.db, open, { checkAfterMs: 0, interrupted: true }),
   not_sent: (open) => markWaiting(service.db, open, { waitsFor: 'service', checkAfterMs: 0 }),
-  not_executed: (open) => waitForWorker(service.db, { ...open, interruptions: 0 }),
+  not_executed: (open) => waitAgain(service.db, { ...open, interruptions: 0 }, 0),
   taken: (open) => claimWaiting(service.db, open, 0),
   recalled: ({ company_id, order_id }) => recallWaiting(service.db, company_id, order_id),
   checked: () => claimDue(service.db, 100, [1000], 1000),
@@ -123,7 +123,8 @@ describe('an open operation', () => {
     for await (const file of glob('server/**/*.ts')) {
       if (file.includes('node_modules') || file.endsWith('.test.ts')) continue;
       const text = readFileSync(file, 'utf8');
-      if (/UPDATE open_transactions SET[^`]*\b(state|slot|in_doubt|waiting|interrupted) =/.test(text)) changing.push(file);
+      if (/UPDATE open_transactions SET[^`]*\b(state|slot|in_doubt|waiting|interrupted) =/.test(text))
+        changing.push(file);
     }
     assert.deepEqual(
       changing.toSorted().map((file) => file.split('/').at(-1)),

@@ -4,7 +4,7 @@ import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { checkWithin, claimDue, claimStopped } from './due-queries.ts';
+import { checkAllAt, checkWithin, claimDue, claimStopped, findProbes } from './due-queries.ts';
 import { findOpenOf, type OpenTransaction, startSending } from './open-queries.ts';
 import { isInDoubt } from './operation-moves.ts';
 import { connectionOf } from './connection.ts';
@@ -13,7 +13,7 @@ import { findOrder } from './queries.ts';
 import { askConnections, type ExecutedElsewhere, mayBeForgotten } from './other-connections.ts';
 import { deriveReference, isKeyed, type Numbered, numberedOf, referencesAfter, sentAs } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
-import { sendLater } from './interrupted.ts';
+import { continueLater } from './interrupted.ts';
 import { recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
 import { resendOrGiveUp, unwanted } from './resend.ts';
 import { isOpenSale, type OpenSale } from './sales.ts';
@@ -77,9 +77,9 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     return false;
   }
   // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
-  const isSentLater =
-    isOpenSale(open) && found.outcome === 'not_found' && (await sendLater(charging, state, open, found));
-  if (isSentLater) return true;
+  const isContinued =
+    isOpenSale(open) && found.outcome === 'not_found' && (await continueLater(charging, state, open, found));
+  if (isContinued) return true;
   await recordFound(charging, state, open, found);
   return true;
 }
@@ -148,10 +148,7 @@ function contentOf({ type, amount, currency, card_last4 }: OpenTransaction): Non
 type Known = Exclude<LookupOutcome, { outcome: 'unknown' }>;
 
 /** The key was used again after it had expired, and the processor has the operation of the first use. */
-function isAnotherRefund(
-  open: OpenTransaction,
-  found: Known,
-): found is Extract<Known, { outcome: 'conflict' }> {
+function isAnotherRefund(open: OpenTransaction, found: Known): found is Extract<Known, { outcome: 'conflict' }> {
   if (found.outcome === 'conflict') return true;
   return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && isKeyed(open);
 }
@@ -192,12 +189,7 @@ async function whyDiscarded(
 }
 
 /** The processor has another operation under the reference, so the sale continues with the next number. */
-async function chargeNext(
-  charging: Charging,
-  state: OrderState,
-  open: OpenSale,
-  attempt: Numbered,
-): Promise<void> {
+async function chargeNext(charging: Charging, state: OrderState, open: OpenSale, attempt: Numbered): Promise<void> {
   const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
   const reference = deriveReference(open.company_id, numbered);
   const resending = { as: { reference, number: numbered.number }, isResolved: true };
@@ -214,6 +206,24 @@ export async function reconcileDue(charging: Charging, batch: number): Promise<n
   const ofConnection = Map.groupBy(due, ({ connection_id }) => connection_id);
   await Promise.all([...ofConnection].map(([id, operations]) => reconcileAt(charging, id, operations)));
   return due.length;
+}
+
+const probesOfConnection = 3;
+/** Operations that are due sooner are looked up then. */
+const notDueForMs = 30_000;
+
+/**
+ * After an outage of a processor, operations in doubt wait for hours or a day until they are due. Asks each processor about
+ * a few of them, and makes all due if it has an answer.
+ */
+export async function probeConnections(charging: Charging): Promise<void> {
+  const probes = await findProbes(charging.db, probesOfConnection, notDueForMs);
+  await Promise.all(
+    probes.map(async (open) => {
+      if (!(await reconcileOne(charging, open)) || open.connection_id === null) return;
+      await checkAllAt(charging.db, open.company_id, open.connection_id);
+    }),
+  );
 }
 
 /** More at once would exceed the rate limits of processors after an outage, and none would be answered in time. */
@@ -240,12 +250,13 @@ async function reconcileOne(charging: Charging, open: OpenTransaction): Promise<
   try {
     if (open.state !== 'waiting' || !isOpenSale(open)) return await lookUp(charging, open);
     await resendOrGiveUp(charging, open);
+    return true;
   } catch (error) {
     const { company_id, order_id, id } = open;
     const level = error instanceof ApiError ? 'warn' : 'error';
     charging.log[level]({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
+    return false;
   }
-  return true;
 }
 
 /** Reconciles the open operations of an order now, for a reader who waits. The next read shows the outcome. */

@@ -37,6 +37,9 @@ export async function reconcileOrFail(
   const open = await findInFlight();
   if (!open) return;
   if (open.locked && !isInDoubt(open)) throw inProgress();
-  await (open.state === 'waiting' && isOpenSale(open) ? charging.resend(open) : charging.reconcile(open));
-  if (await findInFlight()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  if (open.state !== 'waiting') await charging.reconcile(open);
+  // A charge that was interrupted and not executed waits for this request.
+  const left = open.state === 'waiting' ? open : await findInFlight();
+  if (left?.state === 'waiting' && isOpenSale(left)) await charging.resend(left);
+  if (left && (await findInFlight())) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
 }

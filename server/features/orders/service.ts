@@ -34,7 +34,7 @@ import { dueChannel, isWaiting, type Opened, recallWaiting } from './open-querie
 import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
 import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
-import { reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
+import { probeConnections, reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
 import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { findRecorded } from './reference-queries.ts';
@@ -99,6 +99,8 @@ export interface Orders {
   generationOf(company: Pick<Company, 'id' | 'mode'>, key: string): Promise<Generation>;
   /** Jobs: each call runs one batch and returns how many rows it processed. */
   reconcileDue(batch: number): Promise<number>;
+  /** Job: finds processors that answer again, and makes what is in doubt there due. */
+  probeConnections(): Promise<void>;
   raiseDueChargebacks(batch: number): Promise<number>;
   /** In the sandbox, disputes that were not answered in time are lost. */
   loseDueDisputes(batch: number): Promise<number>;
@@ -169,6 +171,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     },
     generationOf: (company, key) => generationOf(charging, company, subjects.key(key)),
     reconcileDue: (batch) => reconcileDue(charging, batch),
+    probeConnections: () => probeConnections(charging),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
     loseDueDisputes: (batch) => loseDueDisputes(charging, batch),
     loseDisputesOf: (companyId, fromMs, untilMs) => loseDisputesOf(charging, companyId, fromMs, untilMs),

@@ -79,7 +79,14 @@ async function openVoid(
   const intent = { company_id, order_id: order.id, id, reference, request_id: requestId };
   const opened = await insertOpen(
     transaction,
-    openOperation(order, { ...intent, type: 'void', cause: 'void', numbered, amount: total, updated_at: new Date(nowMs) }),
+    openOperation(order, {
+      ...intent,
+      type: 'void',
+      cause: 'void',
+      numbered,
+      amount: total,
+      updated_at: new Date(nowMs),
+    }),
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
