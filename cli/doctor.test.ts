@@ -91,9 +91,9 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   ],
   waiting_for_the_vault: [
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
-       card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at, waiting)
+       card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at, state, waits_for, cause)
      SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
-       total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), true
+       total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), 'waiting', 'service', 'renewal'
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
   refused_credentials: [

@@ -48,13 +48,24 @@ async function breaksOf(change: string): Promise<string[]> {
   }
 }
 
+/**
+ * New rules that triggers keep for the release before, which does not know them: `server/features/orders/operation-moves.test.ts`
+ * writes as that release does.
+ */
+const keptByTriggers = [
+  'constraint open_transactions.open_transactions_accepted_check',
+  'constraint open_transactions.open_transactions_flags_check',
+  'constraint open_transactions.open_transactions_cause_check',
+  'constraint open_transactions.open_transactions_without_cause',
+];
+
 describe('the schema of this version', () => {
   it('has everything that the release before uses', async () => {
     const own = await cloneDatabase(1);
     const now = new pg.Client({ connectionString: own.connectionString });
     await now.connect();
     try {
-      const allowed = new Set(added.flatMap(({ promise }) => promise?.removes ?? []));
+      const allowed = new Set([...added.flatMap(({ promise }) => promise?.removes ?? []), ...keptByTriggers]);
       const wrong = findBreaks(then, await readCatalog(now)).filter(({ object }) => !allowed.has(object));
       const advice = `${lastVersion} runs beside this version and uses this. Add instead of changing, and remove it in a
         contract migration after the next release (docs/decisions/0026-rolling-upgrades.md).`;
@@ -84,7 +95,8 @@ describe('the schema of this version', () => {
 });
 
 /** Tables with at most some thousand rows, which a migration may read and rewrite as a whole. */
-const smallTables = /^(companies|roles|restores|secret_checks|webhook_workers|vault\.(secret_checks|connections))$/;
+const smallTables =
+  /^(companies|open_transactions|roles|restores|secret_checks|webhook_workers|vault\.(secret_checks|connections))$/;
 
 const slow: readonly [pattern: RegExp, instead: string][] = [
   [
