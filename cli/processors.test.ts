@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { type Ended, svc } from '../tests/support/command.ts';
 import { startTestService, type TestService } from '../tests/support/service.ts';
-import { openFake } from '../server/vault/processors/fakes.ts';
+import { openSimulator } from '../simulators/simulators.ts';
 
 /** `svc processors …` beside a running service and a simulated Stripe. */
 
@@ -19,7 +19,7 @@ let url: string;
 let companyId: string;
 before(async () => {
   service = await startTestService();
-  stripe = await openFake('stripe', { journalFile: join(service.config.dataDir, 'stripe.ndjson'), secret: liveKey });
+  stripe = await openSimulator('stripe', { journalFile: join(service.config.dataDir, 'stripe.ndjson'), secret: liveKey });
   await once(stripe.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
 });

@@ -1,4 +1,4 @@
-import { type Backlog, readBacklog, sumOf } from '../server/backlog.ts';
+import { type Backlog, readBacklog, sumOf } from '../server/observation/backlog.ts';
 import { missingOperations } from '../server/features/reconciliation/service.ts';
 import { currentRestore } from '../server/features/restores/service.ts';
 import type { Config } from '../server/config.ts';

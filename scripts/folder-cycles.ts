@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const patterns = ['{server,cli,sdk,pages,dashboard,bench,scripts,examples}/**/*.{ts,tsx}'];
+const patterns = ['{server,simulators,cli,sdk,pages,dashboard,bench,scripts,examples}/**/*.{ts,tsx}'];
 
 const folderOf = (file: string): string => (dirname(file) === 'server' ? file : dirname(file));
 

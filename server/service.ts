@@ -16,7 +16,7 @@ import { type RestoreWatch, watchRestores } from './features/restores/service.ts
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
-import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
+import { type GaugeSources, readGauges, shardsToShow } from './observation/gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import { limits } from './limits.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';

@@ -19,6 +19,7 @@ function filesOf(...patterns: string[]): string[] {
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const sources = filesOf('**/*.ts', '**/*.tsx').filter((file) => !file.endsWith('.d.ts'));
 const production = sources.filter((file) => file.startsWith('server/') && !file.endsWith('.test.ts'));
+const simulators = sources.filter((file) => file.startsWith('simulators/'));
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {
   return files.flatMap((file) =>
@@ -29,7 +30,7 @@ function offenders(files: readonly string[], pattern: RegExp): string[] {
 }
 
 function importsOf(file: string): string[] {
-  return [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, path]) =>
+  return [...read(file).matchAll(/\b(?:from |import\()'(\.[^']+)'/g)].map(([, path]) =>
     relative(root, join(root, dirname(file), path ?? '')),
   );
 }
@@ -100,6 +101,17 @@ test('the platform knows nothing of the features or of HTTP', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('no production file imports a simulated processor or what only tests use', () => {
+  const forTests = /\.test\.ts$|(^|\/)testing\.ts$|\/conformance(-calls)?\.ts$/;
+  const shipped = sources.filter((file) => /^(server|cli|pages|sdk\/\w+\/src|dashboard\/src)\//.test(file) && !forTests.test(file));
+  const wrong = shipped.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => /^(simulators|tests)\//.test(target) || forTests.test(target))
+      .map((target) => `${file} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('the SQL of a feature is in its queries', () => {
   const elsewhere = production.filter((file) => featureOf(file) && !/[/-]queries\.ts$/.test(file));
   assert.deepEqual(offenders(elsewhere, /\b(SELECT .* FROM|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b/), []);
@@ -117,25 +129,25 @@ test('only a condition that AND connects looks up a row with EXISTS: elsewhere P
 });
 
 test('time is passed in', () => {
-  const domain = production.filter((file) => /^server\/(features|vault|jobs)\//.test(file));
+  const domain = [...production, ...simulators].filter((file) => !/^server\/(?!features|vault|jobs)/.test(file));
   assert.deepEqual(offenders(domain, /Date\.now\(\)|new Date\(\)/), []);
 });
 
 test('random values come from node:crypto, except the jitter of the platform', () => {
-  const others = production.filter((file) => !file.startsWith('server/platform/'));
+  const others = [...production, ...simulators].filter((file) => !file.startsWith('server/platform/'));
   assert.deepEqual(offenders(others, /Math\.random\(\)/), []);
 });
 
 test('the units of time are written once', () => {
   const others = sources
-    .filter((file) => /^(server|cli|dashboard)\//.test(file) && !file.endsWith('.test.ts'))
+    .filter((file) => /^(server|simulators|cli|dashboard)\//.test(file) && !file.endsWith('.test.ts'))
     .filter((file) => file !== 'server/platform/durations.ts');
   assert.deepEqual(offenders(others, /\b(86_?400(_?000)?|3_?600_?000)\b|const (minute|hour|day)(Ms|Seconds) =/), []);
 });
 
 test('a duration has its unit in its name', () => {
   const durations = /\b(const|let) \w*(timeout|delays?|interval|patience|lease|grace|ttl|pause)\s*(: [^=]*)?= [\d[]/i;
-  assert.deepEqual(offenders(production, durations), []);
+  assert.deepEqual(offenders([...production, ...simulators], durations), []);
 });
 
 test('texts that name a limit say what limits.ts says', () => {
@@ -177,7 +189,7 @@ test('every enum is made by the constructor that names its type', () => {
 });
 
 test('amounts are scaled by the decimals of their currency, never by 100', () => {
-  const scaling = sources.filter((file) => /^(server|dashboard|cli)\//.test(file) && !file.endsWith('.test.ts'));
+  const scaling = sources.filter((file) => /^(server|simulators|dashboard|cli)\//.test(file) && !file.endsWith('.test.ts'));
   assert.deepEqual(offenders(scaling, /(amount|total|price|cents|discount)\w*\)?\s*[*/]\s*100\b/i), []);
   const asNumbers = scaling.filter((file) => file.startsWith('dashboard/'));
   assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
@@ -240,7 +252,7 @@ test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () 
     'dashboard/src/texts/*.ts',
     'pages/*/texts.ts',
     'sdk/browser/src/texts.ts',
-    'server/customer-texts.ts',
+    'server/customer-texts/*.ts',
     'examples/shop/server.ts',
   );
   const otherWord = /security code|\bcvv\b|test mode|chargeback|\bin[- ]doubt\b/i;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
-import { unsubscribeTexts } from '../customer-texts.ts';
+import { unsubscribeTexts } from '../customer-texts/emails.ts';
 import { ApiError } from '../errors.ts';
 import {
   type EmailLinks,

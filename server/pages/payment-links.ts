@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { dateText } from '../customer-texts.ts';
+import { dateText } from '../customer-texts/formats.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
 import type { LinkRow } from '../features/payment-links/queries.ts';
 import { type LinkState, stateOf, visitLink } from '../features/payment-links/service.ts';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { PoolName } from '../gauges.ts';
+import type { PoolName } from '../observation/gauges.ts';
 import { version } from '../version.ts';
 
 /** PostgreSQL cuts longer names. */

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platform/database.ts';
 import { type Components, openComponents } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
-import type { PoolName } from '../gauges.ts';
+import type { PoolName } from '../observation/gauges.ts';
 import { firstShard } from '../shards/shards.ts';
 import { applicationName } from './application-name.ts';
 

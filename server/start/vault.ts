@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { readGauges } from '../gauges.ts';
+import { readGauges } from '../observation/gauges.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Components } from '../platform/components.ts';
 import { createMetrics } from '../platform/metrics.ts';

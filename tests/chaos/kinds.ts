@@ -1,6 +1,6 @@
 import { Secret } from '../../server/platform/secret.ts';
 import type { Configuration, KindName } from '../../server/vault/processors/kind.ts';
-import { operationFaults } from '../../server/vault/processors/simulator/faults.ts';
+import { operationFaults } from '../../simulators/faults.ts';
 
 /** How each kind of processor is connected in a run of chaos, and which faults it produces. */
 

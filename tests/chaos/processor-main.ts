@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { openFake } from '../../server/vault/processors/fakes.ts';
+import { openSimulator } from '../../simulators/simulators.ts';
 import type { KindName } from '../../server/vault/processors/kind.ts';
 import { adyenAccount } from './kinds.ts';
 
@@ -46,7 +46,7 @@ const requestNames: Readonly<Record<KindName, (route: string) => string | undefi
   ),
 };
 
-const server = await openFake(kind, {
+const server = await openSimulator(kind, {
   journalFile: text('journal'),
   secret: text('secret'),
   settleAfterMs: Number(text('settle-after-ms')),

@@ -10,7 +10,7 @@ import { type DatabasePool, openDatabase } from '../../server/platform/database.
 import { byKeySettings, queueSettings } from '../../server/platform/database-settings.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
-import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
+import { openSimulator } from '../../simulators/acquirer/simulator.ts';
 import { connectAcquirer } from '../support/connect.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,5 +1,5 @@
 import type { KindName } from '../../server/vault/processors/kind.ts';
-import type { Control } from '../../server/vault/processors/simulator/faults.ts';
+import type { Control } from '../../simulators/faults.ts';
 import { adyenAccount, chaosKinds } from '../chaos/kinds.ts';
 import type { JournaledOperation } from '../support/ledger.ts';
 import { startSimulator } from '../support/simulator.ts';

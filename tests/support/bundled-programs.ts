@@ -33,7 +33,7 @@ export async function bundlePrograms(): Promise<void> {
 
 /** A release has no simulated processors. */
 async function bundleSimulator(): Promise<ReleaseFile> {
-  const build = await rolldown({ cwd: root, input: 'server/vault/processors/fake-main.ts', platform: 'node' });
+  const build = await rolldown({ cwd: root, input: 'simulators/main.ts', platform: 'node' });
   const { output } = await build.generate({ format: 'esm', keepNames: true, codeSplitting: false });
   await build.close();
   return textFile(simulatorFile, output[0].code);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const sources = {
   main: '../../server/main.ts',
   svc: '../../cli/svc.ts',
-  simulator: '../../server/vault/processors/fake-main.ts',
+  simulator: '../../simulators/main.ts',
 } as const;
 
 /** The file of a simulated processor in the folder of the bundles. It is an ES module: it waits at its top level. */

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KindName } from '../../server/vault/processors/kind.ts';
-import type { Control } from '../../server/vault/processors/simulator/faults.ts';
+import type { Control } from '../../simulators/faults.ts';
 import { killAtExit } from './kill-at-exit.ts';
 import { programPath } from './programs.ts';
 

@@ -18,7 +18,7 @@ import {
 } from '../payment-methods/service.ts';
 import type { Subscriptions } from '../subscriptions/service.ts';
 import { failureCodes } from '../../vault/processors/processor.ts';
-import { customerReason } from './decline-texts.ts';
+import { customerReason } from './customer-reason.ts';
 import type { Payment } from './page-schemas.ts';
 import { countPayment, releasePayment } from './link-payments.ts';
 import { endPayment, insertPayment, type PaymentRow, type Purchase } from './payment-queries.ts';

@@ -1,4 +1,4 @@
-import { couponTexts } from '../../customer-texts.ts';
+import { couponTexts } from '../../customer-texts/payments.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { CouponRefused, couponFor, findCouponFacts } from '../coupons/service.ts';

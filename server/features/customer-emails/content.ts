@@ -1,12 +1,7 @@
-import {
-  amountText,
-  cardText,
-  dateText,
-  declineTexts,
-  emailTexts,
-  monthText,
-  receiptTexts,
-} from '../../customer-texts.ts';
+import { emailTexts } from '../../customer-texts/emails.ts';
+import { amountText, cardText, dateText, monthText } from '../../customer-texts/formats.ts';
+import { declineTexts } from '../../customer-texts/payments.ts';
+import { receiptTexts } from '../../customer-texts/receipts.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
 import { receiptLines } from '../receipts/service.ts';

@@ -1,4 +1,4 @@
-import { emailTexts } from '../../customer-texts.ts';
+import { emailTexts } from '../../customer-texts/emails.ts';
 import { greetingFor } from '../../greeting.ts';
 import { escaped } from '../../platform/html.ts';
 import type { EmailContent } from './content.ts';

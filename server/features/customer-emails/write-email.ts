@@ -1,5 +1,5 @@
 import type { Company } from '../../company.ts';
-import { addressLines } from '../../customer-texts.ts';
+import { addressLines } from '../../customer-texts/formats.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayMs } from '../../platform/durations.ts';

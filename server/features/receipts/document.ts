@@ -1,4 +1,5 @@
-import { addressLines, amountText, cardText, dateText, receiptTexts } from '../../customer-texts.ts';
+import { addressLines, amountText, cardText, dateText } from '../../customer-texts/formats.ts';
+import { receiptTexts } from '../../customer-texts/receipts.ts';
 import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';

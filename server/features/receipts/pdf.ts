@@ -1,5 +1,5 @@
 import PDFDocument from 'pdfkit';
-import { receiptTexts } from '../../customer-texts.ts';
+import { receiptTexts } from '../../customer-texts/receipts.ts';
 import type { Fonts } from '../../platform/typesetting/fonts.ts';
 import { layouterFor } from '../../platform/typesetting/layout.ts';
 import { linePrinter } from '../../platform/typesetting/pdf-text.ts';

@@ -15,7 +15,7 @@ import { type ChargeRequest, failureReasons, type Outcome, type Processor, type 
 import { acquirerProcessor } from './adapter.ts';
 import { failureCodes } from './answers.ts';
 import type { Operation } from './protocol.ts';
-import { businessDaysLater } from './simulator.ts';
+import { businessDaysLater } from '../../../../simulators/acquirer/simulator.ts';
 
 const hastyMs = 300;
 

@@ -25,9 +25,9 @@ import type {
   ProcessorCard,
   RefundRequest,
 } from '../processor.ts';
-import type { FakeOperation } from './fake-books.ts';
+import type { SimulatedOperation } from '../../../../simulators/nmi/books.ts';
 import { nmiProcessor } from './adapter.ts';
-import { openFake } from './fake.ts';
+import { openSimulator } from '../../../../simulators/nmi/simulator.ts';
 import { nmiKind } from './kind.ts';
 
 const securityKey = 'FakeSecurityKey'.padEnd(32, '7');
@@ -109,10 +109,10 @@ const voidOf = ({ reference: chargeReference }: ChargeRequest) => ({
   chargeReference,
 });
 
-const journal = async (): Promise<FakeOperation[]> => (await fake.call('GET', '/journal')).operations;
+const journal = async (): Promise<SimulatedOperation[]> => (await fake.call('GET', '/journal')).operations;
 /** What NMI has executed: under a reference, and for a void on its charge. */
-async function executed(reference: string, chargeReference?: string): Promise<FakeOperation[]> {
-  const isVoid = (one: FakeOperation): boolean => one.kind === 'void' && one.charge_reference === chargeReference;
+async function executed(reference: string, chargeReference?: string): Promise<SimulatedOperation[]> {
+  const isVoid = (one: SimulatedOperation): boolean => one.kind === 'void' && one.charge_reference === chargeReference;
   return (await journal()).filter((one) => one.reference === reference || isVoid(one));
 }
 
@@ -616,7 +616,7 @@ describe('history', () => {
     const startMs = Date.now() - 300_000;
     let nowMs = startMs;
     const options = { securityKey: new Secret(securityKey), currencies: [], timeoutMs: 10_000 };
-    const server = await openFake({
+    const server = await openSimulator({
       ...options,
       clock: { nowMs: () => nowMs },
       journalFile: join(folder, 'journal.ndjson'),

@@ -6,7 +6,7 @@ import { connectTo } from '../../../../tests/support/connect.ts';
 import { openShop, order, refund, type Shop } from '../../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../../tests/support/service.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
-import type { FakeOperation } from './fake-books.ts';
+import type { SimulatedOperation } from '../../../../simulators/nmi/books.ts';
 
 /** A live company whose orders are charged at the fake NMI. */
 
@@ -54,13 +54,13 @@ const place = (): Promise<Reply> => repeated((idempotencyKey) => order(service, 
 const giveBack = (id: string, amount: number): Promise<Reply> =>
   repeated((idempotencyKey) => refund(service, id, amount, { key, idempotencyKey }));
 
-async function executed(orderId: string): Promise<FakeOperation[]> {
+async function executed(orderId: string): Promise<SimulatedOperation[]> {
   const rows = await service.db.query<{ reference: string }>(
     'SELECT reference FROM all_transactions WHERE order_id = $1',
     [orderId],
   );
   const references = rows.map(({ reference }) => reference);
-  const { operations } = (await fake.call('GET', '/journal')) as { operations: FakeOperation[] };
+  const { operations } = (await fake.call('GET', '/journal')) as { operations: SimulatedOperation[] };
   return operations.filter(({ reference }) => references.includes(reference ?? ''));
 }
 

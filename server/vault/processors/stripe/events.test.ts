@@ -11,7 +11,7 @@ import { type Simulator, startSimulator } from '../../../../tests/support/simula
 import { CardNumber } from '../../card-number.ts';
 import type { EvidenceFile, Notice, NoticedDispute, Reception } from '../notices.ts';
 import type { ChargeRequest, Processor, RefundRequest } from '../processor.ts';
-import { readBody } from '../simulator/wire.ts';
+import { readBody } from '../../../../simulators/wire.ts';
 import { stripeKind } from './kind.ts';
 
 const secretKey = 'sk_test_51NotARealKey00000000';

@@ -1,7 +1,7 @@
-import { currencies } from '../../../platform/currencies.ts';
-import type { AdyenAmount } from './money.ts';
+import { currencies } from '../../server/platform/currencies.ts';
+import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
-/** The rules of Adyen's Checkout API that the fake enforces. */
+/** The rules of Adyen's Checkout API that the simulator enforces. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

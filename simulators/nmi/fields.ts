@@ -1,6 +1,6 @@
-import { isAmount } from './fake-books.ts';
+import { isAmount } from './books.ts';
 
-/** The fields that the fake NMI takes, and their forms. */
+/** The fields that the simulator NMI takes, and their forms. */
 
 const cardNames = ['ccnumber', 'ccexp'];
 const personNames = 'first_name last_name address1 address2 city state zip country phone email'.split(' ');

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { decimalsOf } from '../../../platform/currencies.ts';
-import { minorUnits } from './money.ts';
-import { dateText } from './requests.ts';
+import { decimalsOf } from '../../server/platform/currencies.ts';
+import { minorUnits } from '../../server/vault/processors/nmi/money.ts';
+import { dateText } from '../../server/vault/processors/nmi/requests.ts';
 
-/** The books of the fake NMI: transactions with their actions. Of a card they keep only what a receipt may show. */
+/** The books of the simulator NMI: transactions with their actions. Of a card they keep only what a receipt may show. */
 
-export interface FakeAction {
+export interface SimulatedAction {
   readonly type: 'sale' | 'refund' | 'void' | 'settle' | 'chargeback' | 'validate';
   readonly amount: string;
   readonly at_ms: number;
@@ -14,7 +14,7 @@ export interface FakeAction {
   readonly text: string;
 }
 
-export interface FakeTransaction {
+export interface SimulatedTransaction {
   readonly id: string;
   readonly order_id: string;
   readonly original_id: string | null;
@@ -23,13 +23,13 @@ export interface FakeTransaction {
   readonly authorization_code: string;
   readonly avs: string;
   readonly cvv: string;
-  readonly actions: readonly FakeAction[];
+  readonly actions: readonly SimulatedAction[];
   readonly settles_at_ms: number;
   readonly fails_at_settlement: boolean;
 }
 
 /** A row of `GET /journal`, as a chaos run compares it with our books. */
-export interface FakeOperation {
+export interface SimulatedOperation {
   readonly kind: 'charge' | 'refund' | 'void';
   /** Null for a void, which has no reference at NMI. */
   readonly reference: string | null;
@@ -45,27 +45,27 @@ export interface FakeOperation {
 }
 
 export interface Books {
-  find(id: string): FakeTransaction | undefined;
+  find(id: string): SimulatedTransaction | undefined;
   /** Adds it, or replaces it with its later state. */
-  put(transaction: FakeTransaction): void;
+  put(transaction: SimulatedTransaction): void;
   nextId(): string;
   /** The smallest units of a charge that are not refunded. */
-  balance(charge: FakeTransaction, nowMs: number): number;
-  all(): Iterable<FakeTransaction>;
+  balance(charge: SimulatedTransaction, nowMs: number): number;
+  all(): Iterable<SimulatedTransaction>;
   readonly size: number;
 }
 
-const main = ({ actions }: FakeTransaction): FakeAction => actions[0] as FakeAction;
-const isVoided = ({ actions }: FakeTransaction): boolean => actions.some(({ type }) => type === 'void');
+const main = ({ actions }: SimulatedTransaction): SimulatedAction => actions[0] as SimulatedAction;
+const isVoided = ({ actions }: SimulatedTransaction): boolean => actions.some(({ type }) => type === 'void');
 
-export function conditionOf(transaction: FakeTransaction, nowMs: number): string {
+export function conditionOf(transaction: SimulatedTransaction, nowMs: number): string {
   if (!main(transaction).success) return 'failed';
   if (isVoided(transaction)) return 'canceled';
   if (nowMs < transaction.settles_at_ms) return 'pendingsettlement';
   return transaction.fails_at_settlement ? 'failed' : 'complete';
 }
 
-function actionsOf(transaction: FakeTransaction, nowMs: number): readonly FakeAction[] {
+function actionsOf(transaction: SimulatedTransaction, nowMs: number): readonly SimulatedAction[] {
   const { actions, settles_at_ms: at_ms, fails_at_settlement } = transaction;
   const isSettled = main(transaction).success && !isVoided(transaction) && nowMs >= at_ms;
   if (!isSettled || main(transaction).type === 'validate') return actions;
@@ -81,7 +81,7 @@ function actionsOf(transaction: FakeTransaction, nowMs: number): readonly FakeAc
   return [...actions, { ...settle, ...result }];
 }
 
-export const changedAtMs = (transaction: FakeTransaction, nowMs: number): number =>
+export const changedAtMs = (transaction: SimulatedTransaction, nowMs: number): number =>
   Math.max(...actionsOf(transaction, nowMs).map(({ at_ms }) => at_ms));
 
 const escaped = (text: string): string =>
@@ -89,7 +89,7 @@ const escaped = (text: string): string =>
 
 const element = (name: string, text: string): string => `<${name}>${escaped(text)}</${name}>`;
 
-export function transactionXml(transaction: FakeTransaction, nowMs: number): string {
+export function transactionXml(transaction: SimulatedTransaction, nowMs: number): string {
   const { id, order_id, original_id, currency, last4 } = transaction;
   const actions = actionsOf(transaction, nowMs).map(({ type, amount, at_ms, success, code, text }) => {
     // Refunds are negative in reports.
@@ -125,14 +125,14 @@ export function transactionXml(transaction: FakeTransaction, nowMs: number): str
 export const reportXml = (content: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<nm_response>\n${content}\n</nm_response>\n`;
 
-export function operationsOf(books: Books, nowMs: number): FakeOperation[] {
-  return [...books.all()].flatMap((transaction): FakeOperation[] => {
+export function operationsOf(books: Books, nowMs: number): SimulatedOperation[] {
+  return [...books.all()].flatMap((transaction): SimulatedOperation[] => {
     const { id, order_id, original_id, currency, last4, actions } = transaction;
     const { type, amount, success, at_ms } = main(transaction);
     if (type !== 'sale' && type !== 'refund') return [];
     const condition = conditionOf(transaction, nowMs);
     const charge = original_id === null ? undefined : books.find(original_id);
-    const row: FakeOperation = {
+    const row: SimulatedOperation = {
       kind: type === 'sale' ? 'charge' : 'refund',
       reference: order_id,
       charge_reference: charge?.order_id ?? null,
@@ -147,7 +147,7 @@ export function operationsOf(books: Books, nowMs: number): FakeOperation[] {
     };
     const voids = actions
       .filter((action) => action.type === 'void')
-      .map((action): FakeOperation => {
+      .map((action): SimulatedOperation => {
         return {
           ...row,
           kind: 'void',
@@ -162,7 +162,7 @@ export function operationsOf(books: Books, nowMs: number): FakeOperation[] {
 }
 
 export function openBooks(): Books {
-  const transactions = new Map<string, FakeTransaction>();
+  const transactions = new Map<string, SimulatedTransaction>();
   let lastId = 5_000_000_000 + randomInt(1_000_000);
   return {
     find: (id) => transactions.get(id),
@@ -175,7 +175,7 @@ export function openBooks(): Books {
       const refunds = [...transactions.values()].filter(
         (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed' && main(one).type === 'refund',
       );
-      const units = (one: FakeTransaction): number => minorUnits(main(one).amount, one.currency) ?? 0;
+      const units = (one: SimulatedTransaction): number => minorUnits(main(one).amount, one.currency) ?? 0;
       return units(charge) - refunds.reduce((sum, one) => sum + units(one), 0);
     },
     all: () => transactions.values(),

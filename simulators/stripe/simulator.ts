@@ -1,10 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Secret } from '../../../platform/secret.ts';
-import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
-import { type Journal, openJournal } from '../simulator/journal.ts';
-import { answer, answerTwice, loseAnswer, pathParts, queryOf, readBody, readJson } from '../simulator/wire.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import type { Secret } from '../../server/platform/secret.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
+import { type Journal, openJournal } from '../journal.ts';
+import { answer, answerTwice, loseAnswer, pathParts, queryOf, readBody, readJson } from '../wire.ts';
 import {
   balanceId,
   type Books,
@@ -16,18 +16,18 @@ import {
   showIntent,
   showRefund,
   type TableName,
-} from './fake-books.ts';
-import { noticeFaults, openNotices } from './fake-notices.ts';
-import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './fake-operations.ts';
-import { checkRequest, refusal } from './fake-rules.ts';
-import { idempotencyHeader, kindName } from './requests.ts';
+} from './books.ts';
+import { noticeFaults, openNotices } from './notices.ts';
+import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
+import { checkRequest, refusal } from './rules.ts';
+import { idempotencyHeader, kindName } from '../../server/vault/processors/stripe/requests.ts';
 
 /**
  * A simulated Stripe for tests and demos. It enforces Stripe's rules, reports only what is in its fsynced journal, and
  * produces faults on command. It never writes a card number anywhere.
  */
 
-export interface FakeOptions {
+export interface SimulatorOptions {
   readonly journalFile: string;
   readonly secret: Secret<string>;
   readonly clock: Clock;
@@ -297,7 +297,7 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
   return answer(response, 404, refusal(404, 'Unrecognized request URL.').body);
 }
 
-export async function openFake({ journalFile, secret, clock, lateMs }: FakeOptions): Promise<Server> {
+export async function openSimulator({ journalFile, secret, clock, lateMs }: SimulatorOptions): Promise<Server> {
   let journal: Journal | undefined;
   const books: Books = openBooks(clock, (table, row) => void journal?.append({ table, row }));
   const restore = (line: unknown): void => {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../../platform/clock.ts';
-import { secondMs } from '../../../platform/durations.ts';
-import { type Books, type EventRecord, newId } from './fake-books.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { secondMs } from '../../server/platform/durations.ts';
+import { type Books, type EventRecord, newId } from './books.ts';
 
 /** Sends the events of the simulated Stripe, as often, as late and as wrongly as the faults say. */
 

@@ -1,9 +1,9 @@
-import { operationStatistics } from './features/orders/service.ts';
-import { refusedConnections } from './features/processors/service.ts';
-import { mailsDue } from './features/mails/service.ts';
-import { subscriptionsDue } from './features/subscriptions/service.ts';
-import { deliveriesDue } from './features/webhooks/service.ts';
-import type { Queryable } from './platform/database.ts';
+import { operationStatistics } from '../features/orders/service.ts';
+import { refusedConnections } from '../features/processors/service.ts';
+import { mailsDue } from '../features/mails/service.ts';
+import { subscriptionsDue } from '../features/subscriptions/service.ts';
+import { deliveriesDue } from '../features/webhooks/service.ts';
+import type { Queryable } from '../platform/database.ts';
 
 /** What waits to be done, for metrics and `svc status`. Every query reads the head of an index. */
 export interface Backlog {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
-import { dayMs, secondMs } from '../../../platform/durations.ts';
-import type { Operation } from '../acquirer/protocol.ts';
-import { chargeReferenceName, kindName, referenceName } from './requests.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { dayMs, secondMs } from '../../server/platform/durations.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { chargeReferenceName, kindName, referenceName } from '../../server/vault/processors/stripe/requests.ts';
 
 /** The objects of the simulated Stripe, as it stores and shows them. Of a card it keeps only what a receipt may show. */
 

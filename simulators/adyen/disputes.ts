@@ -1,11 +1,11 @@
-import type { Clock } from '../../../platform/clock.ts';
-import { dayMs } from '../../../platform/durations.ts';
-import type { Payment } from './fake-books.ts';
-import type { NoticeEvent } from './fake-notices.ts';
-import { type Fields, isFields } from './fake-rules.ts';
-import type { AdyenAmount } from './money.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { dayMs } from '../../server/platform/durations.ts';
+import type { Payment } from './books.ts';
+import type { NoticeEvent } from './notices.ts';
+import { type Fields, isFields } from './rules.ts';
+import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
-/** Disputes at the fake, and its Disputes API. */
+/** Disputes at the simulator, and its Disputes API. */
 
 export interface DisputeLine {
   readonly type: 'dispute';

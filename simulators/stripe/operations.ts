@@ -1,5 +1,5 @@
-import type { Clock } from '../../../platform/clock.ts';
-import { dayMs } from '../../../platform/durations.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { dayMs } from '../../server/platform/durations.ts';
 import {
   type Books,
   type Intent,
@@ -12,9 +12,9 @@ import {
   showIntent,
   showMethod,
   showRefund,
-} from './fake-books.ts';
-import type { Notices } from './fake-notices.ts';
-import { refusal } from './fake-rules.ts';
+} from './books.ts';
+import type { Notices } from './notices.ts';
+import { refusal } from './rules.ts';
 
 /** What the simulated Stripe does for each request that changes something. */
 

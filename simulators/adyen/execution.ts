@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { refusals } from './codes.ts';
-import type { ChangeLine, Payment, PaymentLine } from './fake-books.ts';
-import { type Fields, isFields, type ShapeName, type Violation, violationOf } from './fake-rules.ts';
-import { type Fake, type RequestKind, write } from './fake-state.ts';
-import type { AdyenAmount } from './money.ts';
+import { refusals } from '../../server/vault/processors/adyen/codes.ts';
+import type { ChangeLine, Payment, PaymentLine } from './books.ts';
+import { type Fields, isFields, type ShapeName, type Violation, violationOf } from './rules.ts';
+import { type Simulator, type RequestKind, write } from './state.ts';
+import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
-/** Executes requests of the Checkout API at the fake. */
+/** Executes requests of the Checkout API at the simulator. */
 
 export interface Request {
   readonly kind: RequestKind;
@@ -42,7 +42,7 @@ export function newReference(): string {
   return `F${characters.join('')}`;
 }
 
-export function problemOf({ books }: Fake, { shape, body, payment }: Request): Violation | undefined {
+export function problemOf({ books }: Simulator, { shape, body, payment }: Request): Violation | undefined {
   const violation = violationOf(shape, body);
   if (violation || payment === undefined || books.payment(payment)) return violation;
   const message = 'Original pspReference required for this operation';
@@ -66,8 +66,8 @@ function checksOf({ paymentMethod, billingAddress }: Fields): Record<string, str
   };
 }
 
-function pay(fake: Fake, { body, key }: Request, fault: string | undefined): PaymentLine {
-  const { options, notices } = fake;
+function pay(simulator: Simulator, { body, key }: Request, fault: string | undefined): PaymentLine {
+  const { options, notices } = simulator;
   const { number, cvc } = body.paymentMethod as { number: string; cvc?: string };
   const asked = body.amount as AdyenAmount;
   const reference = String(body.reference);
@@ -85,7 +85,7 @@ function pay(fake: Fake, { body, key }: Request, fault: string | undefined): Pay
     resultCode,
     ...(!isPaused && { pspReference: psp }),
     ...(refusal === null ? { amount } : { refusalReason: reason, refusalReasonCode: refusal }),
-    additionalData: { ...checksOf(body), ...(refusal === null && { authCode: String(100_000 + fake.books.size) }) },
+    additionalData: { ...checksOf(body), ...(refusal === null && { authCode: String(100_000 + simulator.books.size) }) },
   };
   const isAuthorized = refusal === null && !isPaused;
   if (!isPaused) {
@@ -116,8 +116,8 @@ function pay(fake: Fake, { body, key }: Request, fault: string | undefined): Pay
 const refusingFaults = ['capture_refused', 'refund_refused'];
 const eventCodes = { capture: 'CAPTURE', refund: 'REFUND', reversal: 'CANCEL_OR_REFUND', cancel: 'CANCELLATION' };
 
-function change(fake: Fake, request: Request, fault: string | undefined): ChangeLine {
-  const { books, options, notices } = fake;
+function change(simulator: Simulator, request: Request, fault: string | undefined): ChangeLine {
+  const { books, options, notices } = simulator;
   const { body, key, shape, type } = request;
   if (type === 'payment') throw new Error('a payment is not a change');
   const isTechnical = shape === 'technicalCancel';
@@ -158,22 +158,22 @@ function change(fake: Fake, request: Request, fault: string | undefined): Change
   };
 }
 
-export function execute(fake: Fake, request: Request, fault: string | undefined): PaymentLine | ChangeLine {
-  return request.type === 'payment' ? pay(fake, request, fault) : change(fake, request, fault);
+export function execute(simulator: Simulator, request: Request, fault: string | undefined): PaymentLine | ChangeLine {
+  return request.type === 'payment' ? pay(simulator, request, fault) : change(simulator, request, fault);
 }
 
 const failures: Readonly<Record<string, string>> = { capture_failed: 'CAPTURE_FAILED', reject_refund: 'REFUND_FAILED' };
 
 /** The card network rejects a capture or refund some time after it succeeded, but no capture that was refunded. */
-export function failLater(fake: Fake, line: PaymentLine | ChangeLine, fault: string | undefined): void {
+export function failLater(simulator: Simulator, line: PaymentLine | ChangeLine, fault: string | undefined): void {
   const eventCode = failures[fault ?? ''];
   if (eventCode === undefined || line.type === 'payment' || !line.isDone || !line.amount) return;
   const { psp, payment, reference, amount } = line;
   setTimeout(() => {
-    const paid = fake.books.payment(payment ?? '');
-    if (line.type === 'capture' && paid && fake.books.refundedAmount(paid) > 0) return;
-    write(fake, { type: 'failure', of: psp });
-    fake.notices.add({
+    const paid = simulator.books.payment(payment ?? '');
+    if (line.type === 'capture' && paid && simulator.books.refundedAmount(paid) > 0) return;
+    write(simulator, { type: 'failure', of: psp });
+    simulator.notices.add({
       eventCode,
       pspReference: psp,
       originalReference: payment,
@@ -182,5 +182,5 @@ export function failLater(fake: Fake, line: PaymentLine | ChangeLine, fault: str
       isSuccess: true,
       reason: 'Capture rejected by card scheme because of a technical issue',
     });
-  }, fake.settleAfterMs);
+  }, simulator.settleAfterMs);
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { openFake } from './fakes.ts';
-import { kindNamed } from './kinds.ts';
+import { openSimulator } from './simulators.ts';
+import { kindNamed } from '../server/vault/processors/kinds.ts';
 
-/** A simulated processor as a program: `fake-main.ts KIND --journal FILE --secret TEXT`. It prints its URL. */
+/** A simulated processor as a program: `main.ts KIND --journal FILE --secret TEXT`. It prints its URL. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,7 +28,7 @@ function count(name: 'port' | 'settle-after-ms' | 'request-life-ms'): number | u
 const { kind } = kindNamed(positionals[0] ?? 'acquirer');
 if (!values.journal || !values.secret) throw new Error('--journal FILE and --secret TEXT are required');
 
-const server = await openFake(kind, {
+const server = await openSimulator(kind, {
   journalFile: values.journal,
   secret: values.secret,
   settleAfterMs: count('settle-after-ms'),

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../../platform/clock.ts';
-import type { AdyenAmount } from './money.ts';
-import { type NoticeItem, signatureOf } from './notice-item.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
+import { type NoticeItem, signatureOf } from '../../server/vault/processors/adyen/notice-item.ts';
 
-/** Sends the notices of the fake: signed, repeated until they are accepted, and with faults on command. */
+/** Sends the notices of the simulator: signed, repeated until they are accepted, and with faults on command. */
 
 interface NoticeLine {
   readonly type: 'notice';

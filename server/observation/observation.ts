@@ -1,16 +1,16 @@
-import type { Config } from './config.ts';
-import { openCardWatch } from './features/card-warnings/service.ts';
-import { startRecorder } from './features/requests/service.ts';
+import type { Config } from '../config.ts';
+import { openCardWatch } from '../features/card-warnings/service.ts';
+import { startRecorder } from '../features/requests/service.ts';
 import { type GaugeSources, readGauges } from './gauges.ts';
-import { openAdmissions } from './http/admissions.ts';
-import { countRefusals } from './http/early-refusal.ts';
-import { overloaded } from './http/work.ts';
-import { createAdmissionControl } from './platform/admission-control.ts';
-import type { Clock } from './platform/clock.ts';
-import type { DatabasePool } from './platform/database.ts';
-import type { Logger } from './platform/log.ts';
-import { counter, createMetrics } from './platform/metrics.ts';
-import type { AppShards, Shard } from './shard.ts';
+import { openAdmissions } from '../http/admissions.ts';
+import { countRefusals } from '../http/early-refusal.ts';
+import { overloaded } from '../http/work.ts';
+import { createAdmissionControl } from '../platform/admission-control.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { DatabasePool } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
+import { counter, createMetrics } from '../platform/metrics.ts';
+import type { AppShards, Shard } from '../shard.ts';
 
 interface ObservationDependencies {
   readonly config: Config;

@@ -1,33 +1,33 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Clock } from '../../../platform/clock.ts';
-import { dayMs } from '../../../platform/durations.ts';
-import type { Secret } from '../../../platform/secret.ts';
-import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
-import { type Journal, openJournal } from '../simulator/journal.ts';
-import { answer as answerJson, loseAnswer, pathParts, readBody, readJson } from '../simulator/wire.ts';
-import { responseCodes } from './codes.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { dayMs } from '../../server/platform/durations.ts';
+import type { Secret } from '../../server/platform/secret.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
+import { type Journal, openJournal } from '../journal.ts';
+import { answer as answerJson, loseAnswer, pathParts, readBody, readJson } from '../wire.ts';
+import { responseCodes } from '../../server/vault/processors/nmi/codes.ts';
 import {
   type Books,
   changedAtMs,
   conditionOf,
-  type FakeAction,
-  type FakeTransaction,
+  type SimulatedAction,
+  type SimulatedTransaction,
   isAmount,
   openBooks,
   operationsOf,
   reportXml,
   transactionXml,
-} from './fake-books.ts';
-import { fieldProblem, queryNames } from './fake-fields.ts';
-import { dateText } from './requests.ts';
+} from './books.ts';
+import { fieldProblem, queryNames } from './fields.ts';
+import { dateText } from '../../server/vault/processors/nmi/requests.ts';
 
 /**
- * A fake of NMI's `transact.php` and `query.php` for tests. It follows NMI's rules, reports only what is in its fsynced
+ * A simulator of NMI's `transact.php` and `query.php` for tests. It follows NMI's rules, reports only what is in its fsynced
  * journal, and produces faults on command. It never writes a card number, CVC or key anywhere.
  */
 
-export interface FakeOptions {
+export interface SimulatorOptions {
   readonly journalFile: string;
   readonly securityKey: Secret<string>;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup'>>> = {
 
 const duplicateWindowMs = 1_200_000;
 
-interface Fake {
+interface Simulator {
   readonly books: Books;
   readonly faults: Faults<Request>;
   readonly journal: Journal;
@@ -94,19 +94,19 @@ interface Fake {
 type Answer = Readonly<Record<string, string>>;
 
 /** A rejection has no transaction and often names no order. */
-const rejection = (fake: Fake, fields: URLSearchParams, text: string): Answer => ({
+const rejection = (simulator: Simulator, fields: URLSearchParams, text: string): Answer => ({
   response: '3',
-  responsetext: `${text} REFID:${3_000_000_000 + Math.floor(fake.faults.random() * 1e9)}`,
+  responsetext: `${text} REFID:${3_000_000_000 + Math.floor(simulator.faults.random() * 1e9)}`,
   authcode: '',
   transactionid: '',
   avsresponse: '',
   cvvresponse: '',
-  orderid: fake.faults.random() < 0.5 ? (fields.get('orderid') ?? '') : '',
+  orderid: simulator.faults.random() < 0.5 ? (fields.get('orderid') ?? '') : '',
   type: fields.get('type') ?? '',
   response_code: '300',
 });
 
-function answerOf({ id, order_id, authorization_code, avs, cvv }: FakeTransaction, action: FakeAction): Answer {
+function answerOf({ id, order_id, authorization_code, avs, cvv }: SimulatedTransaction, action: SimulatedAction): Answer {
   return {
     response: action.success ? '1' : action.code.startsWith('2') ? '2' : '3',
     responsetext: action.text,
@@ -120,39 +120,39 @@ function answerOf({ id, order_id, authorization_code, avs, cvv }: FakeTransactio
   };
 }
 
-function isDuplicate(fake: Fake, fields: URLSearchParams, nowMs: number): boolean {
-  const check = fake.settings.duplicate_check;
+function isDuplicate(simulator: Simulator, fields: URLSearchParams, nowMs: number): boolean {
+  const check = simulator.settings.duplicate_check;
   if (check === 'off') return false;
   const parts = [fields.get('ccnumber'), fields.get('amount'), check === 'with_order_id' ? fields.get('orderid') : ''];
   const digest = createHash('sha256').update(parts.join(' ')).digest('hex');
-  const before = fake.recent.get(digest);
+  const before = simulator.recent.get(digest);
   if (before !== undefined && nowMs - before < duplicateWindowMs) return true;
-  fake.recent.set(digest, nowMs);
+  simulator.recent.set(digest, nowMs);
   return false;
 }
 
 /** Executes the request and returns the answer. There is no check for how late it is. */
-function execute(fake: Fake, fields: URLSearchParams, fault: string | undefined): Answer {
-  const { books, clock, faults, settings } = fake;
+function execute(simulator: Simulator, fields: URLSearchParams, fault: string | undefined): Answer {
+  const { books, clock, faults, settings } = simulator;
   const nowMs = clock.nowMs();
   const type = fields.get('type') as 'sale' | 'refund' | 'void' | 'validate';
-  const reject = (text: string): Answer => rejection(fake, fields, text);
-  const keep = (transaction: FakeTransaction, action: FakeAction): Answer => {
+  const reject = (text: string): Answer => rejection(simulator, fields, text);
+  const keep = (transaction: SimulatedTransaction, action: SimulatedAction): Answer => {
     books.put(transaction);
-    void fake.journal.append(transaction);
+    void simulator.journal.append(transaction);
     return answerOf(transaction, action);
   };
   const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : '100';
   const success = code === '100';
-  const action = (amount: string): FakeAction => {
+  const action = (amount: string): SimulatedAction => {
     const text = success ? (type === 'void' ? 'Transaction Void Successful' : 'SUCCESS') : 'DECLINE';
     return { type, amount, at_ms: nowMs, success, code, text: success ? text : (responseCodes[code]?.meaning ?? text) };
   };
-  const settles_at_ms = nowMs + (fake.settleAfterMs ?? dayMs);
+  const settles_at_ms = nowMs + (simulator.settleAfterMs ?? dayMs);
   const fresh = { id: books.nextId(), settles_at_ms, fails_at_settlement: fault === 'reject_refund' };
 
   if (type === 'sale' || type === 'validate') {
-    if (type === 'sale' && isDuplicate(fake, fields, nowMs)) return reject('Duplicate transaction');
+    if (type === 'sale' && isDuplicate(simulator, fields, nowMs)) return reject('Duplicate transaction');
     if (code === '300') return reject('Transaction was rejected by gateway');
     const made = action(fields.get('amount') ?? '0.00');
     return keep(
@@ -207,30 +207,30 @@ const sendForm = (response: ServerResponse, answer: Answer): void =>
 
 const htmlPage = '<!DOCTYPE html><html><body><h1>We will be back soon</h1><br></body></html>';
 
-function fail({ faults }: Fake, response: ServerResponse): void {
+function fail({ faults }: Simulator, response: ServerResponse): void {
   send(response, faults.random() < 0.5 ? 500 : 503, 'text/html', htmlPage);
 }
 
-async function transact(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function transact(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await readBody(request);
   const fields = new URLSearchParams(body?.toString('utf8') ?? '');
   if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
     return send(response, 400, 'text/html', '');
-  const reject = (text: string): void => sendForm(response, rejection(fake, fields, text));
-  if (!fake.isKey(fields.get('security_key') ?? '')) return reject('Authentication Failed');
+  const reject = (text: string): void => sendForm(response, rejection(simulator, fields, text));
+  if (!simulator.isKey(fields.get('security_key') ?? '')) return reject('Authentication Failed');
   const problem = fieldProblem(fields);
   if (problem !== undefined) return reject(problem);
-  const fault = fake.faults.pick(requestOfType[fields.get('type') ?? ''] ?? 'charge');
+  const fault = simulator.faults.pick(requestOfType[fields.get('type') ?? ''] ?? 'charge');
   if (fault === 'rate_limited_before') return send(response, 429, 'text/html', 'Too Many Requests');
-  if (loseAnswer(fault, 'before', response, () => fail(fake, response))) return;
+  if (loseAnswer(fault, 'before', response, () => fail(simulator, response))) return;
   if (fault === 'late') {
     request.socket.destroy();
-    setTimeout(() => execute(fake, fields, undefined), fake.requestLifeMs * (0.1 + 0.7 * fake.faults.random()));
+    setTimeout(() => execute(simulator, fields, undefined), simulator.requestLifeMs * (0.1 + 0.7 * simulator.faults.random()));
     return;
   }
-  const result = execute(fake, fields, fault);
-  await fake.journal.durable();
-  if (loseAnswer(fault, 'after', response, () => fail(fake, response))) return;
+  const result = execute(simulator, fields, fault);
+  await simulator.journal.durable();
+  if (loseAnswer(fault, 'after', response, () => fail(simulator, response))) return;
   const text = new URLSearchParams(result).toString();
   if (fault === 'html_after') return send(response, 200, 'text/html', htmlPage);
   if (fault === 'empty_after') return send(response, 200, 'text/html', '');
@@ -245,7 +245,7 @@ async function transact(fake: Fake, request: IncomingMessage, response: ServerRe
 }
 
 /** Returns the report; a text with an error if NMI rejects the fields. */
-function report({ books, clock, settings }: Fake, fields: URLSearchParams): string {
+function report({ books, clock, settings }: Simulator, fields: URLSearchParams): string {
   const nowMs = clock.nowMs();
   const error = (text: string): string => reportXml(`<error_response>${text} REFID:1</error_response>`);
   const strange = [...fields.keys()].find((name) => !queryNames.includes(name));
@@ -277,38 +277,38 @@ function report({ books, clock, settings }: Fake, fields: URLSearchParams): stri
   );
 }
 
-async function query(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function query(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const fields = new URLSearchParams((await readBody(request))?.toString('utf8') ?? '');
   const sendXml = (text: string): void => send(response, 200, 'text/xml;charset=UTF-8', text);
-  if (!fake.isKey(fields.get('security_key') ?? '')) {
+  if (!simulator.isKey(fields.get('security_key') ?? '')) {
     return sendXml(reportXml('<error_response>Specified API key not found REFID:1</error_response>'));
   }
-  const fault = fake.faults.pick('lookup');
+  const fault = simulator.faults.pick('lookup');
   if (fault === 'lookup_timeout') return;
-  if (fault === 'lookup_error') return fail(fake, response);
+  if (fault === 'lookup_error') return fail(simulator, response);
   if (fault === 'lookup_rate_limited') return send(response, 429, 'text/html', 'Too Many Requests');
   if (fault === 'lookup_html') return send(response, 200, 'text/html', htmlPage);
-  const text = report(fake, fields);
-  await fake.journal.durable();
+  const text = report(simulator, fields);
+  await simulator.journal.durable();
   if (fault === 'lookup_cut') return sendXml(text.slice(0, Math.floor(text.length / 2)));
   if (fault === 'lookup_other') return sendXml(text.replaceAll(fields.get('order_id') ?? '\0', 'another-order'));
   return sendXml(text);
 }
 
-async function control(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function control(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = ((await readJson(request)) ?? {}) as Control & Partial<Settings>;
   const { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order, ...shared } = body;
-  if (!fake.faults.isControl(shared)) return answerJson(response, 400, { error: 'invalid' });
-  fake.faults.set(shared);
+  if (!simulator.faults.isControl(shared)) return answerJson(response, 400, { error: 'invalid' });
+  simulator.faults.set(shared);
   const given = { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order };
-  Object.assign(fake.settings, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
-  if (shared.settle_after_ms !== undefined) fake.settleAfterMs = shared.settle_after_ms ?? undefined;
+  Object.assign(simulator.settings, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+  if (shared.settle_after_ms !== undefined) simulator.settleAfterMs = shared.settle_after_ms ?? undefined;
   answerJson(response, 200, { done: true });
 }
 
 /** Opens a chargeback on a charge, as a report of an acquirer would. */
 async function dispute(
-  { books, clock, journal }: Fake,
+  { books, clock, journal }: Simulator,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -316,33 +316,33 @@ async function dispute(
   const charge = [...books.all()].find((one) => one.order_id === reference && one.actions[0]?.type === 'sale');
   if (!charge?.actions[0]) return answerJson(response, 400, { error: 'no such charge' });
   const { amount } = charge.actions[0];
-  const action: FakeAction = { type: 'chargeback', amount, at_ms: clock.nowMs(), success: true, code: '100', text: '' };
+  const action: SimulatedAction = { type: 'chargeback', amount, at_ms: clock.nowMs(), success: true, code: '100', text: '' };
   const changed = { ...charge, actions: [...charge.actions, action] };
   books.put(changed);
   await journal.append(changed);
   answerJson(response, 200, { done: true });
 }
 
-async function handle(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const route = `${request.method} /${pathParts(request.url).join('/')}`;
-  if (route === 'GET /healthz') return answerJson(response, 200, { status: 'ok', operations: fake.books.size });
-  if (route === 'POST /api/transact.php') return transact(fake, request, response);
-  if (route === 'POST /api/query.php') return query(fake, request, response);
-  if (route === 'POST /control') return control(fake, request, response);
-  if (route === 'POST /control/disputes') return dispute(fake, request, response);
+  if (route === 'GET /healthz') return answerJson(response, 200, { status: 'ok', operations: simulator.books.size });
+  if (route === 'POST /api/transact.php') return transact(simulator, request, response);
+  if (route === 'POST /api/query.php') return query(simulator, request, response);
+  if (route === 'POST /control') return control(simulator, request, response);
+  if (route === 'POST /control/disputes') return dispute(simulator, request, response);
   if (route === 'GET /journal') {
-    await fake.journal.durable();
-    return answerJson(response, 200, { operations: operationsOf(fake.books, fake.clock.nowMs()) });
+    await simulator.journal.durable();
+    return answerJson(response, 200, { operations: operationsOf(simulator.books, simulator.clock.nowMs()) });
   }
   return send(response, 404, 'text/html', htmlPage);
 }
 
-export async function openFake({ securityKey, clock, journalFile, ...options }: FakeOptions): Promise<Server> {
+export async function openSimulator({ securityKey, clock, journalFile, ...options }: SimulatorOptions): Promise<Server> {
   const books = openBooks();
-  const journal = await openJournal(journalFile, (line) => books.put(line as FakeTransaction));
+  const journal = await openJournal(journalFile, (line) => books.put(line as SimulatedTransaction));
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(securityKey.reveal());
-  const fake: Fake = {
+  const simulator: Simulator = {
     books,
     journal,
     clock,
@@ -351,11 +351,11 @@ export async function openFake({ securityKey, clock, journalFile, ...options }: 
     settings: { ...defaults },
     recent: new Map(),
     settleAfterMs: options.settleAfterMs,
-    isKey: (text) => !fake.settings.is_revoked && timingSafeEqual(digest(text), expected),
+    isKey: (text) => !simulator.settings.is_revoked && timingSafeEqual(digest(text), expected),
   };
   const server = createServer((request, response) => {
     // Only the journal can fail here, and a processor without a journal has to end.
-    void handle(fake, request, response);
+    void handle(simulator, request, response);
   });
   server.keepAliveTimeout = 75_000;
   server.on('close', () => void journal.close());

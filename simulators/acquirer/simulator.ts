@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Clock } from '../../../platform/clock.ts';
-import { dayMs } from '../../../platform/durations.ts';
-import { Secret } from '../../../platform/secret.ts';
+import type { Clock } from '../../server/platform/clock.ts';
+import { dayMs } from '../../server/platform/durations.ts';
+import { Secret } from '../../server/platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
-import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
-import { type Journal, openJournal } from '../simulator/journal.ts';
-import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../simulator/wire.ts';
-import { signNotice } from './notices.ts';
-import { type Dated, type OperationKind, operationKinds } from './protocol.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
+import { type Journal, openJournal } from '../journal.ts';
+import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../wire.ts';
+import { signNotice } from '../../server/vault/processors/acquirer/notices.ts';
+import { type Dated, type OperationKind, operationKinds } from '../../server/vault/processors/acquirer/protocol.ts';
 
 /**
  * A simulated acquirer for tests and demos. It executes each reference once, reports only what is in its fsynced

@@ -1,6 +1,6 @@
-import type { AdyenAmount } from './money.ts';
+import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
-/** What the fake has executed. Everything follows from the lines of its journal. */
+/** What the simulator has executed. Everything follows from the lines of its journal. */
 
 export interface StoredAnswer {
   readonly status: number;

@@ -1,14 +1,14 @@
 import { type Backlog, readBacklog, sumOf } from './backlog.ts';
-import type { Operations } from './http/operations.ts';
-import type { AdmissionControl } from './platform/admission-control.ts';
-import { backupAgeSeconds } from './platform/backup-age.ts';
-import type { ClockWatch } from './platform/clock-watch.ts';
-import type { Components } from './platform/components.ts';
-import type { DatabasePool } from './platform/database.ts';
-import type { Sample } from './platform/metrics.ts';
-import type { Replica } from './platform/replica.ts';
-import type { StandbyWatch } from './platform/synchronous-standby.ts';
-import { version } from './version.ts';
+import type { Operations } from '../http/operations.ts';
+import type { AdmissionControl } from '../platform/admission-control.ts';
+import { backupAgeSeconds } from '../platform/backup-age.ts';
+import type { ClockWatch } from '../platform/clock-watch.ts';
+import type { Components } from '../platform/components.ts';
+import type { DatabasePool } from '../platform/database.ts';
+import type { Sample } from '../platform/metrics.ts';
+import type { Replica } from '../platform/replica.ts';
+import type { StandbyWatch } from '../platform/synchronous-standby.ts';
+import { version } from '../version.ts';
 
 /** Reads the gauges of a process when `/metrics` is read. */
 

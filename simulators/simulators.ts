@@ -1,16 +1,16 @@
 import type { Server } from 'node:http';
-import { systemClock as clock } from '../../platform/clock.ts';
-import { Secret } from '../../platform/secret.ts';
-import { defaultRequestLifeMs } from './acquirer/protocol.ts';
-import { openSimulator } from './acquirer/simulator.ts';
-import { openFake as openAdyen } from './adyen/fake.ts';
-import type { KindName } from './kind.ts';
-import { openFake as openNmi } from './nmi/fake.ts';
-import { openFake as openStripe } from './stripe/fake.ts';
+import { systemClock as clock } from '../server/platform/clock.ts';
+import { Secret } from '../server/platform/secret.ts';
+import { defaultRequestLifeMs } from '../server/vault/processors/acquirer/protocol.ts';
+import { openSimulator as openAcquirer } from './acquirer/simulator.ts';
+import { openSimulator as openAdyen } from './adyen/simulator.ts';
+import type { KindName } from '../server/vault/processors/kind.ts';
+import { openSimulator as openNmi } from './nmi/simulator.ts';
+import { openSimulator as openStripe } from './stripe/simulator.ts';
 
 /** The simulated processors. Each may be killed at any moment: everything it has answered is in its journal. */
 
-export interface FakeSettings {
+export interface SimulatorSettings {
   readonly journalFile: string;
   readonly secret: string;
   readonly settleAfterMs?: number | undefined;
@@ -23,9 +23,9 @@ export interface FakeSettings {
 
 const stripeLifeMs = 1_000;
 
-const fakes: Readonly<Record<KindName, (settings: FakeSettings) => Promise<Server>>> = {
+const simulators: Readonly<Record<KindName, (settings: SimulatorSettings) => Promise<Server>>> = {
   acquirer: ({ journalFile, secret, settleAfterMs, requestLifeMs = defaultRequestLifeMs }) =>
-    openSimulator({ journalFile, secret: new Secret(secret), clock, settleAfterMs, requestLifeMs }),
+    openAcquirer({ journalFile, secret: new Secret(secret), clock, settleAfterMs, requestLifeMs }),
   stripe: ({ journalFile, secret, requestLifeMs: lateMs = stripeLifeMs }) =>
     openStripe({ journalFile, secret: new Secret(secret), clock, lateMs }),
   nmi: ({ journalFile, secret, settleAfterMs, requestLifeMs = defaultRequestLifeMs }) =>
@@ -47,4 +47,4 @@ const fakes: Readonly<Record<KindName, (settings: FakeSettings) => Promise<Serve
     }),
 };
 
-export const openFake = (kind: KindName, settings: FakeSettings): Promise<Server> => fakes[kind](settings);
+export const openSimulator = (kind: KindName, settings: SimulatorSettings): Promise<Server> => simulators[kind](settings);

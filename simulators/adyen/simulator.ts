@@ -1,19 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openFaults, operationFaults } from '../simulator/faults.ts';
-import { type Journal, openJournal } from '../simulator/journal.ts';
-import { answer, loseAnswer, pathParts, readBody } from '../simulator/wire.ts';
-import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './fake-books.ts';
-import { type DisputeLine, openDisputes } from './fake-disputes.ts';
-import { execute, failLater, newReference, problemOf, type Request, requestOf } from './fake-execution.ts';
-import { type NoticesLine, type NoticeTarget, openNotices } from './fake-notices.ts';
-import { type Fields, isFields, isKey } from './fake-rules.ts';
-import { type Fake, type FakeOptions, type RequestKind, requests, write } from './fake-state.ts';
-import { fromAdyen } from './money.ts';
+import { openFaults, operationFaults } from '../faults.ts';
+import { type Journal, openJournal } from '../journal.ts';
+import { answer, loseAnswer, pathParts, readBody } from '../wire.ts';
+import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './books.ts';
+import { type DisputeLine, openDisputes } from './disputes.ts';
+import { execute, failLater, newReference, problemOf, type Request, requestOf } from './execution.ts';
+import { type NoticesLine, type NoticeTarget, openNotices } from './notices.ts';
+import { type Fields, isFields, isKey } from './rules.ts';
+import { type Simulator, type SimulatorOptions, type RequestKind, requests, write } from './state.ts';
+import { fromAdyen } from '../../server/vault/processors/adyen/money.ts';
 
 /**
- * A fake of Adyen for tests and chaos runs. It keeps what it answered in a journal on the disk, executes each key once,
+ * A simulator of Adyen for tests and chaos runs. It keeps what it answered in a journal on the disk, executes each key once,
  * sends signed notices, and produces faults on command. It never writes a card number anywhere.
  */
 
@@ -68,32 +68,32 @@ function unreadable(response: ServerResponse, fault: string, { status, body }: S
 const slowMs = 150;
 
 /** Returns the answer of this key, new or existing; undefined while another request with it is in progress. */
-async function take(fake: Fake, request: Request, fault: string | undefined): Promise<StoredAnswer | undefined> {
+async function take(simulator: Simulator, request: Request, fault: string | undefined): Promise<StoredAnswer | undefined> {
   const { key } = request;
-  if (fake.inProgress.has(key)) return undefined;
-  const stored = fake.books.answerUnder(key);
+  if (simulator.inProgress.has(key)) return undefined;
+  const stored = simulator.books.answerUnder(key);
   if (stored) return stored;
-  const violation = problemOf(fake, request);
+  const violation = problemOf(simulator, request);
   if (violation) return errorBody(violation.status, violation.errorCode, violation.errorType, violation.message);
-  fake.inProgress.add(key);
-  const line = execute(fake, request, fault);
+  simulator.inProgress.add(key);
+  const line = execute(simulator, request, fault);
   const kept = fault === 'saved_error' ? { ...line, answer: internal } : line;
-  write(fake, kept);
-  failLater(fake, line, fault);
-  await fake.journal.durable();
+  write(simulator, kept);
+  failLater(simulator, line, fault);
+  await simulator.journal.durable();
   if (fault === 'slow') await sleep(slowMs);
-  fake.inProgress.delete(key);
+  simulator.inProgress.delete(key);
   return kept.answer;
 }
 
-async function operate(fake: Fake, request: Request, response: ServerResponse): Promise<void> {
-  const { faults, journal, options } = fake;
+async function operate(simulator: Simulator, request: Request, response: ServerResponse): Promise<void> {
+  const { faults, journal, options } = simulator;
   const picked = faults.pick(request.kind);
   const fault = picked?.startsWith(`${request.kind}:`) ? picked.slice(request.kind.length + 1) : picked;
   const lost = (when: 'before' | 'after'): boolean =>
     loseAnswer(fault, when, response, () => reply(response, internal, request.key));
   if (fault === revokeFault) {
-    fake.isRevoked = true;
+    simulator.isRevoked = true;
     return answer(response, unauthorized.status, unauthorized.body);
   }
   if (lost('before')) return;
@@ -103,10 +103,10 @@ async function operate(fake: Fake, request: Request, response: ServerResponse): 
   if (fault === 'in_progress') return reply(response, inProgress, request.key, true);
   if (fault === 'late') {
     response.req.socket.destroy();
-    setTimeout(() => void take(fake, request, undefined), options.requestLifeMs * (0.1 + 0.7 * faults.random()));
+    setTimeout(() => void take(simulator, request, undefined), options.requestLifeMs * (0.1 + 0.7 * faults.random()));
     return;
   }
-  const stored = await take(fake, request, fault);
+  const stored = await take(simulator, request, fault);
   await journal.durable();
   if (lost('after')) return;
   if (!stored) return reply(response, inProgress, request.key, true);
@@ -130,32 +130,32 @@ async function readFields(request: IncomingMessage): Promise<Fields | undefined>
 const isEqual = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-async function checkout(fake: Fake, path: readonly string[], response: ServerResponse): Promise<void> {
+async function checkout(simulator: Simulator, path: readonly string[], response: ServerResponse): Promise<void> {
   const { req } = response;
   const key = req.headers['idempotency-key'];
   const send = (status: number, code: string, type: string, message: string): void =>
     answer(response, status, errorBody(status, code, type, message).body);
   const body = await readFields(req);
-  if (fake.isRevoked || !isEqual(String(req.headers['x-api-key']), fake.options.apiKey.reveal())) {
+  if (simulator.isRevoked || !isEqual(String(req.headers['x-api-key']), simulator.options.apiKey.reveal())) {
     return answer(response, unauthorized.status, unauthorized.body);
   }
   if (!body) return send(400, '702', 'validation', 'Invalid or malformed request');
   const account = body.merchantAccount ?? body.merchantAccountCode;
-  if (account !== fake.options.merchantAccount) return send(403, '901', 'security', 'Invalid Merchant Account');
+  if (account !== simulator.options.merchantAccount) return send(403, '901', 'security', 'Invalid Merchant Account');
   if (path[0] === 'paymentMethods') return answer(response, 200, { paymentMethods: [{ type: 'scheme' }] });
   if (path[0] === 'disputes') {
-    const found = fake.disputes.answer(path[1] ?? '', body);
-    await fake.journal.durable();
+    const found = simulator.disputes.answer(path[1] ?? '', body);
+    await simulator.journal.durable();
     return answer(response, found.status, found.body);
   }
   if (!isKey(key)) return send(422, '702', 'validation', 'The idempotency key has 1 to 64 characters');
   const request = requestOf(path, body, key);
-  return request ? operate(fake, request, response) : send(404, '000', 'validation', 'Not found');
+  return request ? operate(simulator, request, response) : send(404, '000', 'validation', 'Not found');
 }
 
-async function control(fake: Fake, path: readonly string[], response: ServerResponse): Promise<void> {
+async function control(simulator: Simulator, path: readonly string[], response: ServerResponse): Promise<void> {
   const fields = (await readFields(response.req)) ?? {};
-  const { books, disputes, faults, journal, notices } = fake;
+  const { books, disputes, faults, journal, notices } = simulator;
   if (path[0] === 'disputes') {
     const payment = books.paymentWith(String(fields.reference)) ?? books.payment(String(fields.payment));
     const dispute = disputes.play(fields.action, payment, fields);
@@ -166,8 +166,8 @@ async function control(fake: Fake, path: readonly string[], response: ServerResp
   const body: unknown = others;
   if (!faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
   faults.set(body);
-  if (body.settle_after_ms !== undefined) fake.settleAfterMs = body.settle_after_ms ?? 0;
-  if (typeof revoked === 'boolean') fake.isRevoked = revoked;
+  if (body.settle_after_ms !== undefined) simulator.settleAfterMs = body.settle_after_ms ?? 0;
+  if (typeof revoked === 'boolean') simulator.isRevoked = revoked;
   if (notice_url !== undefined) {
     const signIn = { username: notice_username, password: notice_password };
     const target = { url: notice_url, ...(notice_username !== undefined && signIn) } as NoticeTarget;
@@ -185,7 +185,7 @@ function chargeStatus(books: Books, payment: Payment): string {
 }
 
 /** Lists what was executed as the other simulators do, in our units. A check of a card is no operation. */
-function operationsOf({ books }: Fake): object[] {
+function operationsOf({ books }: Simulator): object[] {
   const payments = [...books.payments()].filter(({ amount }) => amount.value > 0);
   return payments.flatMap((payment) => {
     const { psp, reference, last4, refusal, isAuthorized, atMs } = payment;
@@ -222,25 +222,25 @@ function operationsOf({ books }: Fake): object[] {
   });
 }
 
-async function handle(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { books, journal, notices, options } = fake;
+async function handle(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, journal, notices, options } = simulator;
   const [first = '', second = '', ...rest] = pathParts(request.url);
-  if (first === 'checkout') return checkout(fake, rest, response);
-  if (first === 'ca') return checkout(fake, ['disputes', ...rest.slice(2)], response);
+  if (first === 'checkout') return checkout(simulator, rest, response);
+  if (first === 'ca') return checkout(simulator, ['disputes', ...rest.slice(2)], response);
   const route = `${request.method} ${first}`;
   if (route === 'GET healthz') return answer(response, 200, { status: 'ok', operations: books.size });
   const isAuthorized = isEqual(String(request.headers.authorization), `Bearer ${options.apiKey.reveal()}`);
   if (!isAuthorized) return answer(response, 401, { error: 'unauthorized' });
-  if (route === 'POST control') return control(fake, [second], response);
+  if (route === 'POST control') return control(simulator, [second], response);
   await journal.durable();
-  if (route === 'GET journal') return answer(response, 200, { operations: operationsOf(fake) });
+  if (route === 'GET journal') return answer(response, 200, { operations: operationsOf(simulator) });
   if (route === 'GET notices') {
     return answer(response, 200, { notices: notices.all(), undelivered: notices.undelivered });
   }
   return answer(response, 404, { error: 'no_such_path' });
 }
 
-export async function openFake(options: FakeOptions): Promise<Server> {
+export async function openSimulator(options: SimulatorOptions): Promise<Server> {
   const { clock, merchantAccount, hmacKey } = options;
   const books = openBooks();
   const faults = openFaults(requestsOf);
@@ -262,7 +262,7 @@ export async function openFake(options: FakeOptions): Promise<Server> {
     else if (line.type === 'dispute') disputes.restore(line);
     else books.apply(line);
   });
-  const fake: Fake = {
+  const simulator: Simulator = {
     books,
     faults,
     journal,
@@ -274,8 +274,8 @@ export async function openFake(options: FakeOptions): Promise<Server> {
     isRevoked: false,
   };
   const server = createServer((request, response) => {
-    // Only the journal can fail here, and a fake without a journal has to end.
-    void handle(fake, request, response);
+    // Only the journal can fail here, and a simulator without a journal has to end.
+    void handle(simulator, request, response);
   });
   // Longer than clients keep a connection: a request on a connection that closes at the same moment is in doubt.
   server.keepAliveTimeout = 75_000;
