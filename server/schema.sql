@@ -1509,3 +1509,537 @@ CREATE TABLE workers (
   seen_at timestamp with time zone NOT NULL,
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE vault.cards (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  mode text NOT NULL,
+  key_version integer NOT NULL,
+  wrapped_key bytea NOT NULL,
+  sealed bytea NOT NULL,
+  network_transaction_ids jsonb NOT NULL DEFAULT '{}'::jsonb,
+  verification json,
+  CONSTRAINT cards_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
+  CONSTRAINT cards_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX cards_rotation ON vault.cards USING btree (mode, key_version);
+
+CREATE TABLE vault.connections (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  timeout_ms integer NOT NULL,
+  first_url text,
+  key_version integer NOT NULL,
+  wrapped_key bytea NOT NULL,
+  sealed bytea NOT NULL,
+  CONSTRAINT connections_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT connections_timeout_ms_check CHECK ((timeout_ms > 0))
+);
+
+CREATE TABLE vault.prepared_charges (
+  company_id uuid NOT NULL,
+  reference uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  handle text,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT prepared_charges_pkey PRIMARY KEY (company_id, reference, connection_id)
+);
+
+CREATE TABLE vault.processor_connections (
+  company_id uuid NOT NULL,
+  url text NOT NULL,
+  timeout_ms integer NOT NULL,
+  request_life_ms integer NOT NULL,
+  key_version integer NOT NULL,
+  wrapped_key bytea NOT NULL,
+  sealed bytea NOT NULL,
+  CONSTRAINT processor_connections_check CHECK ((request_life_ms > timeout_ms)),
+  CONSTRAINT processor_connections_pkey PRIMARY KEY (company_id),
+  CONSTRAINT processor_connections_timeout_ms_check CHECK ((timeout_ms > 0))
+);
+
+CREATE TABLE vault.sandbox_declines (
+  company_id uuid NOT NULL,
+  fingerprint text NOT NULL,
+  failure_code text NOT NULL,
+  CONSTRAINT sandbox_declines_pkey PRIMARY KEY (company_id, fingerprint)
+);
+
+CREATE TABLE vault.sandbox_operations (
+  company_id uuid NOT NULL,
+  reference uuid NOT NULL,
+  kind text NOT NULL,
+  behaviour text NOT NULL,
+  card_id uuid NOT NULL,
+  charge_reference uuid,
+  approved boolean NOT NULL,
+  failure_code text,
+  CONSTRAINT sandbox_operations_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text]))),
+  CONSTRAINT sandbox_operations_pkey PRIMARY KEY (company_id, reference)
+);
+CREATE INDEX sandbox_operations_card ON vault.sandbox_operations USING btree (company_id, card_id);
+CREATE INDEX sandbox_operations_refunds ON vault.sandbox_operations USING btree (company_id, charge_reference) WHERE (charge_reference IS NOT NULL);
+
+CREATE TABLE vault.secret_checks (
+  name text NOT NULL,
+  digest bytea NOT NULL,
+  CONSTRAINT secret_checks_pkey PRIMARY KEY (name)
+);
+
+-- Views
+
+CREATE VIEW all_transactions AS
+ SELECT transactions.company_id,
+    transactions.id,
+    transactions.order_id,
+    transactions.customer_id,
+    transactions.payment_method_id,
+    transactions.type,
+    transactions.status,
+    transactions.amount,
+    transactions.currency,
+    transactions.card_brand,
+    transactions.card_last4,
+    transactions.processor_response,
+    transactions.failure_code,
+    transactions.failure_reason,
+    transactions.updated_at,
+    COALESCE(transactions.reference, transactions.id) AS reference,
+    transactions.connection_id,
+    transactions.settled_at
+   FROM transactions
+UNION ALL
+ SELECT open_transactions.company_id,
+    open_transactions.id,
+    open_transactions.order_id,
+    open_transactions.customer_id,
+    open_transactions.payment_method_id,
+    open_transactions.type,
+    'in_progress'::text AS status,
+    open_transactions.amount,
+    open_transactions.currency,
+    open_transactions.card_brand,
+    open_transactions.card_last4,
+    open_transactions.processor_response,
+    NULL::text AS failure_code,
+    NULL::text AS failure_reason,
+    open_transactions.updated_at,
+    COALESCE(open_transactions.reference, open_transactions.id) AS reference,
+    open_transactions.connection_id,
+    NULL::timestamp with time zone AS settled_at
+   FROM open_transactions
+  WHERE open_transactions.type <> 'void'::text;
+
+CREATE VIEW endpoint_events AS
+ SELECT d.company_id,
+    d.endpoint_id,
+    d.event_id AS id,
+    d.status,
+    d.attempts,
+    d.last_attempt_at,
+    d.next_attempt_at,
+    e.type,
+    e.object,
+    e.previous
+   FROM webhook_deliveries d
+     JOIN events e ON e.company_id = d.company_id AND e.id = d.event_id AND e.inserted_at = d.event_inserted_at;
+
+-- Functions
+
+CREATE OR REPLACE FUNCTION public.add_first_movements(s subscriptions)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  INSERT INTO subscription_movements (company_id, subscription_id, number, at, currency, monthly, subscribers, ended)
+  SELECT s.company_id, s.id, number, at, s.currency, subscribers * monthly_amount(s.amount, s."interval", s.interval_count,
+    s.coupon, greatest(s.current_cycle, 1) + 1), subscribers, ended
+  FROM (VALUES (1, id_time(s.id), 1, 0), (2, coalesce(s.canceled_at, s.completed_at, s.updated_at), -1,
+    (s.status <> 'paused')::integer)) moved (number, at, subscribers, ended)
+  WHERE (s.status IN ('active', 'past_due') OR (s.status <> 'pending' AND s.current_cycle > 0))
+    AND (number = 1 OR s.status IN ('canceled', 'completed', 'failed', 'paused')) AND NOT EXISTS (
+      SELECT 1 FROM subscription_movements m WHERE m.company_id = s.company_id AND m.subscription_id = s.id)
+  ON CONFLICT DO NOTHING
+$function$;
+
+CREATE OR REPLACE FUNCTION public.add_order_cursor()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO order_index_cursors (company_id, after_id, until_id, until_at)
+  VALUES (NEW.id, '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000', '-infinity')
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.agree_on_operation_state()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' AND NEW.state = 'sending' OR NEW.state = OLD.state THEN
+    NEW.state := CASE WHEN NEW.slot = NEW.id THEN 'accepted' WHEN NEW.waiting THEN 'waiting'
+      WHEN NEW.in_doubt AND NEW.interrupted THEN 'interrupted' WHEN NEW.in_doubt THEN 'in_doubt' ELSE 'sending' END;
+  END IF;
+  NEW.in_doubt := NEW.state IN ('in_doubt', 'interrupted');
+  NEW.interrupted := NEW.state = 'interrupted';
+  NEW.waiting := NEW.state = 'waiting';
+  NEW.waits_for := CASE WHEN NEW.state = 'waiting' THEN coalesce(NEW.waits_for, 'service') END;
+  RETURN NEW;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.day_at(at timestamp with time zone, zone text)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN day::timestamp AT TIME ZONE zone > at THEN day - 1 ELSE day END
+  FROM (SELECT (at AT TIME ZONE zone)::date AS day) d
+$function$;
+
+CREATE OR REPLACE FUNCTION public.describe_new_operation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM describe_operation(NEW);
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.describe_operation(operation open_transactions)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  placed record;
+  found_subject text[];
+  found_number integer := 0;
+BEGIN
+  SELECT subscription_id, subscription_cycle, attempt_count INTO placed FROM orders
+  WHERE company_id = operation.company_id AND id = operation.order_id;
+  SELECT s.subject, n INTO found_subject, found_number
+  FROM generate_series(0, placed.attempt_count + 50) AS n CROSS JOIN (VALUES
+    ('sale', CASE WHEN placed.subscription_id IS NULL THEN ARRAY['retry', operation.order_id::text]
+      ELSE ARRAY['cycle', placed.subscription_id::text, coalesce(placed.subscription_cycle, 1)::text] END),
+    ('refund', ARRAY['refund', operation.order_id::text]),
+    ('void', ARRAY['void', operation.order_id::text])) AS s (type, subject)
+  WHERE s.type = operation.type
+    AND operation_reference(operation.company_id, s.subject, n) = operation.reference
+  LIMIT 1;
+  UPDATE open_transactions SET
+    subject = coalesce(found_subject, CASE type WHEN 'refund' THEN ARRAY['refund key'] ELSE ARRAY['key'] END),
+    number = coalesce(found_number, 0),
+    cause = CASE WHEN type <> 'sale' THEN type WHEN request_id IS NULL THEN 'renewal'
+      WHEN found_subject IS NOT NULL THEN 'retry'
+      WHEN placed.subscription_id IS NOT NULL THEN 'first_charge' ELSE 'order' END
+  WHERE company_id = operation.company_id AND order_id = operation.order_id AND slot = operation.slot AND cause IS NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.end_customer_sessions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM customer_sessions WHERE company_id = OLD.company_id AND customer_id = OLD.id;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.end_keys_of_session()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE api_key_lookups SET session_id = NULL WHERE session_id = OLD.id;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.fan_out_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
+  SELECT e.company_id, w.id, e.id, e.inserted_at, now() + c.clock_offset_ms * interval '1 ms'
+  FROM added e JOIN webhook_endpoints w ON w.company_id = e.company_id JOIN companies c ON c.id = e.company_id
+  WHERE w.status = 'enabled' AND w.enabled_events && ARRAY['*', e.type, split_part(e.type, '.', 1) || '.*'];
+  IF FOUND THEN PERFORM pg_notify('webhooks_due', ''); END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.figures_between(of_company uuid, first timestamp with time zone, next timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  WITH paid AS (
+    SELECT currency, sum(amount) FILTER (WHERE is_paid) AS gross, count(*) FILTER (WHERE is_paid) AS payments,
+      sum(amount) FILTER (WHERE is_refund) AS refunded
+    FROM (SELECT currency, amount, type = 'sale' AND status IN ('succeeded', 'chargeback') AS is_paid,
+        type = 'refund' AND status = 'succeeded' AS is_refund
+      FROM transactions WHERE company_id = of_company AND id >= first_id(first) AND id < first_id(next)) t GROUP BY 1
+  ), failed AS (
+    -- Both conditions: the second one is that of the index.
+    SELECT currency, failure_code, count(*) AS count FROM transactions
+    WHERE company_id = of_company AND status = 'failed' AND status <> 'succeeded' AND type = 'sale'
+      AND id >= first_id(first) AND id < first_id(next) GROUP BY 1, 2
+  ), moved AS (
+    SELECT currency, sum(monthly) AS monthly, sum(subscribers) AS subscribers, sum(ended) AS ended
+    FROM subscription_movements WHERE company_id = of_company AND at >= first AND at < next GROUP BY 1
+  ), parts (currency, name, value) AS (
+    SELECT currency, 'gross', gross FROM paid
+    UNION ALL SELECT currency, 'payments', payments FROM paid
+    UNION ALL SELECT currency, 'refunded', refunded FROM paid
+    UNION ALL SELECT currency, 'failed', count FROM failed
+    UNION ALL SELECT currency, 'failed:' || failure_code, count FROM failed
+    UNION ALL SELECT currency, 'disputed', amount FROM disputes
+      WHERE company_id = of_company AND id >= first_id(first) AND id < first_id(next)
+        AND state IN ('needs_response', 'under_review', 'lost', 'accepted')
+    UNION ALL SELECT currency, 'monthly', monthly FROM moved
+    UNION ALL SELECT currency, 'subscribers', subscribers FROM moved
+    UNION ALL SELECT currency, 'ended', ended FROM moved
+    -- A customer that was deleted since still counts.
+    UNION ALL SELECT '', 'customers', count(*) FROM customers
+      WHERE company_id = of_company AND id >= first_id(first) AND id < first_id(next)
+    UNION ALL SELECT '', 'customers', count(*) FROM tombstones
+      WHERE company_id = of_company AND id >= first_id(first) AND id < first_id(next) AND object_type = 'customer'
+  ), totals AS (
+    SELECT currency, name, sum(value) AS value FROM parts GROUP BY 1, 2 HAVING sum(value) <> 0
+  )
+  SELECT coalesce(jsonb_object_agg(currency, of_currency), '{}')
+  FROM (SELECT currency, jsonb_object_agg(name, value) AS of_currency FROM totals GROUP BY 1) by_currency
+$function$;
+
+CREATE OR REPLACE FUNCTION public.first_id(at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT rpad(lpad(to_hex(greatest(0, floor(extract(epoch FROM at) * 1000)::bigint)), 12, '0'), 32, '0')::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION public.forget_audit_entries(people_days integer, key_days integer, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  -- The first id of the millisecond: ids begin with their time.
+  people uuid := (lpad(to_hex((extract(epoch FROM now() - greatest(people_days, 365) * interval '1 day') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
+  keys uuid := (lpad(to_hex((extract(epoch FROM now() - greatest(key_days, 30) * interval '1 day') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
+  deleted integer;
+BEGIN
+  -- greatest() ignores null.
+  IF people_days IS NULL THEN people := '00000000-0000-0000-0000-000000000000'; END IF;
+  IF key_days IS NULL THEN keys := '00000000-0000-0000-0000-000000000000'; END IF;
+  WITH old AS (
+    SELECT e.company_id, e.id FROM companies c CROSS JOIN LATERAL (
+      SELECT a.company_id, a.id FROM audit_entries a
+      WHERE a.company_id = c.id AND a.id < greatest(people, keys)
+        AND a.id < CASE WHEN a.actor_kind = 'key' THEN keys ELSE people END
+      ORDER BY a.id LIMIT most
+    ) e WHERE c.id <> ALL (ARRAY(SELECT f.company_id FROM company_fences f)) LIMIT most
+  ), gone AS (DELETE FROM audit_entries a USING old WHERE a.company_id = old.company_id AND a.id = old.id RETURNING 1)
+  SELECT count(*) INTO deleted FROM gone;
+  RETURN deleted;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.id_time(id uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT timestamptz 'epoch' + ('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint * interval '1 ms'
+$function$;
+
+CREATE OR REPLACE FUNCTION public.maintain_partitions(parent text, retention interval)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET "TimeZone" TO 'UTC'
+AS $function$
+DECLARE
+  unit text := CASE parent WHEN 'requests' THEN 'day' ELSE 'week' END;
+  step interval := ('1 ' || unit)::interval;
+  starts timestamptz[];
+  old text[];
+  start timestamptz;
+  name text;
+BEGIN
+  IF parent <> ALL (ARRAY['events', 'webhook_deliveries', 'webhook_delivery_logs', 'requests']) THEN
+    RAISE 'not a table with pieces: %', parent;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('maintain_partitions', 0));
+  SELECT array_agg(s) INTO starts
+  FROM generate_series(date_trunc(unit, now()), now() + 3 * step, step) AS s
+  WHERE to_regclass(parent || '_' || to_char(s, 'YYYYMMDD')) IS NULL;
+  SELECT array_agg(c.relname) INTO old FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = parent::regclass AND c.relname ~ '_\d{8}$'
+    AND to_date(right(c.relname, 8), 'YYYYMMDD') + step < now() - retention;
+  IF starts IS NOT NULL OR old IS NOT NULL THEN EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent); END IF;
+  FOREACH start IN ARRAY coalesce(starts, '{}') LOOP
+    name := parent || '_' || to_char(start, 'YYYYMMDD');
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS) WITH (fillfactor = %s)', name, parent,
+      CASE parent WHEN 'webhook_deliveries' THEN 50 ELSE 100 END);
+    EXECUTE format('WITH moved AS (DELETE FROM %I WHERE inserted_at >= %L AND inserted_at < %L RETURNING *)
+      INSERT INTO %I SELECT * FROM moved', parent || '_default', start, start + step, name);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, name, start, start + step);
+  END LOOP;
+  FOREACH name IN ARRAY coalesce(old, '{}') LOOP
+    EXECUTE format('DROP TABLE %I', name);
+  END LOOP;
+  EXECUTE format('DELETE FROM %I WHERE inserted_at < now() - %L::interval', parent || '_default', retention);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.make_figures_due()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO figure_states (company_id) VALUES (NEW.id) ON CONFLICT (company_id) DO UPDATE SET due_at = now();
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.mark_changed_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM mark_figures(NEW.company_id, id_time(NEW.id));
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.mark_figures(of_company uuid, changed timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  INSERT INTO figure_marks (company_id, at)
+  SELECT of_company, changed FROM figure_states s WHERE s.company_id = of_company
+$function$;
+
+CREATE OR REPLACE FUNCTION public.monthly_amount(amount bigint, unit text, unit_count integer, coupon json, cycle integer)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT round((amount - coalesce(CASE
+      WHEN coupon IS NULL OR json_typeof(coupon->'percentage') NOT IN ('number', 'null') OR NOT (coupon->>'duration' = 'forever' OR cycle <= CASE coupon->>'duration'
+        WHEN 'repeating' THEN (coupon->>'duration_in_cycles')::integer ELSE 1 END) THEN 0
+      WHEN coupon->>'percentage' IS NULL THEN least((coupon->>'amount')::bigint, amount)
+      ELSE least(floor(amount * round((coupon->>'percentage')::numeric * 100) / 10000),
+        (coupon->>'max_discount_amount')::bigint)
+    END, 0)) * CASE unit WHEN 'day' THEN 365::numeric / 12 ELSE 1 END / unit_count)::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION public.next_activity(of_company uuid, since timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT least(
+    (SELECT id_time(id) FROM transactions WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM disputes WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM customers WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT id_time(id) FROM tombstones WHERE company_id = of_company AND id >= first_id(since) ORDER BY id LIMIT 1),
+    (SELECT at FROM subscription_movements WHERE company_id = of_company AND at >= since ORDER BY at LIMIT 1),
+    (SELECT min(id_time(id)) FROM open_transactions
+      WHERE company_id = of_company AND id >= first_id(since) AND type <> 'void'))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.notify_access_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('access_changed', '');
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.notify_access_changed_of()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('access_changed', to_jsonb(coalesce(NEW, OLD)) ->> TG_ARGV[0]);
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.operation_reference(company_id uuid, subject text[], number integer)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT (substr(d, 1, 12) || '8' || substr(d, 14, 3) || to_hex(('x' || substr(d, 17, 2))::bit(8)::integer & 63 | 128)
+    || substr(d, 19, 14))::uuid
+  FROM (SELECT encode(sha256(convert_to(array_to_string(
+    ARRAY['svc reference 1', company_id::text] || subject || number::text, E'\n'), 'UTF8')), 'hex') AS d) AS hashed
+$function$;
+
+CREATE OR REPLACE FUNCTION public.record_movement()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  counts boolean := NEW.status IN ('active', 'past_due');
+  monthly_now bigint := CASE WHEN counts THEN monthly_amount(NEW.amount, NEW."interval", NEW.interval_count, NEW.coupon,
+    greatest(NEW.current_cycle, 1) + 1) ELSE 0 END;
+  has_ended boolean := NEW.status IN ('canceled', 'completed', 'failed');
+  earlier record;
+BEGIN
+  FOR attempt IN 1..2 LOOP
+    SELECT coalesce(sum(m.monthly), 0) AS monthly, coalesce(sum(m.subscribers), 0) AS subscribers,
+      coalesce(max(m.number), 0) AS number INTO earlier
+    FROM subscription_movements m WHERE m.company_id = NEW.company_id AND m.subscription_id = NEW.id;
+    EXIT WHEN earlier.number > 0 OR TG_OP = 'INSERT';
+    EXIT WHEN OLD.status = 'pending';
+    PERFORM add_first_movements(OLD);
+  END LOOP;
+  IF earlier.monthly = monthly_now AND earlier.subscribers = counts::integer THEN RETURN NULL; END IF;
+  -- A paused subscription does not count, so its end takes nothing away.
+  INSERT INTO subscription_movements (company_id, subscription_id, number, at, currency, monthly, subscribers, ended)
+  VALUES (NEW.company_id, NEW.id, earlier.number + 1, NEW.updated_at, NEW.currency, monthly_now - earlier.monthly,
+    counts::integer - earlier.subscribers, (has_ended AND earlier.subscribers = 1)::integer);
+  PERFORM mark_figures(NEW.company_id, NEW.updated_at);
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_fenced()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  IF current_setting('svc.moving', true) IS DISTINCT FROM TG_ARGV[0] THEN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended('fence ' || TG_ARGV[0], 0));
+    IF EXISTS (SELECT 1 FROM company_fences WHERE company_id = TG_ARGV[0]::uuid AND state <> 'arriving') THEN
+      -- Not a sign that the server is away: in a batch, only the requests of this company fail.
+      RAISE 'the company moves to another shard' USING ERRCODE = 'lock_not_available';
+    END IF;
+  END IF;
+  RETURN coalesce(NEW, OLD);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_left()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  company uuid;
+BEGIN
+  -- The keys of files begin with the company.
+  IF TG_TABLE_NAME = 'unreferenced_files' THEN company := split_part(NEW.file_key, '/', 1)::uuid;
+  ELSE company := NEW.company_id;
+  END IF;
+  IF EXISTS (SELECT 1 FROM company_fences WHERE company_id = company AND state = 'left') THEN
+    RAISE 'the company is on another shard' USING ERRCODE = 'lock_not_available';
+  END IF;
+  RETURN NEW;
+END $function$;

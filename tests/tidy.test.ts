@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { outdatedPages } from '../scripts/reference.ts';
 import { words } from '../dashboard/src/format.ts';
 import { limits } from '../server/limits.ts';
+import { recordedTables } from './support/schema.ts';
 
 /** Rules worth stating, checked on every source file. */
 
@@ -157,17 +158,13 @@ test('texts that name a limit say what limits.ts says', () => {
   for (const [file, text] of texts) assert.ok(read(file).includes(text), `${file} does not say: ${text}`);
 });
 
-test('every key of a table begins with its company, except those by which a company is found', () => {
+test('every key of a table begins with its company, except those by which a company is found', async () => {
   const finding = ['api_key_lookups', 'card_tokens', 'memberships', 'unreferenced_files'];
-  const wrong = read('server/schema.sql')
-    .split(/^CREATE TABLE /m)
-    .slice(1)
-    .flatMap((table) => {
-      const name = table.split(' ')[0] ?? '';
-      if (!/^ {2}company_id /m.test(table) || finding.includes(name)) return [];
-      const keys = table.matchAll(/(?:(?:PRIMARY KEY|UNIQUE) |UNIQUE INDEX .* USING btree )\((\w+)/g);
-      return [...keys].filter(([, first]) => first !== 'company_id').map(([key]) => `${name}: ${key}`);
-    });
+  const wrong = (await recordedTables()).flatMap(({ name, text }) => {
+    if (!/^ {2}company_id /m.test(text) || finding.includes(name)) return [];
+    const keys = text.matchAll(/(?:(?:PRIMARY KEY|UNIQUE) |UNIQUE INDEX .* USING btree )\((\w+)/g);
+    return [...keys].filter(([, first]) => first !== 'company_id').map(([key]) => `${name}: ${key}`);
+  });
   assert.deepEqual(wrong, []);
 });
 
@@ -264,6 +261,26 @@ test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () 
     'Incorrect CVC',
     'Dispute won',
   ]);
+});
+
+test('the guide to the code names every file and folder directly in server/', () => {
+  const layout = read('docs/code-layout.md');
+  const entries = filesOf('server/*').map((path) => path.slice('server/'.length));
+  const named = (name: string): boolean => layout.includes(`server/${name}`) || layout.includes(`\`${name}\``);
+  const hidden = /^(node_modules|package\.json)$|\.test\.ts$/;
+  assert.deepEqual(
+    entries.filter((name) => !hidden.test(name) && !named(name)),
+    [],
+  );
+});
+
+test('every decision record is listed, has a date and a status, and counts no lines of code', () => {
+  const records = filesOf('docs/decisions/0*.md');
+  const list = read('docs/decisions/README.md');
+  const status = /^Date: \d{4}-\d\d-\d\d(, extended \d{4}-\d\d-\d\d)?\. Status: (accepted|superseded by \[\d+\]\(.+\))[.,;]/m;
+  const wrong = records.filter((file) => !status.test(read(file)) || !list.includes(`](${file.slice('docs/decisions/'.length)})`));
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(offenders(records, /\b[\d,]+ lines\b/), []);
 });
 
 test('dependencies are pinned exactly', () => {

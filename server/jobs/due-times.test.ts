@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { examine } from '../../cli/doctor.ts';
 import { startReceiver } from '../../tests/support/receiver.ts';
 import { countOf, openShop, order, succeeded } from '../../tests/support/orders.ts';
-import { recordedSchema } from '../../tests/support/schema.ts';
+import { recordedTables } from '../../tests/support/schema.ts';
 import type { TestService } from '../../tests/support/service.ts';
 import { silentLog } from '../../tests/support/silent-log.ts';
 import { dispatchFor, eventually, newSubscriber, startWebhookService } from '../../tests/support/webhooks.ts';
@@ -38,12 +38,8 @@ async function minutesAhead(table: string, column: string, condition = 'true'): 
 }
 
 it('each time of the schema that can be in the future has a furthest value or a reason not to have one', async () => {
-  const schema = await recordedSchema();
-  const named = schema
-    .split(/^CREATE TABLE /m)
-    .slice(1)
-    .flatMap((text) => {
-      const table = text.split(' ')[0] ?? '';
+  const named = (await recordedTables())
+    .flatMap(({ name: table, text }) => {
       const columns = [...text.matchAll(/^ {2}(\w+) timestamp with time zone/gm)].map(([, column = '']) => column);
       return columns
         .filter((column) => /due|next|check|until|seen|polled|leased|locked|expires|refused/.test(column))
@@ -55,13 +51,10 @@ it('each time of the schema that can be in the future has a furthest value or a 
 });
 
 it('each place of the schema up to which objects were read is brought back, or has a reason not to be', async () => {
-  const named = (await recordedSchema())
-    .split(/^CREATE TABLE /m)
-    .slice(1)
-    .flatMap((text) => {
-      const columns = text.matchAll(/^ {2}(\w*(?:after|until|cursor)\w*) uuid/gm);
-      return [...columns].map(([, column = '']) => `${text.split(' ')[0]}.${column}`);
-    });
+  const named = (await recordedTables()).flatMap(({ name, text }) => {
+    const columns = text.matchAll(/^ {2}(\w*(?:after|until|cursor)\w*) uuid/gm);
+    return [...columns].map(([, column = '']) => `${name}.${column}`);
+  });
   const places = readPlaces.flatMap(({ table, ids }) => ids.map((id) => `${table}.${id}`));
   assert.deepEqual(named.toSorted(), [...places, ...Object.keys(otherPlaces)].toSorted());
 });
