@@ -12,7 +12,7 @@ export interface Job {
   readonly key: string | undefined;
   readonly connections: number;
   readonly seconds: number;
-  /** So many are sent in each second, whether or not the answers keep up; without it each connection sends when it was answered. */
+  /** How many are sent in each second, whether or not the answers keep up; without it each connection sends when it was answered. */
   readonly perSecond?: number;
   /** How long a client waits for an answer before it gives up; 30 s when not given. */
   readonly patienceMs?: number;

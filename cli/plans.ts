@@ -22,7 +22,7 @@ export async function plansCommand([action, argument]: readonly string[], flags:
     const { db } = shards.of(company);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     const context: RequestContext = { db, company, nowMs, requestId: newRequestId() };
-    const telling = (
+    const audited = (
       auditAction: string,
       fields: readonly string[],
       work: (inner: typeof context) => Promise<Plan>,
@@ -36,12 +36,12 @@ export async function plansCommand([action, argument]: readonly string[], flags:
     try {
       if (action === 'create') {
         const input = checkPlan(parsed(argument));
-        return shown(await telling('createPlan', Object.keys(input), (inner) => createPlan(inner, input)));
+        return shown(await audited('createPlan', Object.keys(input), (inner) => createPlan(inner, input)));
       }
       if (action === 'archive') {
         const id = idArgument(argument, 'plans archive ID');
         const archive = (inner: typeof context): Promise<Plan> => changePlan(inner, id, { active: false });
-        return shown(await telling('updatePlan', ['active'], archive));
+        return shown(await audited('updatePlan', ['active'], archive));
       }
       if (action === 'list') {
         const plans = await allPlans(context);

@@ -66,7 +66,7 @@ describe('audit entries', () => {
     const people = (...ages: number[]): string[] =>
       ['member', 'operator'].flatMap((kind) => ages.map((age) => `${kind} ${age}`));
     assert.deepEqual(await left(), ['key 20', 'key 80', ...people(100, 20, 390, 80)]);
-    // The database keeps a year of people and 30 days of keys, whatever it is asked for.
+    // The database keeps a year of people and 30 days of keys, even if it is asked for less.
     await forget(1, 1);
     assert.deepEqual(await left(), ['key 20', ...people(100, 20, 80)]);
   });

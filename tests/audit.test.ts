@@ -8,7 +8,7 @@ import { assertRefused } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 import { svc } from './support/command.ts';
 
-/** Whatever changes keys, teams or money has an audit entry, or it does not happen. */
+/** Every change of keys, teams or money has an audit entry, or it does not happen. */
 
 const acquirer = 'https://acquirer.example/';
 let service: TestService;
@@ -62,7 +62,7 @@ async function newMember(): Promise<Record<string, unknown>> {
 
 const endpoint = { url: 'https://receiver.invalid/', enabled_events: ['*'] };
 const live = (): string => companyOf(owner, 'live');
-const connection = (url: string): object => ({ kind: 'acquirer', configuration: { url, secret: 'whatever' } });
+const connection = (url: string): object => ({ kind: 'acquirer', configuration: { url, secret: 'any-secret' } });
 
 /** What there is of what the attempts would change. */
 async function state(): Promise<unknown> {

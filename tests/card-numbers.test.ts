@@ -661,7 +661,7 @@ test('no trace that goes to a collector holds a card number or a CVC, also of pa
   assert.deepEqual(finder.findCvc(traces), []);
 });
 
-test('no answer repeats a card number or a CVC, whatever was wrong with the request', () => {
+test('no answer repeats a card number or a CVC, for any fault of the request', () => {
   const found = replies.filter((reply) => finder.find(reply).length > 0 || finder.findCvc(reply).length > 0);
   assert.deepEqual(
     found.map((reply) => reply.replace(/^.*?\]\](?=\{)/s, '')),

@@ -135,7 +135,7 @@ it('"not found" is believed when the clock of the processor is past the validity
   await stepped.setOffset(25 * hourMs);
   await recover();
   await stepped.setOffset(0);
-  assert.equal((await place(key)).status, 502, 'whatever the database believes');
+  assert.equal((await place(key)).status, 502, 'also if the database has another time');
   acquirer.offsetMs = requestLifeMs;
   await recover();
   acquirer.offsetMs = 0;

@@ -115,7 +115,7 @@ describe('a downloaded list', () => {
     assert.ok(!read(text, { separator: ',', quotes: true }).flat().some(isFormula));
   });
 
-  it('holds none whatever is typed', () => {
+  it('has none for any text', () => {
     const signs = [
       '=',
       '+',

@@ -247,7 +247,7 @@ describe('a vault that does not answer', () => {
       const person = await signUp(named);
       const company = companyOf(person, 'live');
       const connect = (url: string): Promise<Reply> => {
-        const body = { kind: 'acquirer', configuration: { url, secret: 'whatever' } };
+        const body = { kind: 'acquirer', configuration: { url, secret: 'any-secret' } };
         return person.in('POST', '/dashboard/processors', body, { company });
       };
       assert.equal((await connect(present)).status, 201);

@@ -114,7 +114,7 @@ describe('every route of the dashboard', () => {
   }
 
   const roles = new Set<string>();
-  /** One role for each permission: a company can have only so many. */
+  /** One role for each permission: a company can have a limited number. */
   async function roleWithout(permission: string): Promise<string> {
     const name = `Without ${permission}`;
     if (roles.has(name)) return name;
@@ -394,7 +394,7 @@ describe('the team', () => {
     assertRefused(await admin.in('POST', '/dashboard/roles', role), 403, 'insufficient_permissions', 'permissions');
   });
 
-  it('sends only so many mails a day', async () => {
+  it('sends a limited number of mails a day', async () => {
     const person = await signUp(service);
     const [viewer] = (await person.in('GET', '/v1/roles')).body.data;
     await service.db.query(
@@ -442,7 +442,7 @@ describe('the settings of a company', () => {
     const change = { name: 'Renamed', api_version: '2025-11-04', dunning_days: [2, 4], after_dunning: 'canceled' };
     const changed = await owner.in('PATCH', '/dashboard/company', change);
     for (const [name, value] of Object.entries(change)) assert.deepEqual(changed.body[name], value);
-    // The dashboard itself speaks the latest version, whatever is pinned.
+    // The dashboard itself uses the latest version, not the pinned one.
     assert.ok((await owner.in('GET', '/dashboard/company')).body.id);
     await owner.in('PATCH', '/dashboard/company', { api_version: '2026-02-11' });
   });
@@ -462,7 +462,7 @@ describe('the settings of a company', () => {
         person.in(
           'POST',
           '/dashboard/processors',
-          { kind: 'acquirer', configuration: { url, secret: 'whatever' } },
+          { kind: 'acquirer', configuration: { url, secret: 'any-secret' } },
           options,
         );
       assertRefused(await connect('http://169.254.169.254/'), 400, 'validation_error');
@@ -473,7 +473,7 @@ describe('the settings of a company', () => {
       );
       const connected = await connect('https://acquirer.example/');
       assert.deepEqual([connected.status, connected.body.status], [201, 'connected']);
-      assert.ok(!connected.text.includes('whatever'));
+      assert.ok(!connected.text.includes('any-secret'));
       const processor = async (): Promise<unknown> =>
         (await person.in('GET', '/dashboard/company', undefined, live)).body.processor;
       assert.equal(await processor(), 'connected');

@@ -133,7 +133,7 @@ describe('a dump of the database', () => {
     assert.ok(everything.includes(owner.email), 'what is no secret is found');
   });
 
-  it('opens no account, whatever in it is tried where a secret opens one', async () => {
+  it('opens no account: each of its values is tried where a secret opens one', async () => {
     const customer = (await owner.in('GET', '/v1/customers')).body.data[0].id;
     let address = 0;
     const from = (): Record<string, string> => {

@@ -20,7 +20,7 @@ import { programPath } from './support/programs.ts';
 
 const program = programPath('main');
 const statementTimeoutMs = 2_000;
-/** What is under way is given up after 2.4 s; the rest is for connecting anew, on a busy machine. */
+/** What is under way is given up after 2.4 s; the rest is for connecting again, on a busy machine. */
 const recoveryMs = 6_000;
 
 let folder: string;

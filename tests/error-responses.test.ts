@@ -50,7 +50,7 @@ function note({ operationId }: Pick<Route, 'operationId'>, reply: Reply, status:
 
 const lost = async (): Promise<{ outcome: 'unknown'; reason: string }> => ({ outcome: 'unknown', reason: 'lost' });
 
-/** Whatever is charged or refunded meanwhile stays in doubt. */
+/** A charge or a refund meanwhile stays in doubt. */
 async function inDoubt<Result>(work: () => Promise<Result>): Promise<Result> {
   interference = { charge: lost, refund: lost, void: lost, lookup: lost };
   try {

@@ -535,7 +535,7 @@ async function kill({ child, exited, baseUrl, printed }: Doomed, fatal: Request 
 
 interface Walk {
   readonly kind: KindName;
-  /** Each failpoint once, or whatever can be under way there. */
+  /** Each failpoint once, or each operation that can be in flight there. */
   readonly everything: boolean;
   /** Only these; without them all. */
   readonly only?: readonly Failpoint[];

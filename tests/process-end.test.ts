@@ -11,7 +11,7 @@ import { killAtExit } from './support/kill-at-exit.ts';
 import { programPath } from './support/programs.ts';
 import { readyUrl } from './support/ready.ts';
 
-/** Whatever ends the service, its PostgreSQL ends too, unless another start uses it. */
+/** However the service ends, its PostgreSQL ends too, unless another start uses it. */
 
 const run = promisify(execFile);
 const root = await mkdtemp(join(tmpdir(), 'svc-process-end-'));

@@ -621,7 +621,7 @@ test('every SVC variable that our programs read is known to the service', async 
 // Every key is derived from it: with an empty one they would be known to all, with another one the stored hashes and
 // cards would be worth nothing.
 for (const [what, damage] of Object.entries({ emptied: 'printf "" >', lost: 'rm' })) {
-  test(`a master secret that was ${what} ends the start; it is not made up anew beside existing data`, async () => {
+  test(`a master secret that was ${what} ends the start; no new one is made beside existing data`, async () => {
     await run('sh', ['-c', `${damage} '${template}/master.secret'`]);
     const one = launch(template);
     const timer = setTimeout(() => one.child.kill('SIGTERM'), 5000);

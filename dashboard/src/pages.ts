@@ -71,7 +71,7 @@ export interface Page {
 
 const reloadedFor = 'svc.reloaded';
 
-/** After an update of the service, its old files are gone: the page is then loaded anew, once. */
+/** After an update of the service, its old files are gone: the page is then loaded again, once. */
 async function loadOrReload(load: Loader, component: string): Promise<{ default: ComponentType }> {
   try {
     const loaded = (await load())[component] as ComponentType;

@@ -1,6 +1,6 @@
 import { discardChanges } from './questions.ts';
 
-/** Forms with changes that are not saved. Whatever would lose them asks first. */
+/** Forms with changes that are not saved. An action that would lose them asks first. */
 
 interface WatchedForm {
   readonly element: () => Element | null;

@@ -1,4 +1,4 @@
-/** The colors that follow from the color of the merchant. Each text stays readable, whatever that color is. */
+/** The colors that follow from the color of the merchant. Each text stays readable with any color. */
 
 type Rgb = readonly [red: number, green: number, blue: number];
 

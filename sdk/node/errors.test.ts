@@ -146,7 +146,7 @@ describe('the client', () => {
     assert.match(sdk.attempts[0]?.url ?? '', /customers\/\.\.%2Fproducts%3Flimit%3D1%23$/);
   });
 
-  it('uses its own API version, whatever version the company is pinned to', async () => {
+  it('uses its own API version, not the one that the company is pinned to', async () => {
     await service.db.query(`UPDATE companies SET api_version = '2025-11-04' WHERE id = $1`, [service.company.id]);
     const customer = await svc.customers.create(aCustomer());
     assert.equal((await svc.customers.get(customer.id)).id, customer.id);

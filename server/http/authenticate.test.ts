@@ -210,7 +210,7 @@ describe('403', () => {
     }
   });
 
-  test('a publishable key stays out of secret-key endpoints whatever permissions it was given', async () => {
+  test('a publishable key stays out of secret-key endpoints with any permissions', async () => {
     const key = await service.createKey(merchant.sandbox, { kind: 'publishable', permissions }).catch((error) => {
       assert.ok(error instanceof InvalidKeyOption);
       return null;

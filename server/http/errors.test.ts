@@ -143,7 +143,7 @@ describe('a request id', () => {
     assert.equal(new Set(ids).size, 20);
   });
 
-  test('is ours, whatever id the client sends', async () => {
+  test('is ours, not one that the client sends', async () => {
     const headers = { 'svc-request-id': 'req_mine', 'x-request-id': 'req_mine', 'request-id': 'req_mine' };
     const reply = await service.call('GET', '/v1/customers', { headers });
     assert.match(reply.headers.get('svc-request-id') ?? '', requestIdPattern);
@@ -201,7 +201,7 @@ describe('unknown paths', () => {
     }
   });
 
-  test('are 404 whatever the body is', async () => {
+  test('are 404 with any body', async () => {
     const headers = { 'content-type': 'text/plain' };
     for (const options of [{ raw: '{' }, { raw: 'hello', headers }, { raw: Buffer.alloc(2 * 1024 * 1024, 32) }]) {
       assertError(await service.call('POST', '/v1/nothing', options), 404, 'resource_not_found');
@@ -226,7 +226,7 @@ describe('wrong methods', () => {
     });
   }
 
-  test('are 405 whatever the body is', async () => {
+  test('are 405 with any body', async () => {
     for (const raw of ['{', 'hello']) {
       assertError(await service.call('PUT', '/v1/customers', { raw }), 405, 'invalid_request');
     }

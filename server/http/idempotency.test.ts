@@ -636,7 +636,7 @@ describe('the life of a key', () => {
 });
 
 describe('the reaper', () => {
-  it('reads no key if no clock is ahead and none has expired, whatever is known about the sizes of the tables', async () => {
+  it('reads no key if no clock is ahead and none has expired, for any known sizes of the tables', async () => {
     const prepare = [
       'UPDATE companies SET clock_offset_ms = 0',
       `UPDATE idempotency_keys SET expires_at = now() + interval '1 hour'`,

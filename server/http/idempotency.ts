@@ -42,7 +42,7 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
 /** 96 bits in base64url. */
 const hashLength = 16;
 
-/** The same text for equal values, whatever the order of their fields is. */
+/** The same text for equal values, with their fields in any order. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -34,7 +34,7 @@ function repeated(item: string): string {
 }
 
 describe('a JSON body that is accepted', () => {
-  it('comes out as it went in, whatever ordinary value it is', () => {
+  it('comes out as it went in, for any ordinary value', () => {
     const text = anyText().filter((value) => !value.includes('\0'));
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -326,7 +326,7 @@ describe('a search of customers', () => {
     assert.deepEqual([await found('before'), await found('afterw')], [[], [body.id]]);
   });
 
-  it('without a word matches no customer, whatever the other filters are', async () => {
+  it('without a word matches no customer, with any other filters', async () => {
     for (const q of ['!!!', ':*', '-']) {
       assert.deepEqual(await found(q), []);
       assert.deepEqual(await found(q, { tags: 'vip' }), []);
@@ -347,7 +347,7 @@ describe('a search of customers', () => {
     for (const q of hostile) await list(merchant, '/v1/customers', { q });
   });
 
-  it('is never a 5xx, whatever the text', async () => {
+  it('is never a 5xx, for any text', async () => {
     const text = fc.oneof(anyText(60), fc.constantFrom(...hostile));
     await fc.assert(
       fc.asyncProperty(text, text, async (q, tags) => {

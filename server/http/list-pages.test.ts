@@ -268,7 +268,7 @@ describe('pagination continues from an object that was deleted meanwhile', () =>
   });
 });
 
-describe('whatever is created and deleted between two pages', () => {
+describe('while objects are created and deleted between two pages', () => {
   const step = fc.record({
     creates: fc.integer({ min: 0, max: 2 }),
     deletes: fc.array(fc.nat(), { maxLength: 2 }),

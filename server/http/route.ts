@@ -67,7 +67,7 @@ export interface RouteBase {
   readonly rowsFor?: (body: never) => number;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;
-  /** Reads many rows whatever its parameters are, so it costs as much as a search. */
+  /** Reads many rows with any parameters, so it costs as much as a search. */
   readonly isSearch?: boolean;
   /** Only reads, and enough that a standby should do it. Lists always may. */
   readonly mayUseReplica?: boolean;

@@ -94,7 +94,7 @@ export function noteQuery({ work, query }: FastifyRequest, route: { readonly isS
 
 const { rowsWritten } = limits.requestCosts;
 
-/** How many rows a body can cause: the elements of its arrays. Metadata is one value, whatever it contains. */
+/** How many rows a body can cause: the elements of its arrays. Metadata is one value with any content. */
 function elementsIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let count = Array.isArray(value) ? value.length : 0;

@@ -54,7 +54,7 @@ export function asset(contentType: string, make: () => string): AssetSource {
   });
 }
 
-/** Makes a page load the matching script and style, whatever a cache still holds. */
+/** Makes a page load the matching script and style, not those that a cache still holds. */
 export function versionOf(...assets: AssetSource[]): string {
   const joined = assets.map((of) => of().etag).join();
   return createHash('sha256').update(joined).digest('hex').slice(0, 12);

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { dayMs } from '../platform/durations.ts';
 
-// RFC 9116 recommends less than a year. The file is written anew for each reader, so it never expires while the service runs.
+// RFC 9116 recommends less than a year. The file is written for each reader, so it never expires while the service runs.
 const validDays = 90;
 
 /** `/.well-known/security.txt` (RFC 9116): where to report a vulnerability of this installation. */

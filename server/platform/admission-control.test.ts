@@ -108,7 +108,7 @@ describe('a process that is full', () => {
     await settle();
   });
 
-  test('serves flows in turn, whatever the length of their queues', async () => {
+  test('serves flows in turn, with queues of any length', async () => {
     const { admission } = createProcess();
     const tickets = [...fill(admission, 'x')];
     // Beyond their share, so that both wait.
@@ -259,7 +259,7 @@ describe('the limit', () => {
   });
 });
 
-/** A database that serves so many at once, each in so many milliseconds. */
+/** A database that serves this number of requests at once, each in this number of milliseconds. */
 test('five times the load costs no more than a tenth of what is served, and refusals come within 100 ms', async () => {
   const { admission, load, pass } = createProcess();
   const atOnce = 20;

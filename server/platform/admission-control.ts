@@ -59,7 +59,7 @@ const tickMs = 20;
 /** The target time in the queue, and the maximum. */
 const expectedWaitMs = 500;
 const waitMsMax = 1_000;
-/** Bounds of the queue length, whatever the throughput. */
+/** Bounds of the queue length, for any throughput. */
 const leastWaiting = 64;
 const mostWaiting = 512;
 const leastWaitingOfFlow = 2;
@@ -144,7 +144,7 @@ class Admission implements AdmissionControl {
     return flow;
   }
 
-  /** A costly request takes several places, but never so many that it could not run at all. */
+  /** A costly request takes several places, but never more than there are. */
   #placesFor(flow: Flow, cost: number): number {
     return Math.ceil(Math.min(Math.max(cost, flow.usualCost), this.#limit.value() / 2));
   }

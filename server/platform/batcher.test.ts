@@ -72,7 +72,7 @@ it('takes the time of its batches into account', async () => {
   assert.ok(usualMs > 5 && usualMs < 100, String(usualMs));
 });
 
-/** A flow in which so many requests run until they are ended. */
+/** A flow in which this number of requests run until they are ended. */
 function flowWith(requests: number) {
   const { run, gathering } = createFlow();
   const ended = Promise.withResolvers<void>();

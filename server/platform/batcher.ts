@@ -21,7 +21,7 @@ export interface BatcherOptions {
 }
 
 /**
- * Returns how long the first item of a batch may wait for more items, if so many are queued and a batch usually takes
+ * Returns how long the first item of a batch may wait for more items, if this number is queued and a batch usually takes
  * `batchMs`. A batch costs almost the same for few items as for many. That matters when requests are spread over
  * several processes, each of which makes its own batches.
  */
@@ -39,7 +39,7 @@ export interface Flow {
 }
 
 /**
- * With so many requests at once, a batch waits for those underway as long as a batch takes. With more of them it waits
+ * With this number of requests at once, a batch waits for those underway as long as a batch takes. With more of them it waits
  * longer in proportion, up to a limit.
  */
 const requestsPerBatchTime = 4;

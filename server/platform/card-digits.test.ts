@@ -60,7 +60,7 @@ const grouped = (number: string, size: number, separator: string): string =>
   (number.match(new RegExp(`.{1,${size}}`, 'g')) ?? []).join(separator);
 
 for (const [brand, number] of Object.entries(numbers)) {
-  test(`finds a ${brand} number, whatever text surrounds it`, () => {
+  test(`finds a ${brand} number in any text`, () => {
     assert.ok(passesLuhn(number) && brandOf(number).lengths.includes(number.length));
     for (const text of [number, `card ${number}.`, `PAN${number}exp`, `${number} 12/30 999`, `7 ${number}`]) {
       assert.ok(looksLikeCardNumber(text), text);
@@ -192,7 +192,7 @@ test('agrees with a plain reading of the rule on any digits', () => {
   );
 });
 
-test('masks whatever it finds, and leaves the rest as it is', () => {
+test('masks everything it finds, and leaves the rest as it is', () => {
   const pieces = fc.array(
     fc.constantFrom('4242', '424242', '4', '2', ' ', '-', '.', '\u200b', 'a', '"', '\\n', '%20', '٤٢'),
     {

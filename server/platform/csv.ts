@@ -1,5 +1,5 @@
 /**
- * Writes CSV in which no spreadsheet finds formulas, whatever its separator and quotes are. The cells contain text from
+ * Writes CSV in which no spreadsheet finds formulas, with any separator and quotes. The cells contain text from
  * customers, and a formula could send the sheet to another server or start a program.
  */
 

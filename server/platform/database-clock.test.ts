@@ -28,7 +28,7 @@ function scene(roundTripMs = 10) {
 const hourMs = 3_600_000;
 
 describe('the clock of the database', () => {
-  it('is the time of the database, whatever the wall clock of the process says', async () => {
+  it('is the time of the database, not of the wall clock of the process', async () => {
     for (const skewMs of [-2 * hourMs, -65_000, 0, 120_000, 25 * hourMs]) {
       const { at, pass, open } = scene();
       at.wallMs += skewMs;

@@ -232,7 +232,7 @@ describe('a ping', () => {
     await small.close();
   });
 
-  it('fails from a write that the disk refused until one succeeds, whatever is read meanwhile', async () => {
+  it('fails from a write that the disk refused until one succeeds, even if reads succeed meanwhile', async () => {
     const owner = open({ connectionString: database.connectionString });
     await owner.query(`CREATE FUNCTION refuse_writes() RETURNS event_trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);

@@ -4,7 +4,7 @@ import { jsonText } from './json-text.ts';
 /**
  * Rows as parameters of a statement: one array for each column. PostgreSQL reads them at a third of the cost of a JSON
  * recordset, for which it builds a hash table for each row. Only the first array becomes rows; the values of the
- * others are looked up by their place. As a set of its own, each array costs a statement some 5 µs whatever it contains.
+ * others are looked up by their place. As a set of its own, each array costs a statement some 5 µs with any content.
  */
 
 type ColumnType =

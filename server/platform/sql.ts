@@ -20,8 +20,8 @@ export const anyRow = (from: string): string => `coalesce((SELECT true FROM ${fr
 export const anyRowOf = (from: Sql): Sql => sql`coalesce((SELECT true FROM ${from} LIMIT 1), false)`;
 
 /**
- * Reads rows of each company whose clock is ahead, as `c`, for a FROM. The companies are few and come first, whatever PostgreSQL
- * knows about the sizes of the tables: in a join it may read every row of all companies instead. `rows` ends with LIMIT.
+ * Reads rows of each company whose clock is ahead, as `c`, for a FROM. The companies are few and come first for any sizes that
+ * PostgreSQL assumes for the tables: in a join it may read every row of all companies instead. `rows` ends with LIMIT.
  */
 export const ofClocksAhead = (rows: string, name: string): string =>
   `(SELECT id, clock_offset_ms FROM companies WHERE clock_offset_ms > 0 OFFSET 0) c CROSS JOIN LATERAL (${rows}) ${name}`;

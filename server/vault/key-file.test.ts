@@ -43,7 +43,7 @@ describe('the key file', () => {
     assert.deepEqual(await readdir(folder), ['vault.keys']);
   });
 
-  it('is not made anew where it exists', async () => {
+  it('is not replaced where it exists', async () => {
     const path = join(await newFolder(), 'vault.keys');
     await fileKeyStore(path, { create: true });
     const before = await readFile(path, 'utf8');

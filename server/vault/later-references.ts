@@ -7,7 +7,7 @@ import type { LookupOutcome } from './processors/processor.ts';
 
 type Found = Exclude<LookupOutcome, { outcome: 'not_found' }>;
 
-/** So many sendings of one charge can be lost in a row: the first one, and two that were sent anew. */
+/** How many sendings of one charge can be lost in a row: the first one, and two that repeat it. */
 const lostInARowMax = 3;
 
 /**

@@ -120,7 +120,7 @@ describe('the vault over HTTP', () => {
     'an empty credential': { authorization: 'Bearer ' },
     'the credential as a user name': { authorization: `Basic ${Buffer.from(credential).toString('base64')}` },
   })) {
-    it(`refuses ${what}, whatever the call, and does nothing`, async () => {
+    it(`refuses ${what} in every call, and does nothing`, async () => {
       const body = store();
       for (const path of ['/store', '/fingerprint', '/remove', '/nothing', '/healthz/../store', '/store?/healthz']) {
         const reply = await fetch(url + path, {
@@ -242,7 +242,7 @@ describe('a vault that is away', () => {
     },
   };
 
-  /** Whatever a capture leaves behind, except the note that a card of this id is to be removed. */
+  /** Everything that a capture leaves behind, except the note that a card of this id is to be removed. */
   async function traces(): Promise<unknown> {
     const [row] = await service.db.query(
       `SELECT (SELECT count(*) FROM card_tokens) AS tokens, (SELECT count(*) FROM payment_methods) AS methods,

@@ -255,7 +255,7 @@ describe('the logins of the database', () => {
     });
   }
 
-  it('leave a card in the vault as it was, whatever the API tried', async () => {
+  it('leave a card in the vault as it was, after every attempt of the API', async () => {
     const rows = await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = $1', [cardId]);
     assert.equal(rows.length, 1);
   });

@@ -356,7 +356,7 @@ function useOf(credential: NonNullable<VaultCharge['credential']>, networkTransa
   return { ...credential, networkTransactionId, ...(isLater && { sequence: 'unscheduled' }) };
 }
 
-/** Whatever the answer is, the card is stored: only the merchant sees the result. */
+/** The card is stored with any answer: only the merchant sees the result. */
 async function verifyCard(
   db: DatabasePool,
   processors: ConnectedProcessors,

@@ -83,7 +83,7 @@ const failed = (errorMessage: string) => ({
   body: { disputeServiceResult: { success: false, errorMessage } },
 });
 
-/** How a dispute ends without an answer of ours. */
+/** How a dispute ends without an answer of the merchant. */
 const ends: Readonly<Record<string, readonly [eventCode: string, status: DisputeLine['status']]>> = {
   win: ['CHARGEBACK_REVERSED', 'Won'],
   lose: ['DISPUTE_DEFENSE_PERIOD_ENDED', 'Lost'],

@@ -178,7 +178,7 @@ describe('the page of the merchant', () => {
       assert.equal(await fieldsFrame(one.page).locator('#number').inputValue(), '42');
     }));
 
-  test('may move the fields, which then start anew', () =>
+  test('may move the fields, which then start empty', () =>
     during({}, async (one) => {
       await answerTokens(one.page, () => new Promise(() => undefined));
       await one.typeCard();

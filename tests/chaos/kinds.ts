@@ -84,7 +84,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   nmi: {
     secret: 'FakeSecurityKey'.padEnd(32, '8'),
     timeoutMs: timing.timeoutMs,
-    // NMI executes whatever arrives. In the last two timeouts of its life a request is not sent.
+    // NMI executes every request that arrives. In the last two timeouts of its life a request is not sent.
     requestLifeMs: 2 * timing.timeoutMs,
     configuration: (url) => ({ security_key: chaosKinds.nmi.secret, api_url: url }),
     revoked: (isRevoked) => ({ is_revoked: isRevoked }),

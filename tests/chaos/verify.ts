@@ -22,7 +22,7 @@ interface OrderRow {
   readonly id: string;
   readonly status: OrderStatus;
   readonly refunded_amount: number;
-  /** Those that count: a sale that was interrupted and sent anew does not. */
+  /** Those that count: a sale that was interrupted and sent again does not. */
   readonly sales: number;
   readonly good_sales: number;
   readonly interrupted_sales: number;

@@ -30,7 +30,7 @@ interface Answered {
   readonly status: number;
 }
 
-/** Counts what the services answered, whatever the tools say. */
+/** Counts what the services answered, beside what the tools report. */
 class Tally {
   readonly statuses = new Map<number, number>();
   readonly routes = new Set<string>();

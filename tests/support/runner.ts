@@ -110,7 +110,7 @@ interface Outcome {
   seconds: Record<string, number>;
 }
 
-/** Groups that run side by side, so many at a time. */
+/** Groups that run side by side, up to a number at a time. */
 interface Lane {
   readonly groups: readonly string[][];
   readonly concurrent: number;

@@ -68,7 +68,7 @@ export interface Conversation {
 
 export interface Listener {
   onMessage(message: ToPage): void;
-  /** The frame was loaded anew, as it is when the page moves it: what was typed is gone. */
+  /** The frame was loaded again, as it is when the page moves it: what was typed is gone. */
   onReload(): void;
 }
 

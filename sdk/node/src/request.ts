@@ -90,7 +90,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${apiKey}`,
-        // The types match this version, whatever version the company is pinned to.
+        // The types match this version, not the one that the company is pinned to.
         'svc-version': apiVersion,
         ...(idempotencyKey !== undefined && { 'x-svc-idempotency-key': idempotencyKey }),
         ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),

@@ -30,7 +30,7 @@ async function fill(count: number, state: 'active' | 'revoked' | 'expired' = 'ac
 const create = (): ReturnType<Person['in']> =>
   owner.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret', permissions: ['customers:read'] });
 
-test('a company has so many keys at most, also when the last ones are made at once; old ones do not count', async () => {
+test('a company has a limited number of keys, also when the last ones are made at once; old ones do not count', async () => {
   const left = 3;
   await fill(20, 'revoked');
   await fill(20, 'expired');

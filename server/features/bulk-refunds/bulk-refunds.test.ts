@@ -15,7 +15,7 @@ import { executeBulkRefunds, type RefundingOrders } from './jobs.ts';
 import { claimDueRefunds } from './queries.ts';
 import type { BulkRefund } from './schemas.ts';
 
-/** Refunds of many orders at once: what was confirmed is refunded, once, whatever happens in between. */
+/** Refunds of many orders at once: what was confirmed is refunded exactly once. */
 
 let faulty: FaultyService;
 let service: TestService;

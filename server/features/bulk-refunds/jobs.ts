@@ -51,7 +51,7 @@ async function execute(home: Home, refund: DueRefund, member: ActiveMember | und
   const name = `bulk:${refund.bulk_id}:${order_id}`;
   const key = keyForWork({ company: { id: company_id }, nowMs, requestId }, name, '/dashboard/bulk_refunds');
   const recorded = await orders.keyedRefund(company_id, order_id, name);
-  // What was sent is recorded as it went, whatever happened to the member or to the key since.
+  // What was sent is recorded with its outcome, even if the member or the key was removed since.
   if (recorded) return recorded.isKnown ? recordSent(db, refund, recorded.id) : undefined;
   if (!member?.permissions.includes('orders:write')) {
     const refusal = new ApiError('invalid_state_transition', lostPermission);

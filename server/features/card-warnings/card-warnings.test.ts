@@ -107,7 +107,7 @@ describe('a card number in a field that a program fills', () => {
     assert.doesNotMatch(table?.text ?? '', /(4242\W?){2}/);
   });
 
-  it('is masked in the log of requests, in whatever form it is', async () => {
+  it('is masked in the log of requests, in any form', async () => {
     const { headers } = await customerWith({
       a: '4242.4242.4242.4242',
       b: '4242\u200b4242\u200b4242\u200b4242',
@@ -145,7 +145,7 @@ describe('a card number in a field that a program fills', () => {
     assert.deepEqual(there.body.data, []);
   });
 
-  it('is noted for so many fields of a company and no more', async () => {
+  it('is noted for a limited number of fields of a company', async () => {
     const some = (from: number): object =>
       Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`field_${from + at}`, number]));
     for (const from of [0, 50, 100]) await customerWith(some(from));

@@ -18,7 +18,7 @@ import type { SessionRow } from './queries.ts';
 
 /**
  * Card testing: thieves pay on public pages to learn which stolen cards work. One address may only have a few payments
- * declined. If a company has many, from whatever addresses, its pages ask for a proof of work before each payment. It
+ * declined. If a company has many, from any addresses, its pages ask for a proof of work before each payment. It
  * makes every try cost something, and stops scripts that only repeat requests. A payment
  * counts while it is in progress or its outcome is unknown, and no longer once it has succeeded.
  */

@@ -253,7 +253,7 @@ describe('a coupon with 60,000 codes, between others', () => {
     }
   });
 
-  it('is listed by its index, whatever else there is', async () => {
+  it('is listed by its index, also beside many others', async () => {
     const plan = await service.db.query<Record<string, string>>(
       `EXPLAIN SELECT id, coupon_id, code, redemptions FROM coupon_codes
        WHERE company_id = '${service.company.id}' AND coupon_id = '${coupon.id}' ORDER BY id DESC LIMIT 101`,

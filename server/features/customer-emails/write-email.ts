@@ -22,7 +22,7 @@ export type CustomerPageLink = (
 export interface EmailLinks {
   readonly baseUrl: string;
   readonly linkKey: ServiceKey;
-  /** Links expire by real time, whatever the company's sandbox clock shows. */
+  /** Links expire by real time, not by the company's sandbox clock. */
   readonly clock: Clock;
 }
 

@@ -73,7 +73,7 @@ const digits = (count: number): string => Array.from({ length: count }, (_, inde
 const manyKeys = (count: number, prefix = 'key'): Fields =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, index]));
 const nested = (levels: number): Fields => (levels === 1 ? {} : { inner: nested(levels - 1) });
-/** `{"text":"…"}` of exactly so many bytes. */
+/** `{"text":"…"}` of exactly this number of bytes. */
 const ofBytes = (bytes: number, key = 'text'): Fields => ({ [key]: 'x'.repeat(bytes - `{"${key}":""}`.length) });
 
 const kib16 = 16 * 1024;
@@ -264,7 +264,7 @@ describe('phone', () => {
     assertFieldErrors(await post(someCustomer({ phone: phone(33) })), { phone: 'invalid_value' });
   });
 
-  test('is unique per merchant, whatever the formatting: 409 phone_already_exists', async () => {
+  test('is unique per merchant, in any format: 409 phone_already_exists', async () => {
     await created({ phone: '+44 (20) 7946-0958' });
     assertError(await post(someCustomer({ phone: '+442079460958' })), 409, 'phone_already_exists', 'phone');
   });

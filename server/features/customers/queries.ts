@@ -225,7 +225,7 @@ export async function listCustomers(
   return fetchPage(db, companyId, source, page, where);
 }
 
-/** Up to so many ids are compared; for more, each row looks up its own customer. */
+/** Up to this number of ids are compared; for more, each row looks up its own customer. */
 const knownMax = 3_000;
 
 /** On whose behalf a list is searched. */

@@ -156,7 +156,7 @@ describe('attaching a token', () => {
     assert.deepEqual(read.body, method);
   });
 
-  it('makes the first card the default, whatever set_as_default says, and a later one on request', async () => {
+  it('makes the first card the default, with any set_as_default, and a later one on request', async () => {
     const customer = await newCustomer();
     const first = await attached(customer, { set_as_default: false });
     assert.equal(first.is_default, true);

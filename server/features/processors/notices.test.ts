@@ -436,7 +436,7 @@ describe('a notice about a dispute', () => {
     ['lost', 'chargeback_accepted'],
     ['accepted', 'chargeback_accepted'],
   ] as const) {
-    it(`makes the order ${status} when it is ${state}, however often and in whatever order it is reported`, async () => {
+    it(`makes the order ${status} when it is ${state}, however often and in any order it is reported`, async () => {
       const one = await paid();
       const opened = noticeOf(disputeOf(one));
       const ended = noticeOf(disputeOf(one, { state }));
@@ -486,7 +486,7 @@ describe('a notice about a dispute', () => {
     assert.deepEqual(kept, { state: 'accepted' });
   });
 
-  it('takes over a dispute that an operator recorded, whatever its time', async () => {
+  it('takes over a dispute that an operator recorded, at any time', async () => {
     const one = await paid();
     await service.orders.raiseChargeback(contextOf(service, { ...service.company, id: company }), one.id);
     const rows = (): Promise<unknown[]> =>

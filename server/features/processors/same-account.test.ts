@@ -33,7 +33,7 @@ const ask = (method: string, path: string, body?: object): Promise<Reply> =>
 
 const kinds = [...liveKinds, 'acquirer'] as const;
 const configurationOf = (kind: (typeof kinds)[number]): Readonly<Record<string, string>> =>
-  kind === 'acquirer' ? { url: acquirer, secret: 'whatever' } : liveConfiguration(fakes, kind, liveSecrets[kind]);
+  kind === 'acquirer' ? { url: acquirer, secret: 'any-secret' } : liveConfiguration(fakes, kind, liveSecrets[kind]);
 
 async function stored(): Promise<number> {
   const found = await service.vaultDb.query('SELECT 1 FROM vault.connections WHERE company_id = $1', [

@@ -8,7 +8,7 @@ import type { ProductImage } from './schemas.ts';
 
 export interface ImageLinks {
   readonly files: FileStore;
-  /** Links expire by real time, whatever the company's sandbox clock shows. */
+  /** Links expire by real time, not by the company's sandbox clock. */
   readonly clock: Clock;
 }
 

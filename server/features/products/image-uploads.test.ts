@@ -29,7 +29,7 @@ const { service, withHistory, newProduct, productWith, send, upload, uploaded, i
 const { reachable, filesIn, unreferenced } = images;
 after(() => service.stop());
 
-/** A PNG of exactly so many bytes: the rest is in a chunk that viewers skip. */
+/** A PNG of exactly this number of bytes: the rest is in a chunk that viewers skip. */
 async function pictureOf(bytes: number): Promise<Buffer> {
   const png = await picture();
   const end = png.subarray(-12);

@@ -54,7 +54,7 @@ describe('the presigned link', () => {
     assert.equal(headers.get('content-security-policy'), "default-src 'none'; sandbox");
   });
 
-  test('serves the type of the bytes, whatever the client called them', async () => {
+  test('serves the type of the bytes, not the one that the client sent', async () => {
     const { url } = await uploaded(await newProduct(), await picture('gif'));
     const response = await fetch(reachable(url));
     assert.equal(response.headers.get('content-type'), 'image/gif');
@@ -86,7 +86,7 @@ describe('the presigned link', () => {
     }
   });
 
-  test('is made anew by each read', async () => {
+  test('is made again by each read', async () => {
     const { id, images } = await productWith(1);
     service.clock.advance(602_000);
     try {

@@ -23,11 +23,11 @@ export { openRenderer } from './renderer.ts';
 export interface ReceiptLinks {
   readonly baseUrl: string;
   readonly linkKey: ServiceKey;
-  /** Links expire by real time, whatever the company's sandbox clock shows. */
+  /** Links expire by real time, not by the company's sandbox clock. */
   readonly clock: Clock;
 }
 
-/** A payment was made, whatever became of the money later. */
+/** A payment was made, even if the money was returned later. */
 const paidStatuses: readonly Order['status'][] = [
   'succeeded',
   'partially_refunded',

@@ -119,7 +119,7 @@ describe('every start of four years, every anchor, every interval of up to a yea
     }
   });
 
-  it('continues by whole intervals on the anchor day, whatever the date before was', () => {
+  it('continues by whole intervals on the anchor day, from any date before', () => {
     for (const start of starts.filter((_, index) => index % 7 === 0)) {
       for (const anchor of anchors) {
         const first = new Date(billingDate(start, month(1, anchor), 1));

@@ -50,7 +50,7 @@ function mayBegin(row: Course, { cycle, atMs }: PlannedBill): boolean {
   return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
-/** Returns the cycle that is billed next, if any. After the renewal has ended there is none, whatever else changes. */
+/** Returns the cycle that is billed next, if any. After the renewal has ended there is none, even if something else changes. */
 export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
   return row.renewal_ended_at ? undefined : plannedCharges(row, 1)[0];
 }

@@ -39,7 +39,7 @@ export async function insertRoles(
 
 const roleColumns = 'id, name, description, default_page, permissions, custom';
 
-/** Sorted alphabetically, whatever the collation of the database. */
+/** Sorted alphabetically, with any collation of the database. */
 export async function findRoles(db: Queryable, companyId: string): Promise<RoleRow[]> {
   return db.query<RoleRow>(
     `SELECT ${roleColumns} FROM roles WHERE company_id = $1

@@ -115,7 +115,7 @@ describe('inviting a team member', () => {
     }
   });
 
-  it('is 409 resource_already_exists for an address with a pending or active membership, whatever its case', async () => {
+  it('is 409 resource_already_exists for an address with a pending or active membership, in any case', async () => {
     const body = newMember();
     assert.equal((await invite(body)).status, 201);
     const again = { ...newMember(), email: String(body.email).toUpperCase() };

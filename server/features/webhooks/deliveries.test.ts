@@ -103,7 +103,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     assert.equal(headers['webhook-id'], id);
   });
 
-  it('of a change has the texts of both states, whatever characters they contain', async (t) => {
+  it('of a change has the texts of both states, with any characters', async (t) => {
     const { receiver, subscriber } = await scene(t);
     const names = ['Zo\u00eb "Z" \\u001e', '\u{1F375} {}],"data":{"object":null}'];
     const made = await subscriber.call('POST', '/v1/customers', { body: someCustomer({ first_name: names[0] }) });
@@ -225,7 +225,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     assert.deepEqual(
       receiver.received.map(({ path }) => path).toSorted(),
       ['/all', '/both', '/exact', '/group', '/hook', '/stranger'],
-      'once each, whatever number of its patterns match',
+      'once each, for any number of matching patterns',
     );
   });
 

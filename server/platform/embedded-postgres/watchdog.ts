@@ -17,7 +17,7 @@ const small = ['--v8-pool-size=0', '--max-old-space-size=64', '--max-semi-space-
 
 /**
  * Starts a process that ends the server if this process ends without doing so, for example by kill -9. It reads a pipe
- * whose other end only this process has: the system closes it, whatever ends us. It has a session of its own, so the end
+ * whose other end only this process has: the system closes it, however this process ends. It has a session of its own, so the end
  * of our terminal or process group does not reach it.
  */
 export function startWatchdog(

@@ -80,7 +80,7 @@ async function loadDecoder(): Promise<typeof Sharp> {
   const { default: sharp } = await import('sharp');
   sharp.cache(false);
   sharp.concurrency(1);
-  // This process never starts another decoder (SVG, TIFF, HEIF and others), whatever the bytes are.
+  // This process never starts another decoder (SVG, TIFF, HEIF and others), for any bytes.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({
     operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [

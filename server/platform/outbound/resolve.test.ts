@@ -94,7 +94,7 @@ describe('a host name that a merchant chose', () => {
     assert.ok(!questions.includes('inside'));
   });
 
-  it('is this machine where it says so, whatever others wait for', async () => {
+  it('is this machine where it says so, even while others wait', async () => {
     const never = new Promise<never>(() => undefined);
     const system: Resolve = (name) => (name === 'localhost' ? Promise.resolve([]) : never);
     const resolve = createResolve({ servers, system });

@@ -11,7 +11,7 @@ export interface MemoryRateLimiter extends RateLimiter {
 
 const defaultKeysMax = 200_000;
 
-// Checks two keys for every key that may be added, so the sweep always completes its round, whatever the rate of new
+// Checks two keys for every key that may be added, so the sweep always completes its round, at any rate of new
 // keys.
 const sweptPerKey = 2;
 

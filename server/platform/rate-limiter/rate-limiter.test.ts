@@ -187,7 +187,7 @@ for (const store of stores) {
       assert.equal((await consumeOne(limiter, shop, global.limit, startMs)).remaining, 7);
     });
 
-    it('answers in the order of the checks, whatever the order of the keys', async () => {
+    it('answers in the order of the checks, with the keys in any order', async () => {
       const prefix = newKey();
       const checks = ['c', 'a', 'b'].map((name, index) => ({
         key: prefix + name,

@@ -85,7 +85,7 @@ describe('the layout of text', () => {
     assert.notEqual((await glyphsOf('(م')).at(-1), opening);
   });
 
-  it('keeps a line low, whatever is piled on a letter', async () => {
+  it('keeps a line low, with any marks on a letter', async () => {
     const [line] = await linesOf(`Z${'\u0300\u0323\u0308'.repeat(80)}algo`);
     assert.ok(line && line.ascent + line.descent < 40, `${line?.ascent}`);
   });

@@ -112,7 +112,7 @@ export async function completed(db: Database, keys: KeyStore, connection: NewCon
   return { ...connection, configuration: new Secret({ ...stored, ...configuration.reveal() }) };
 }
 
-/** The stored connections of the company whose credentials are those of this one, whatever else is entered beside them. */
+/** The stored connections of the company whose credentials are those of this one; other fields can differ. */
 export async function sameCredentials(db: Database, keys: KeyStore, connection: NewConnection): Promise<string[]> {
   const { companyId, kind, configuration } = connection;
   const required = kindNamed(kind).fields.filter(({ isOptional }) => !isOptional);

@@ -180,7 +180,7 @@ export interface LookupRequest extends Partial<OfCharge> {
 }
 
 /**
- * Without a handle nothing was sent that could move money, whatever failed. `unknown` means that the processor may have
+ * Without a handle nothing was sent that could move money, with any failure. `unknown` means that the processor may have
  * prepared the charge, for which it may hold funds of the cardholder.
  */
 export type Preparation =

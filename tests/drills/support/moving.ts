@@ -23,7 +23,7 @@ interface Window extends Home {
   readonly stopMs: number;
 }
 
-/** So many companies move at the same time. */
+/** How many companies move at the same time. */
 const width = 3;
 
 /** Only a company that moves may have to repeat a request, for a moment. */

@@ -532,7 +532,7 @@ describe('the adapter', () => {
     assert.equal(requests, 2, 'it was sent once');
   });
 
-  it('an answer counts, whatever follows it on the connection', async (t) => {
+  it('an answer counts, even if something follows it on the connection', async (t) => {
     for (const rest of [replyOf(200, '{}'), '\0garbage', replyOf(500, '')]) {
       const asked = newCharge();
       const url = await listen(t, (socket) => socket.write(replyOf(200, approvalOf(asked)) + rest));

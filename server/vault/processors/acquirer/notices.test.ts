@@ -53,7 +53,7 @@ it('a notice with a wrong, missing or stale signature is refused', () => {
   assert.equal(receive({ ...settled, at_ms: 2 }, signNotice(secret, body, nowMs)).outcome, 'refused', 'another body');
 });
 
-it('whatever is signed and is not a notice is refused, and nothing throws', () => {
+it('signed content that is not a notice is refused, and nothing throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       const reception = receive(text);

@@ -201,7 +201,7 @@ interface SentPayment {
   readonly amount: AdyenAmount;
 }
 
-/** What became of an authorization. A partial one is `partial`: it has to be cancelled. */
+/** The state of an authorization. A partial one is `partial`: it has to be cancelled. */
 export function authorizationOutcomeOf(
   answer: Answer | Silence,
   { reference, amount }: SentPayment,

@@ -48,7 +48,7 @@ export function keyOf(reference: string, step?: string): string {
  */
 export const modificationReferenceOf = (kind: 'refund' | 'void', reference: string): string => `${kind}-${reference}`;
 
-/** Returns our reference of a refund or void; undefined if the modification is not one of ours. */
+/** Returns our reference of a refund or void; undefined if the service did not request the modification. */
 export function referenceOfModification(merchantReference: string): string | undefined {
   return /^(?:refund|void)-([A-Za-z0-9-]{1,64})$/.exec(merchantReference)?.[1];
 }

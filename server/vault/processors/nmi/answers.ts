@@ -281,7 +281,7 @@ const sentMarginMs = 300_000;
 
 /**
  * Whether the charge has a refund that names no order of its own and may be the one we look for: then nothing is
- * known. An earlier refund of ours has its own order id and does not count.
+ * known. An earlier refund by the service has its own order id and does not count.
  */
 export function hasStrayRefund(
   transactions: readonly Transaction[],

@@ -42,7 +42,7 @@ export const notSent = (reason: string): Extract<Outcome, { outcome: 'not_sent' 
 const unclear = (answer: Answer | Silence): string =>
   'reason' in answer ? answer.reason : `the response with status ${answer.status} does not contain an outcome`;
 
-/** Stripe quotes what it was sent in some messages. Keys and card numbers are removed, whatever the message. */
+/** Stripe quotes what it was sent in some messages. Keys and card numbers are removed from every message. */
 export function cleanText(message: string | null | undefined): string | null {
   if (!message) return null;
   const withoutKeys = message.replace(/\b(?:sk|rk|pk|whsec)_[\w*]+/g, '***');

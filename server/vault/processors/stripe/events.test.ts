@@ -312,7 +312,7 @@ describe('a dispute', () => {
     assert.equal(disputes().at(-1)?.evidenceDueAtMs, null);
   });
 
-  it('that is lost in the second in which it was opened is lost, in whatever order the notices come', async () => {
+  it('that is lost in the second in which it was opened is lost, with the notices in any order', async () => {
     const { handle } = await charged();
     await move(handle, 'open');
     await move(handle, 'lose');
