@@ -150,7 +150,7 @@ const serviceSettings = {
 const againstEndpoints = 10;
 const againstPerSecond = 3_000;
 /** Waits until the service has recorded the last delivery. */
-const settlingMs = 500;
+const recordingMs = 500;
 
 async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
   const receiver = start('webhook-receiver.ts');
@@ -170,7 +170,7 @@ async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
           await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
           await insertEvents({ environment }, events);
           await ask(receiver, { waitFor: events * againstEndpoints });
-          await sleep(settlingMs);
+          await sleep(recordingMs);
           return events * againstEndpoints;
         };
       },

@@ -16,7 +16,7 @@ interface Finding {
 const shownMax = 5;
 const pageCount = 1_000;
 /** What two servers write one after the other is complete by then. */
-const settledSeconds = hourMs / 1_000;
+const writtenSeconds = hourMs / 1_000;
 
 export const shardChecks = {
   company_on_two_shards: 'company that is on two shards; see "Restore a shard" in docs/scaling.md',
@@ -71,13 +71,13 @@ async function checkCompanies({ control, all }: Shards, note: Note): Promise<voi
 }
 
 async function checkMoves({ control, all }: Shards, note: Note): Promise<void> {
-  const moving = await queries.findMoves(control, settledSeconds);
+  const moving = await queries.findMoves(control, writtenSeconds);
   for (const { company_id, moving_to, is_old } of moving)
     if (is_old) note('move_unfinished', `${company_id} / ${moving_to}`);
   const moves = new Set(moving.map(({ company_id }) => company_id));
   for (const { name, db } of all) {
     for (const id of await queries.findFences(db)) if (!moves.has(id)) note('fence_forgotten', `${id} / ${name}`);
-    for (const id of await queries.findUnfinishedSignUps(db, settledSeconds))
+    for (const id of await queries.findUnfinishedSignUps(db, writtenSeconds))
       note('sign_up_unfinished', `${id} / ${name}`);
   }
 }
@@ -90,7 +90,7 @@ async function checkLeads(shards: Shards, note: Note): Promise<void> {
     ['api_key_lookups', 'api_keys', 'lookup_without_key'],
   ] as const) {
     for (let after = ''; ; ) {
-      const page = await queries.readLeads(control, from, after, pageCount, settledSeconds);
+      const page = await queries.readLeads(control, from, after, pageCount, writtenSeconds);
       for (const { company_id, id } of await missingFrom(all, page, to)) note(check, `${company_id} / ${id}`);
       after = page.at(-1)?.mark ?? '';
       if (page.length < pageCount) break;

@@ -11,7 +11,7 @@ import { suggestion } from '../server/platform/suggest.ts';
 
 /** `listen`: follows the event feed and forwards each event to a receiver on this machine. */
 
-interface Event {
+interface FeedEvent {
   readonly id: string;
   readonly type: string;
   readonly created_at: string;
@@ -25,7 +25,7 @@ interface Event {
 }
 
 interface Feed {
-  readonly data: readonly Event[];
+  readonly data: readonly FeedEvent[];
   readonly cursor: string;
   readonly has_more: boolean;
 }
@@ -33,10 +33,10 @@ interface Feed {
 export interface Listening {
   readonly target: Target;
   readonly cursor: string | undefined;
-  readonly accepts: (event: Event) => boolean;
+  readonly accepts: (event: FeedEvent) => boolean;
   /** Called after the first response. All later events will be forwarded. */
   readonly begun?: () => void;
-  readonly take: (event: Event) => Promise<void>;
+  readonly take: (event: FeedEvent) => Promise<void>;
   /** Called when all events before the cursor were handled. */
   readonly reached: (cursor: string) => Promise<void>;
   readonly onTrouble: (problem: string) => void;
@@ -104,7 +104,7 @@ export async function listen(listening: Listening): Promise<void> {
   }
 }
 
-export function eventFilter(patterns: string | undefined, customer: string | undefined): (event: Event) => boolean {
+export function eventFilter(patterns: string | undefined, customer: string | undefined): (event: FeedEvent) => boolean {
   const wanted = patterns?.split(',').map((pattern) => pattern.trim());
   for (const pattern of wanted ?? []) {
     if (eventPatterns.includes(pattern)) continue;
@@ -112,7 +112,7 @@ export function eventFilter(patterns: string | undefined, customer: string | und
   }
   const isWanted = (type: string): boolean =>
     !wanted || [type, `${type.split('.')[0]}.*`, '*'].some((pattern) => wanted.includes(pattern));
-  const concerns = ({ data: { object } }: Event): boolean =>
+  const concerns = ({ data: { object } }: FeedEvent): boolean =>
     customer === undefined || [object.id, object.customer_id, object.customer?.id].includes(customer.toLowerCase());
   return (event) => isWanted(event.type) && concerns(event);
 }
@@ -147,7 +147,7 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
   const secret = chosenSecret(flags) ?? newSigningSecret(randomBytes(32));
   const accepts = eventFilter(flags.events, flags.customer);
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
-  const shown = (event: Event, outcome: string): string =>
+  const shown = (event: FeedEvent, outcome: string): string =>
     `${clockOf(new Date())}  ${event.type.padEnd(30)}  ${event.id}${outcome}`;
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());

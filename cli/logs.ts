@@ -42,7 +42,7 @@ const filtersOf = ({ method, status, path }: Flags): Record<string, string | und
 
 const everyMs = 1_000;
 /** Each process writes the log in batches. Requests older than this have been written. */
-const settledMs = 15_000;
+const writtenMs = 15_000;
 
 async function follow(target: Target, flags: Flags, known: readonly LoggedRequest[]): Promise<void> {
   const stopping = new AbortController();
@@ -53,7 +53,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
   // Requests that the first page left out because of its limit stay left out.
   let leftOutUntilMs = newestMs;
   while (!stopped.aborted) {
-    const since = newestMs > 0 ? new Date(newestMs - settledMs).toISOString() : undefined;
+    const since = newestMs > 0 ? new Date(newestMs - writtenMs).toISOString() : undefined;
     try {
       await readNew(since);
     } catch (error) {
@@ -61,7 +61,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
       if (!passing) throw error;
       process.stderr.write(`${error.message.split('\n')[0]} Retrying.\n`);
     }
-    for (const [id, atMs] of seen) if (atMs < newestMs - 2 * settledMs) seen.delete(id);
+    for (const [id, atMs] of seen) if (atMs < newestMs - 2 * writtenMs) seen.delete(id);
     await sleep(everyMs, undefined, { signal: stopped }).catch(() => undefined);
   }
 

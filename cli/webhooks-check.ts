@@ -33,7 +33,7 @@ interface Check {
   readonly look?: string;
 }
 
-interface Outcome {
+interface CheckResult {
   readonly check: string;
   readonly expected: Expected;
   readonly passed: boolean;
@@ -131,7 +131,7 @@ async function sendOne(url: string, sending: Sending, nowMs: number): Promise<An
   return send(url, unsigned ? Object.fromEntries(bare) : headers, tamper ? tamper(body) : body);
 }
 
-async function outcomeOf(url: string, check: Check): Promise<Outcome> {
+async function outcomeOf(url: string, check: Check): Promise<CheckResult> {
   const answers: Answer[] = [];
   for (const sending of check.sendings) answers.push(await sendOne(url, sending, Date.now()));
   if (answers.some(({ status }) => status === null))
@@ -160,7 +160,7 @@ export async function webhooksCommand([, address]: readonly string[], flags: Fla
   if (!secret)
     throw new CommandError('The signing secret of your receiver is required: --secret whsec_… or SVC_WEBHOOK_SECRET.');
   const url = receiverUrl(address);
-  const outcomes: Outcome[] = [];
+  const outcomes: CheckResult[] = [];
   for (const check of checksWith(secret, Date.now())) outcomes.push(await outcomeOf(url, check));
   const failed = outcomes.filter(({ passed }) => !passed);
   if (failed.length > 0) process.exitCode = 1;

@@ -84,7 +84,7 @@ const emptyPages = [
   'events',
 ];
 
-async function settled(page: Page): Promise<void> {
+async function idle(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle');
   await page.waitForTimeout(400);
 }
@@ -124,7 +124,7 @@ try {
     const take = async (name: string, path: string): Promise<void> => {
       if (!wanted && !shown.includes(name + look)) return;
       await page.goto(path);
-      await settled(page);
+      await idle(page);
       await page.screenshot({ path: join(folder, `dashboard-${name}${look}.png`), fullPage: Boolean(wanted) });
     };
     await take('login', '/login');

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** `npm run check`: types, lint, format, unused code, imports in a circle. The tools live in tools/, installed on first use. */
+/** `npm run check`: types, lint, format, unused code, imports in a circle, words with two meanings. The tools live in tools/, installed on first use. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const toolsFolder = join(root, 'tools');
@@ -38,5 +38,6 @@ const results = [
   run('format', join(toolsPath, 'biome'), ['format', '.']),
   run('nothing unused', join(toolsPath, 'knip'), []),
   run('no circles of folders', process.execPath, [join(root, 'scripts', 'folder-cycles.ts')]),
+  run('one meaning for each word', process.execPath, [join(root, 'scripts', 'words.ts')]),
 ];
 process.exit(results.every(Boolean) ? 0 : 1);

@@ -147,12 +147,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
   const { webhooks } = dependencies;
-  const { orders, subscriptions, homeOf } = partsOf(shards);
+  const { orders, subscriptions, shardFor } = partsOf(shards);
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
   const team = { baseUrl: dependencies.baseUrl, brandName: brand.name, invitationKey: keys.invitations, mailKey };
   const pages = openCustomerPages(dependencies, cards, links);
-  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, ...pages };
+  const others = { orders, subscriptions, webhooks, team, shardFor, forgetAccess, ...pages };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
@@ -177,7 +177,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
 
   const { admissions, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
   const http = {
-    homeOf: shards.of,
+    shardFor: shards.of,
     hasLeft: async (company: Company) => areSeveral(shards) && hasLeft(shards.of(company).db, company.id),
     shardOf: async (companyId: string) => (await shards.find(companyId)).name,
     clock,
@@ -246,11 +246,11 @@ async function mountStaticPages(
 }
 
 /** What requests use of the shard of their company. */
-function partsOf(shards: AppShards): Pick<ClockDependencies, 'orders' | 'subscriptions' | 'homeOf'> {
+function partsOf(shards: AppShards): Pick<ClockDependencies, 'orders' | 'subscriptions' | 'shardFor'> {
   return {
     orders: ({ company }) => shards.of(company).orders,
     subscriptions: ({ company }) => shards.of(company).subscriptions,
-    homeOf: ({ company }) => shards.of(company),
+    shardFor: ({ company }) => shards.of(company),
   };
 }
 
@@ -294,7 +294,7 @@ export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout, receipts }: RouteDependencies,
+  { orders, subscriptions, webhooks, team, shardFor, forgetAccess, pageLinks, checkout, receipts }: RouteDependencies,
 ): Route[] {
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
@@ -317,7 +317,7 @@ export function apiRoutes(
       references: customerReferences,
       webhooks,
       team,
-      homeOf,
+      shardFor,
       forgetAccess,
       pageLinks,
       checkout,

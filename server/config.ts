@@ -24,9 +24,9 @@ import {
 /** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
 
 const roles = ['api', 'worker', 'vault'] as const;
-type Role = (typeof roles)[number];
+type ProcessRole = (typeof roles)[number];
 
-const roleList: Setting<readonly Role[]> = {
+const roleList: Setting<readonly ProcessRole[]> = {
   fallback: roles.join(','),
   describe: 'Roles of this process: `api` serves HTTP, `worker` runs background jobs, `vault` stores the cards.',
   parse: (value) => {

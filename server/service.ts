@@ -49,7 +49,7 @@ import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/dat
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { fileStore } from './start/file-store.ts';
 import { openFurther } from './start/further-shards.ts';
-import { checksOf, type Home, openHome } from './start/home.ts';
+import { checksOf, type ConfiguredShard, type ConfiguredShards, openConfigured } from './start/configured-shard.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
@@ -135,8 +135,8 @@ const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${
 
 /** The parts that API and worker share. */
 interface Parts extends Surroundings {
-  readonly shards: Shards<OpenedShard>;
-  readonly first: OpenedShard;
+  readonly shards: Shards<StartedShard>;
+  readonly first: StartedShard;
   readonly directory: Directory;
   readonly connections: Connections;
   readonly clock: Clock;
@@ -156,18 +156,18 @@ interface Parts extends Surroundings {
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
   const { config, log, resources, secrets, databases } = surroundings;
-  const homes = databases.map((urls) => openHome(urls, config, resources));
-  const [{ db: firstDb }] = homes as [(typeof homes)[number]];
+  const configured = openConfigured(databases, config, resources);
+  const [{ db: firstDb }] = configured;
   const control = controlPlaneOn(firstDb);
   resources.components.watch('database', () => control.ping(databaseMs), watchDatabaseMs);
   const ring = await openKeyRing(control, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());
   const { keys } = ring;
-  const directory = homes.length === 1 ? oneShard : openDirectory(control);
-  if (homes.length > 1) await onAccessChange(control, directory.forget);
-  const configured = openShards(control, homes, directory);
-  const connections = openConnections(async (companyId) => (await configured.find(companyId)).db);
-  const { first, shards } = await openAll(surroundings, connections, homes as [Home, ...Home[]], directory);
+  const directory = configured.length === 1 ? oneShard : openDirectory(control);
+  if (configured.length > 1) await onAccessChange(control, directory.forget);
+  const everywhere = openShards(control, configured, directory);
+  const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
+  const { first, shards } = await openAll(surroundings, connections, configured, directory);
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
   const restores = { isRestored: () => shards.all.some((shard) => shard.restores.isRestored()) };
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -197,13 +197,13 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     webhookSecretKey: keys['webhook-secrets'],
     port,
     baseUrl: baseUrlOf(config, port),
-    readiness: () => [clockCheck(clocks), ...anyShard(homes.map((one) => () => checksOf(one, resources)))],
+    readiness: () => [clockCheck(clocks), ...anyShard(configured.map((one) => () => checksOf(one, resources)))],
     gauges: {
       roles: config.SVC_ROLES,
       pools: resources.pools,
       components: resources.components,
       serving: {
-        shards: homes.map((one) => ({ ...one, db: onceOpen(shards, one) })),
+        shards: configured.map((one) => ({ ...one, db: onceOpen(shards, one) })),
         clocks,
         restores,
         connections: connections.health,
@@ -218,18 +218,18 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
 async function openAll(
   surroundings: Surroundings,
   connections: Connections,
-  [home, ...others]: readonly [Home, ...Home[]],
+  [main, ...others]: ConfiguredShards,
   directory: Directory,
 ): Promise<Pick<Parts, 'first' | 'shards'>> {
   const names = others.map(({ name }) => name);
-  const shards = openShards<OpenedShard>(controlPlaneOn(home.db), [], directory, [home.name, ...names]);
-  const open = async (one: Home): Promise<OpenedShard> => {
+  const shards = openShards<StartedShard>(controlPlaneOn(main.db), [], directory, [main.name, ...names]);
+  const open = async (one: ConfiguredShard): Promise<StartedShard> => {
     const elsewhere = names.length > 0 ? elsewhereThan(shards, one.name, ({ orders }) => orders.charging) : undefined;
     const opened = await openShard(surroundings, connections, one, elsewhere);
     shards.add(opened);
     return opened;
   };
-  const first = await open(home);
+  const first = await open(main);
   await openFurther(others, surroundings, async (other) => {
     await prepareShard(other.db, first.clock.nowMs());
     await open(other);
@@ -238,7 +238,7 @@ async function openAll(
 }
 
 /** Its database, which counts as away until the shard is open. */
-function onceOpen(shards: AppShards, { name: shard, db }: Home): Pick<DatabasePool, 'query' | 'ping'> {
+function onceOpen(shards: AppShards, { name: shard, db }: ConfiguredShard): Pick<DatabasePool, 'query' | 'ping'> {
   return {
     query: async (text, values) => shards.of({ shard }).db.query(text, values),
     async ping(deadlineMs) {
@@ -248,7 +248,7 @@ function onceOpen(shards: AppShards, { name: shard, db }: Home): Pick<DatabasePo
   };
 }
 
-interface OpenedShard extends Shard, Home {
+interface StartedShard extends Shard, ConfiguredShard {
   readonly clocks: ClockWatch;
 }
 
@@ -256,10 +256,10 @@ interface OpenedShard extends Shard, Home {
 async function openShard(
   { config, log, resources, vault }: Surroundings,
   connections: Connections,
-  home: Home,
+  configured: ConfiguredShard,
   elsewhere: MoneyDependencies['elsewhere'],
-): Promise<OpenedShard> {
-  const { name, apiUrl, db } = home;
+): Promise<StartedShard> {
+  const { name, apiUrl, db } = configured;
   const onClockError = (error: unknown): void =>
     log.warn({ err: error, shard: name }, 'the database did not return its time');
   const clock = await openDatabaseClock(db, onClockError);
@@ -276,7 +276,7 @@ async function openShard(
   });
   const onExpired = (): void => clocks.noteExpired();
   const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere });
-  return { ...home, clock, clocks, restores, ...payments };
+  return { ...configured, clock, clocks, restores, ...payments };
 }
 
 /** In a process with an API, requests come first: the jobs open many connections at once, and delay the first answers. */
@@ -293,7 +293,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
   let worker: ReturnType<typeof startWorker> | undefined;
   const begin = (): void => {
-    const working = openShards<OpenedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
+    const working = openShards<StartedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
     shards.each((shard) => {
       const { name, apiUrl } = shard;
       const options = { shard: name, poolSize: dispatcherConnections, settings: queueSettings };

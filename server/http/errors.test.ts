@@ -597,7 +597,7 @@ describe('a database that is gone', () => {
 
 /** Holds the table, so that requests wait on it until `release`. */
 async function lockCustomers(t: TestContext, on: TestService) {
-  const client = new pg.Client({ connectionString: on.home.connectionString });
+  const client = new pg.Client({ connectionString: on.companyUrls.connectionString });
   await client.connect();
   t.after(() => client.end());
   await client.query('BEGIN');

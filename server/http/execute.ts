@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorBody } from '../errors.ts';
 import type { Company } from '../company.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database, DatabasePool } from '../platform/database.ts';
-import { readFrom, type Replica } from '../platform/replica.ts';
+import type { Database } from '../platform/database.ts';
+import { readFrom } from '../platform/replica.ts';
 import type { RequestContext } from '../request-context.ts';
+import type { OpenShard } from '../shards/shards.ts';
 import type { Admission } from './admit.ts';
 import { type Auditing, auditingOf, type AuditLog } from './audit.ts';
 import { checkExpansions } from './caller.ts';
@@ -21,15 +22,8 @@ import type { ServiceKey } from '../platform/service-keys.ts';
 
 /** Executes a route by its kind: one transaction, an effect outside of transactions, or phases. */
 
-/** The shard of a company: its database, and the time of that database. */
-interface Home {
-  readonly db: DatabasePool;
-  readonly clock: Clock;
-  readonly replica?: Pick<Replica, 'read'> | undefined;
-}
-
 export interface ExecuteDependencies {
-  readonly homeOf: (company: Company) => Home;
+  readonly shardFor: (company: Company) => OpenShard;
   readonly clock: Clock;
   readonly audit: AuditLog;
   readonly idempotencyHashKey: ServiceKey;
@@ -56,7 +50,7 @@ export async function execute(
     auditing,
     key: await keyedRequest(route, request, outside, dependencies),
     answers: answersOf(route, request, input),
-    home: dependencies.homeOf(admission.company),
+    shard: dependencies.shardFor(admission.company),
     versions: (object) =>
       route.version ? versionsOf(dependencies.idempotencyHashKey, admission.company.id, route.version, object) : [],
     ifMatch: admission.ifMatch,
@@ -82,9 +76,9 @@ function setVersion(reply: FastifyReply, { versions }: Call, { result, body, api
 export function contextOf(
   request: FastifyRequest,
   { company, caller }: Pick<Admission, 'company' | 'caller'>,
-  { homeOf }: Pick<ExecuteDependencies, 'homeOf'>,
+  { shardFor }: Pick<ExecuteDependencies, 'shardFor'>,
 ): RequestContext {
-  const { db, clock } = homeOf(company);
+  const { db, clock } = shardFor(company);
   return { requestId: request.id, company, caller, nowMs: clock.nowMs() + company.clockOffsetMs, db };
 }
 
@@ -97,7 +91,7 @@ interface Call {
   readonly auditing: Auditing;
   readonly key: KeyedRequest | undefined;
   readonly answers: Answers;
-  readonly home: Home;
+  readonly shard: OpenShard;
   /** The versions that an object can have: with the current key, then with earlier ones. None on routes without versions. */
   readonly versions: (object: unknown) => readonly string[];
   readonly ifMatch: Admission['ifMatch'];
@@ -120,18 +114,18 @@ function preparationOf(call: Call): Prepare {
   if (!prepare || !call.ifMatch) return prepare;
   // What is prepared can have effects, so the version is checked before it, too.
   return async (outside) => {
-    await checkUnchanged(call, call.home.db);
+    await checkUnchanged(call, call.shard.db);
     return prepare(outside);
   };
 }
 
 async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> {
-  const { route, outside, auditing, home } = call;
+  const { route, outside, auditing, shard } = call;
   if (route.mayUseReplica) {
-    const answer = await readFrom(home, (db) => work(call, db, undefined));
+    const answer = await readFrom(shard, (db) => work(call, db, undefined));
     return { ...answer, replayed: false };
   }
-  const { db } = home;
+  const { db } = shard;
   const prepared = await prepare?.(outside);
   const answer =
     auditing.needsTransaction || call.ifMatch
@@ -141,9 +135,9 @@ async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> 
 }
 
 async function executeKeyed(call: Call, key: KeyedRequest, prepare: Prepare): Promise<PhasedAnswer> {
-  const { route, outside, answers, home } = call;
+  const { route, outside, answers, shard } = call;
   return runOnce(
-    home.db,
+    shard.db,
     key,
     {
       work: (transaction, prepared) => work(call, transaction, prepared),

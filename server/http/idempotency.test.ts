@@ -375,7 +375,7 @@ describe('not stored, so that the same key then succeeds, is', () => {
 
 /** Customers called Held wait in their INSERT while the gate is closed. */
 class Gate {
-  readonly #client = new pg.Client({ connectionString: service.home.connectionString });
+  readonly #client = new pg.Client({ connectionString: service.companyUrls.connectionString });
 
   static async install(): Promise<void> {
     await service.db.query(`CREATE FUNCTION pass_gate() RETURNS trigger LANGUAGE plpgsql AS

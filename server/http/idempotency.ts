@@ -153,7 +153,7 @@ export async function runOnce(
 }
 
 type Answered = Answer & { readonly replayed: boolean };
-type Attempt = (transaction: Database) => Promise<Answered>;
+type Answering = (transaction: Database) => Promise<Answered>;
 
 async function attemptOnce(
   db: DatabasePool,
@@ -166,7 +166,7 @@ async function attemptOnce(
     if (stored) return { ...stored, replayed: true };
     const prepared = await prepare?.();
     const kept = livesFrom ? { ...request, nowMs: livesFrom(prepared) } : request;
-    const fresh: Attempt = async (transaction) => ({ ...(await work(transaction, prepared)), replayed: false });
+    const fresh: Answering = async (transaction) => ({ ...(await work(transaction, prepared)), replayed: false });
     return await storing(db, kept, asNew(request, fresh)).catch((error: unknown) => {
       if (!(error instanceof KeyTaken)) throw error;
       return storing(db, kept, asRepeated(request, fresh));
@@ -181,7 +181,7 @@ async function attemptOnce(
 
 /** Almost every key is new. The work is then sent together with the claim: see `takeKey`. */
 const asNew =
-  (request: KeyedRequest, fresh: Attempt): Attempt =>
+  (request: KeyedRequest, fresh: Answering): Answering =>
   async (transaction) => {
     // Both have ended before the transaction does, because the work must not use its connection afterwards.
     const [taken, answered] = await Promise.allSettled([takeKey(transaction, request), fresh(transaction)]);
@@ -191,14 +191,14 @@ const asNew =
   };
 
 const asRepeated =
-  (request: KeyedRequest, fresh: Attempt): Attempt =>
+  (request: KeyedRequest, fresh: Answering): Answering =>
   async (transaction) => {
     const earlier = await findAnswer(transaction, request);
     return earlier ? { ...earlier, replayed: true } : fresh(transaction);
   };
 
 /** Commits the work together with its answer. */
-async function storing(db: DatabasePool, request: KeyedRequest, attempt: Attempt): Promise<Answered> {
+async function storing(db: DatabasePool, request: KeyedRequest, attempt: Answering): Promise<Answered> {
   let isStoring = false;
   try {
     return await db.transaction(attempt, (answer) => {

@@ -4,7 +4,7 @@ import { hourMs } from '../platform/durations.ts';
 import { isoTime } from '../platform/iso-time.ts';
 import { rowsOf } from '../platform/rows.ts';
 import { anyRow, ofClocksAhead } from '../platform/sql.ts';
-import { isSettled } from '../shards/queries.ts';
+import { staysHere } from '../shards/queries.ts';
 
 /** All statements about idempotency keys. */
 
@@ -262,7 +262,7 @@ export async function forgetKey(db: Database, request: KeyedRequest, found: KeyR
 
 const expiredOfCompany = `SELECT k.company_id, k.key FROM idempotency_keys k
   WHERE k.company_id = c.id AND k.expires_at <= now() + c.clock_offset_ms * interval '1 ms'
-    AND ${isSettled('k.company_id')} AND (k.status IS NOT NULL OR ${notOpen})
+    AND ${staysHere('k.company_id')} AND (k.status IS NOT NULL OR ${notOpen})
   LIMIT $1 FOR UPDATE SKIP LOCKED`;
 
 /**
@@ -274,7 +274,7 @@ export async function reapIdempotencyKeys(db: Queryable, batch: number): Promise
   const byRealTime = await db.query(
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
        SELECT company_id, key FROM idempotency_keys k
-       WHERE expires_at <= now() AND ${isSettled('k.company_id')} AND (status IS NOT NULL OR ${notOpen})
+       WHERE expires_at <= now() AND ${staysHere('k.company_id')} AND (status IS NOT NULL OR ${notOpen})
        ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING 1`,
     [batch],

@@ -12,7 +12,7 @@ let lock: pg.Client;
 
 before(async () => {
   service = await startTestService({ settings: { SVC_MAX_EVENT_LOOP_DELAY_MS: '1000' } });
-  lock = new pg.Client({ connectionString: service.home.connectionString });
+  lock = new pg.Client({ connectionString: service.companyUrls.connectionString });
   await lock.connect();
 });
 after(async () => {

@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
 import { counter } from '../platform/metrics.ts';
 import type { RateCheck, RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
-import { isRefused, reserve, type ReserveDependencies, settling } from '../platform/rate-limiter/reservations.ts';
+import { isRefused, reserve, type ReserveDependencies, withReservation } from '../platform/rate-limiter/reservations.ts';
 import type { Admitted } from './caller.ts';
 
 /**
@@ -77,7 +77,7 @@ export async function refusingCardTesters<Answer>(
   if (!refusedCards) return answer();
   const buckets = bucketsOf(admitted, address, tested, refusedCards);
   const outcome = await reserve({ limiter, clock }, buckets);
-  if (!isRefused(outcome)) return settling(outcome, (error) => error instanceof RefusedCard, answer);
+  if (!isRefused(outcome)) return withReservation(outcome, (error) => error instanceof RefusedCard, answer);
   countLimited({ limit: 'refused_cards' });
   const { at, isBusy, retryAfterSeconds } = outcome;
   const message = isBusy

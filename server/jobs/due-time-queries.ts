@@ -1,6 +1,6 @@
 import type { Queryable } from '../platform/database.ts';
 import { startOf } from '../features/figures/queries.ts';
-import { isSettled } from '../shards/queries.ts';
+import { staysHere } from '../shards/queries.ts';
 import { type DueTime, dueTimes, type ReadPlace, readPlaces, toleranceMs } from './due-times.ts';
 
 /** The rows that are read in a round, furthest first: those behind them are due earlier. */
@@ -14,12 +14,12 @@ const nowOf = ({ byCompanyClock }: DueTime): string =>
 /** The rows that are due later than their schedule allows, with the furthest time that it allows. */
 function tooFar(time: DueTime): string {
   const { table, column, key, rows = 'true', furthestMs } = time;
-  const settled = key[0] === 'company_id' ? isSettled('t.company_id') : 'true';
+  const stays = key[0] === 'company_id' ? staysHere('t.company_id') : 'true';
   return `SELECT ${key.join()}, furthest FROM (
     SELECT ${key.map((name) => `t.${name}`).join()}, t.${column} AS due,
       ${nowOf(time)} + (${furthestMs}) * interval '1 ms' AS furthest
     FROM ${table} t
-    WHERE ${rows} AND t.${column} > now() + ${toleranceMs} * interval '1 ms' AND ${settled}
+    WHERE ${rows} AND t.${column} > now() + ${toleranceMs} * interval '1 ms' AND ${stays}
     ORDER BY t.${column} DESC LIMIT ${readMax}
   ) last WHERE due > furthest + ${toleranceMs} * interval '1 ms'`;
 }
@@ -37,7 +37,7 @@ const idAt = (ms: number): string => `first_id(now() + (c.clock_offset_ms + (${m
 const isLater = (column: string): string => `t.${column} > now() + ${toleranceMs} * interval '1 ms'`;
 
 /** While the clock of a sandbox is advanced, what is ahead of it is right. */
-const isStill = `(c.clock_moved_until IS NULL OR c.clock_moved_until <= now()) AND ${isSettled('c.id')}`;
+const isStill = `(c.clock_moved_until IS NULL OR c.clock_moved_until <= now()) AND ${staysHere('c.id')}`;
 
 /** The companies whose place is ahead of their clock. */
 function ahead({ table, ids, at }: ReadPlace): string {

@@ -87,7 +87,7 @@ describe('after the clock of the database was 25 hours ahead', () => {
       service.db,
       await service.db.query('SELECT company_id, after_id FROM email_cursors WHERE company_id = $1', [company]),
       mailedTypes,
-      { count: 10, settledSeconds: 300 },
+      { count: 10, openSeconds: 300 },
     );
     assert.ok(events.length > 0);
     // Places that are right stay where they are.

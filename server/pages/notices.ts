@@ -11,7 +11,7 @@ import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
 import { checkRoom, enter, leave } from '../http/work.ts';
 
-type Notice = FastifyRequest<{ Params: { connection: string } }>;
+type NoticeRequest = FastifyRequest<{ Params: { connection: string } }>;
 
 /**
  * The URL that an owner enters at the processor. What arrives there is believed only if its signature is right. The
@@ -24,7 +24,7 @@ export async function mountNotices(
 ): Promise<void> {
   const found = new WeakMap<object, NotifiedConnection>();
 
-  async function find(request: Notice): Promise<NotifiedConnection | undefined> {
+  async function find(request: NoticeRequest): Promise<NotifiedConnection | undefined> {
     const { connection } = request.params;
     if (!isUuid(connection)) return undefined;
     await enter(http.admissions, request);
@@ -42,7 +42,7 @@ export async function mountNotices(
       request.work.bodyBytes = bytes.length;
       done(null, bytes);
     });
-    scope.post<{ Params: Notice['params'] }>(
+    scope.post<{ Params: NoticeRequest['params'] }>(
       '/processors/:connection/notices',
       {
         config: { rateLimit: 'own' },

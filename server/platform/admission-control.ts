@@ -37,7 +37,7 @@ export interface AdmissionControl {
   stats(): { readonly running: number; readonly waiting: number; readonly limit: number };
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly cost: number;
   readonly sinceMs: number;
   readonly admit: (ticket: Ticket) => void;
@@ -46,7 +46,7 @@ interface Waiting {
 
 interface Flow {
   readonly name: string;
-  readonly queue: Waiting[];
+  readonly queue: WaitingRequest[];
   running: number;
   costlyRunning: number;
   /** The recent cost of a request of this flow. */
@@ -187,7 +187,7 @@ class Admission implements AdmissionControl {
   }
 
   /** Removes the first request from the queue of the flow. */
-  #shift(flow: Flow): Waiting | undefined {
+  #shift(flow: Flow): WaitingRequest | undefined {
     const first = flow.queue.shift();
     this.#waiting -= 1;
     if (flow.queue.length === 0) this.#queued.delete(flow);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBatcher, createFlow } from './batcher.ts';
+import { createBatcher, createGatherer } from './batcher.ts';
 
 /** A batcher whose batches are recorded. It waits for the items that it believes to be underway. */
 function gatheringBatcher(patienceMs: number) {
@@ -72,9 +72,9 @@ it('takes the time of its batches into account', async () => {
   assert.ok(usualMs > 5 && usualMs < 100, String(usualMs));
 });
 
-/** A flow in which this number of requests run until they are ended. */
+/** A gatherer in which this number of requests run until they are ended. */
 function flowWith(requests: number) {
-  const { run, gathering } = createFlow();
+  const { run, gathering } = createGatherer();
   const ended = Promise.withResolvers<void>();
   const running = Array.from({ length: requests }, () => run(() => ended.promise));
   const end = async (): Promise<void> => {
@@ -107,7 +107,7 @@ it('lets a batch wait a little for clients that have just been answered', async 
 });
 
 it('does not wait for a request that failed', async () => {
-  const { run, gathering } = createFlow();
+  const { run, gathering } = createGatherer();
   await assert.rejects(
     run(() => Promise.reject(new Error('failed'))),
     /failed/,

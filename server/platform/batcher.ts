@@ -33,7 +33,7 @@ const gatheredSize = 1.5;
 const lastShare = 0.2;
 const lastTimeShare = 0.05;
 
-export interface Flow {
+export interface Gatherer {
   readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>;
   readonly gathering: Gathering;
 }
@@ -56,7 +56,7 @@ const keptShare = 0.995;
  * Requests that pass through the same batchers. Gathered in the first one, they stay together in the others. When the
  * database is busy, its batches take longer and the first one waits longer. A single request waits for nothing.
  */
-export function createFlow(): Flow {
+export function createGatherer(): Gatherer {
   let underway = 0;
   let most = 0;
   return {
@@ -81,7 +81,7 @@ export function createFlow(): Flow {
 const observeSize = histogram('svc_batch_size');
 type BatchName = Parameters<typeof observeSize>[0]['batch'];
 
-interface Waiting<Item, Result> {
+interface WaitingItem<Item, Result> {
   readonly item: Item;
   readonly place: ReturnType<typeof currentPlace>;
   readonly sinceMs: number;
@@ -94,7 +94,7 @@ type Work<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>
 /** Returns the error with which the whole batch failed. */
 async function attempt<Item, Result>(
   work: Work<Item, Result>,
-  batch: readonly Waiting<Item, Result>[],
+  batch: readonly WaitingItem<Item, Result>[],
 ): Promise<{ readonly error: unknown } | undefined> {
   try {
     const items = batch.map(({ item }) => item);
@@ -111,7 +111,7 @@ async function attempt<Item, Result>(
 
 async function runBatch<Item, Result>(
   work: Work<Item, Result>,
-  batch: readonly Waiting<Item, Result>[],
+  batch: readonly WaitingItem<Item, Result>[],
 ): Promise<void> {
   const failure = await attempt(work, batch);
   if (!failure) return;
@@ -134,7 +134,7 @@ export function createBatcher<Item, Result>(
   work: Work<Item, Result>,
   { batchMax, width, gathering, tally = { items: 0 } }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
-  const queue: Waiting<Item, Result>[] = [];
+  const queue: WaitingItem<Item, Result>[] = [];
   let running = 0;
   let starting = false;
   let usualSize = 1;

@@ -34,7 +34,7 @@ export function timeoutsFor(statementMs: number): Timeouts {
 }
 
 /** The part of a connection that is used. Two calls without an await between them travel together. */
-export interface Connection {
+export interface DatabaseConnection {
   query(statement: {
     text: string;
     values?: unknown[];
@@ -44,7 +44,7 @@ export interface Connection {
 }
 
 /** A connection of its own, outside of the pool. */
-export interface Client extends Connection {
+export interface Client extends DatabaseConnection {
   readonly connection: { readonly stream: Duplex };
 }
 

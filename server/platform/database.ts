@@ -1,7 +1,7 @@
 import pg from 'pg';
 import {
   type Client,
-  type Connection,
+  type DatabaseConnection,
   connectionOptionsOf,
   type Timeouts,
   timeoutsFor,
@@ -128,7 +128,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   return {
     async query(text, values) {
       refuseWhenClosed();
-      return run(pool as Connection, health, text, values);
+      return run(pool as DatabaseConnection, health, text, values);
     },
 
     async transaction(work, last) {
@@ -262,13 +262,13 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
       text: `SELECT current_setting('transaction_read_only') AS read_only`,
       query_timeout: deadlineMs,
     };
-    const { rows } = await (pool as Connection).query(statement);
+    const { rows } = await (pool as DatabaseConnection).query(statement);
     answered();
     const [row] = rows as { read_only: string }[];
     if (row?.read_only !== 'off' && !options.isReplica) throw new ReadOnlyError('the database is read-only');
     if (!refusal) return;
     try {
-      await (pool as Connection).query({ text: writeProbe, query_timeout: deadlineMs });
+      await (pool as DatabaseConnection).query({ text: writeProbe, query_timeout: deadlineMs });
     } catch (error) {
       // A role that may not create temporary tables proves nothing about the disk.
       if (isAway(error)) throw error;

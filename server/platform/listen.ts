@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Connection, type ConnectionOptions, WatchedClient } from './database-connections.ts';
+import { type ConnectionOptions, type DatabaseConnection, WatchedClient } from './database-connections.ts';
 
 /** A connection that listens, and is reopened when it is lost or stops answering. */
 
@@ -42,7 +42,7 @@ export async function keepListening(options: ListenOptions): Promise<{ close(): 
   // the connection is closed.
   const heartbeat = setInterval(() => {
     const watched = client;
-    const question = (watched as Connection | undefined)?.query({ text: 'SELECT 1', query_timeout: heartbeatMs });
+    const question = (watched as DatabaseConnection | undefined)?.query({ text: 'SELECT 1', query_timeout: heartbeatMs });
     question?.catch(() => watched?.cut());
   }, heartbeatMs).unref();
 

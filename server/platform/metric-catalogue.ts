@@ -3,7 +3,7 @@
  * has a bounded set of values; no label names a company, a customer or an address.
  */
 
-type Role = 'api' | 'worker' | 'vault';
+type ProcessRole = 'api' | 'worker' | 'vault';
 
 interface Metric {
   readonly kind: 'counter' | 'gauge' | 'histogram';
@@ -12,11 +12,11 @@ interface Metric {
   readonly labels?: Readonly<Record<string, readonly string[] | string>>;
   readonly buckets?: readonly number[];
   /** The roles whose processes have the metric; all by default. */
-  readonly roles?: readonly Role[];
+  readonly roles?: readonly ProcessRole[];
 }
 
 const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
-const serving: readonly Role[] = ['api', 'worker'];
+const serving: readonly ProcessRole[] = ['api', 'worker'];
 const modes = ['sandbox', 'live'];
 const outcomes = [
   'approved',

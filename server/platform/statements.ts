@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database, Statement } from './database.ts';
-import type { Client, Connection } from './database-connections.ts';
+import type { Client, DatabaseConnection } from './database-connections.ts';
 import { tracedStatement } from './statement-spans.ts';
 import { noteWrites } from './written-rows.ts';
 
@@ -28,7 +28,7 @@ export interface Listener {
 }
 
 export async function run<Row extends object>(
-  connection: Connection,
+  connection: DatabaseConnection,
   listener: Listener,
   text: string,
   values?: readonly unknown[],

@@ -24,12 +24,12 @@ export const strangerTimeouts = { headersTimeout: limits.strangers.seconds * 100
 /** A connection that is younger may just not have had its turn. */
 const graceMs = 1_000;
 
-type Opened = Map<Socket, number>;
+type OpenSockets = Map<Socket, number>;
 
 export function boundStrangers(server: Server, options: StrangerOptions = {}): StrangerConnections {
   const { isProxy = () => false, connectionsMax = limits.strangers.connectionsOfAddress } = options;
-  const byAddress = new Map<string, Opened>();
-  const ownerOf = new WeakMap<Socket, Opened>();
+  const byAddress = new Map<string, OpenSockets>();
+  const ownerOf = new WeakMap<Socket, OpenSockets>();
 
   function forget(socket: Socket): void {
     ownerOf.get(socket)?.delete(socket);
@@ -40,7 +40,7 @@ export function boundStrangers(server: Server, options: StrangerOptions = {}): S
     const { remoteAddress = '' } = socket;
     if (isProxy(remoteAddress)) return;
     const bucket = addressBucket(remoteAddress);
-    const opened: Opened = byAddress.get(bucket) ?? new Map();
+    const opened: OpenSockets = byAddress.get(bucket) ?? new Map();
     byAddress.set(bucket, opened);
     ownerOf.set(socket, opened);
     const nowMs = performance.now();
@@ -60,7 +60,7 @@ export function responseOn(socket: Socket): ServerResponse | null {
 }
 
 /** Returns the oldest connection whose client has nothing to expect: it is idle, or its request is incomplete. */
-function oldestWaiting(opened: Opened, beforeMs: number): Socket | undefined {
+function oldestWaiting(opened: OpenSockets, beforeMs: number): Socket | undefined {
   for (const [socket, sinceMs] of opened) {
     if (sinceMs > beforeMs) return undefined;
     const response = responseOn(socket);

@@ -39,7 +39,7 @@ export async function findDraining(control: ControlQueryable): Promise<string[]>
  * SQL for the jobs of a shard: true unless the company is arriving, about to leave, or has left. An array, so that the
  * planner uses the same indexes as without it.
  */
-export const isSettled = (company: string): string =>
+export const staysHere = (company: string): string =>
   `${company} <> ALL (ARRAY(SELECT company_id FROM company_fences))`;
 
 /** Whether a company is about to leave this server, or has left it. What is found here may no longer be true. */

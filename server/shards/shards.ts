@@ -1,4 +1,6 @@
+import type { Clock } from '../platform/clock.ts';
 import type { ControlPool, DatabasePool } from '../platform/database.ts';
+import type { Replica } from '../platform/replica.ts';
 import type { Directory } from './directory.ts';
 
 /**
@@ -12,6 +14,14 @@ export const firstShard = 'a';
 export interface ShardDatabase {
   readonly name: string;
   readonly db: DatabasePool;
+}
+
+/** A shard as requests and jobs use it. */
+export interface OpenShard extends ShardDatabase {
+  /** The time of its database. */
+  readonly clock: Clock;
+  /** A standby for reads, if there is one. */
+  readonly replica?: Pick<Replica, 'read'> | undefined;
 }
 
 /** `Part` is what a process has for each shard: at least its database. */

@@ -202,7 +202,7 @@ describe('the logins of the database', () => {
   before(async () => {
     const number = new CardNumber(someNumber());
     await service.vault.store({ companyId: service.company.id, cardId, mode: 'sandbox', number });
-    [api, vault] = [await connect(service.home.apiUrl), await connect(service.home.vaultUrl)];
+    [api, vault] = [await connect(service.companyUrls.apiUrl), await connect(service.companyUrls.vaultUrl)];
   });
   after(() => Promise.all([api.end(), vault.end()]));
 

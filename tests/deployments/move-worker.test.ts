@@ -169,7 +169,7 @@ describe('a worker beside a move', () => {
 
   it('records a delivery on the new shard that was in flight during the switch', async () => {
     const store = await openStore(0);
-    const { companyIds, accountId, home: source } = await findAccount(mover, store.sandbox.id);
+    const { companyIds, accountId, current: source } = await findAccount(mover, store.sandbox.id);
     const target = service.shards.of({ shard: 'a' });
     const { control } = service;
     const move = { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds, keptMs: 1 };

@@ -90,7 +90,7 @@ async function openStore(): Promise<Store> {
 
 /** The move of a store from shard b to shard a, for tests that take its steps one by one. */
 async function moveOf({ sandbox }: Store): Promise<steps.Move> {
-  const { companyIds, accountId, home: source } = await findAccount(mover, sandbox.id);
+  const { companyIds, accountId, current: source } = await findAccount(mover, sandbox.id);
   const target = service.shards.of({ shard: 'a' });
   const { control } = service;
   return { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds, keptMs: 100 };

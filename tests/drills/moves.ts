@@ -26,9 +26,9 @@ export const drill: Drill = {
       for (const [index, shop] of shops.entries()) await subscribeAll(cluster, companyIds[index] ?? '', shop);
     await Promise.all(processors.map((processor) => processor.setFaults({ 'decline:51': declinedShare })));
     const load = startLoad(sharded, loads, thinkMs);
-    const homes = loads.flatMap(({ shard, companyIds }) => companyIds.map((companyId) => ({ shard, companyId })));
+    const companies = loads.flatMap(({ shard, companyIds }) => companyIds.map((companyId) => ({ shard, companyId })));
     const renewing = keepRenewing(
-      homes.map(({ companyId }) => companyId),
+      companies.map(({ companyId }) => companyId),
       loads.map(({ db }) => db),
     );
     await sleep(calmMs);
@@ -36,7 +36,7 @@ export const drill: Drill = {
     const figures: Figure[] = await moveAll(
       cluster.environment,
       [...cluster.shards.keys()],
-      homes.slice(0, movingCompanies),
+      companies.slice(0, movingCompanies),
       () => loads.flatMap(({ replies }) => replies),
     );
     await Promise.all(processors.map((processor) => processor.setFaults({})));

@@ -34,7 +34,7 @@ export interface FreezingProxy {
 /** The last message that PostgreSQL sends outside of a transaction. */
 const readyForQuery = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
-interface Flow {
+interface Tunnel {
   readonly sockets: readonly Socket[];
   asking: boolean;
   answering: boolean;
@@ -42,25 +42,25 @@ interface Flow {
 
 export async function startFreezingProxy(target: string): Promise<FreezingProxy> {
   const { hostname, port: targetPort } = new URL(target);
-  const flows = new Set<Flow>();
+  const tunnels = new Set<Tunnel>();
   let accepting = true;
   let losingFrom: string | undefined;
   let awaited: { readonly text: string; readonly done: () => void } | undefined;
 
   function loseAnswers(): void {
-    for (const flow of flows) flow.answering = false;
+    for (const tunnel of tunnels) tunnel.answering = false;
   }
 
   const server = createServer((inner) => {
     const outer = connect(Number(targetPort), hostname);
-    const flow: Flow = { sockets: [inner, outer], asking: accepting, answering: accepting };
-    flows.add(flow);
+    const tunnel: Tunnel = { sockets: [inner, outer], asking: accepting, answering: accepting };
+    tunnels.add(tunnel);
     inner.on('data', (chunk) => {
       if (losingFrom !== undefined && chunk.includes(losingFrom)) {
         losingFrom = undefined;
         loseAnswers();
       }
-      if (flow.asking) outer.write(chunk);
+      if (tunnel.asking) outer.write(chunk);
     });
     let cut: (() => void) | undefined;
     outer.on('data', (chunk) => {
@@ -68,7 +68,7 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
         cut = awaited.done;
         awaited = undefined;
       }
-      if (!cut) return flow.answering && inner.write(chunk);
+      if (!cut) return tunnel.answering && inner.write(chunk);
       // The statement is committed only now.
       if (!chunk.subarray(-readyForQuery.length).equals(readyForQuery)) return false;
       cut();
@@ -81,8 +81,8 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
       one.on('error', () => undefined);
       one.on('close', () => {
         // Closing one side is a packet too, so it does not get through either.
-        if (flow.asking && flow.answering) other.destroy();
-        if (other.destroyed) flows.delete(flow);
+        if (tunnel.asking && tunnel.answering) other.destroy();
+        if (other.destroyed) tunnels.delete(tunnel);
       });
     }
   });
@@ -99,7 +99,7 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
       return url.href;
     },
     freeze() {
-      for (const flow of flows) Object.assign(flow, { asking: false, answering: false });
+      for (const tunnel of tunnels) Object.assign(tunnel, { asking: false, answering: false });
     },
     loseAnswers,
     loseAnswersFrom(text) {
@@ -113,11 +113,11 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
     accept(newOnes) {
       accepting = newOnes;
     },
-    working: () => [...flows].filter(({ asking, answering }) => asking && answering).length,
+    working: () => [...tunnels].filter(({ asking, answering }) => asking && answering).length,
     async stop() {
       const closed = once(server, 'close');
       server.close();
-      for (const { sockets } of flows) for (const socket of sockets) socket.destroy();
+      for (const { sockets } of tunnels) for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

@@ -79,7 +79,7 @@ export interface TestService {
   readonly control: ControlPool;
   readonly shards: Shards;
   /** The URLs of the shard with the companies of the service. */
-  readonly home: Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'>;
+  readonly companyUrls: Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'>;
   readonly database: TestDatabase;
   readonly clock: { nowMs(): number; advance(ms: number): void; sync(): Promise<void> };
   readonly background: Background;
@@ -157,21 +157,21 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const urls = [{ ...database, name: firstShard }, ...database.others];
   // The service has the privileges of its role; a test has those of the owner.
   const apiPools = urls.map(({ apiUrl }) => openPool(apiUrl));
-  const homes = urls.map(({ name, apiUrl }, index) => ({
+  const ofApi = urls.map(({ name, apiUrl }, index) => ({
     name,
     apiUrl,
     db: guarded('shard', apiPools[index] as DatabasePool),
   }));
   const owned = urls.map(({ name, connectionString }) => ({ name, db: openPool(connectionString) }));
-  const [{ db: apiDb }, home, { db: ownedFirst }, { db }] = [homes[0], homes.at(-1), owned[0], owned.at(-1)] as [
-    (typeof homes)[number],
-    (typeof homes)[number],
+  const [{ db: apiDb }, last, { db: ownedFirst }, { db }] = [ofApi[0], ofApi.at(-1), owned[0], owned.at(-1)] as [
+    (typeof ofApi)[number],
+    (typeof ofApi)[number],
     ShardDatabase,
     ShardDatabase,
   ];
   const access = openAccessChanges();
   const apiControl = controlPlaneOn(access.through(guarded('control', apiPools[0] as DatabasePool)));
-  const directory = homes.length === 1 ? oneShard : openDirectory(apiControl);
+  const directory = ofApi.length === 1 ? oneShard : openDirectory(apiControl);
   await onAccessChange(apiControl, directory.forget);
   const control = controlPlaneOn(ownedFirst);
   const shards = openShards(control, owned, directory);
@@ -219,14 +219,14 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
   const connections = openConnections(
-    async (companyId) => (await openShards(apiControl, homes, directory).find(companyId)).db,
+    async (companyId) => (await openShards(apiControl, ofApi, directory).find(companyId)).db,
   );
   const restores =
-    options.restores ?? (await watchRestores({ db: home.db, clock, log, file: join(dataDir, 'high-water.json') }));
-  const opened = homes.map((one) => {
+    options.restores ?? (await watchRestores({ db: last.db, clock, log, file: join(dataDir, 'high-water.json') }));
+  const opened = ofApi.map((one) => {
     const batchDb = openBatchPool(one.apiUrl);
     const elsewhere: MoneyDependencies['elsewhere'] =
-      homes.length > 1
+      ofApi.length > 1
         ? (companyId) => elsewhereThan(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
         : undefined;
     const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere };
@@ -271,7 +271,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       pools: [{ name: 'requests', pool: apiDb }],
       components,
       serving: {
-        shards: homes.map((one) => ({ ...one, standby: watchStandby(one.db) })),
+        shards: ofApi.map((one) => ({ ...one, standby: watchStandby(one.db) })),
         clocks,
         restores,
         connections: connections.health,
@@ -290,8 +290,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     return made.text.reveal();
   };
   const createMerchant = async (): Promise<Merchant> => {
-    const companies = await createCompanies({ name: home.name, db }, clock.nowMs(), `Merchant ${randomUUID()}`);
-    await insertShards(control, home.name, [companies.live.id, companies.sandbox.id]);
+    const companies = await createCompanies({ name: last.name, db }, clock.nowMs(), `Merchant ${randomUUID()}`);
+    await insertShards(control, last.name, [companies.live.id, companies.sandbox.id]);
     return { ...companies, key: await createKey(companies.sandbox) };
   };
   const merchant = await createMerchant();
@@ -302,7 +302,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     db,
     control,
     shards,
-    home: urls.at(-1) ?? database,
+    companyUrls: urls.at(-1) ?? database,
     database,
     clock,
     background,
@@ -332,7 +332,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ofDatabase?.stop();
       await app.close();
       await outbound.close();
-      const pools = [...homes, ...owned, ...vaultDbs].map((one) => one.db);
+      const pools = [...ofApi, ...owned, ...vaultDbs].map((one) => one.db);
       await Promise.all([...pools, ...opened.map((one) => one.batchDb)].map((pool) => pool.close()));
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });

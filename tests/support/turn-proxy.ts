@@ -9,7 +9,7 @@ export interface TurnProxy {
   stop(): Promise<void>;
 }
 
-interface Flow {
+interface Tunnel {
   readonly sockets: readonly Socket[];
   readonly turns: string[];
   isAnswered: boolean;
@@ -17,19 +17,19 @@ interface Flow {
 
 export async function startTurnProxy(target: string): Promise<TurnProxy> {
   const { hostname, port: targetPort } = new URL(target);
-  const flows: Flow[] = [];
+  const tunnels: Tunnel[] = [];
   const server = createServer((inner) => {
     const outer = connect(Number(targetPort), hostname);
-    const flow: Flow = { sockets: [inner, outer], turns: [], isAnswered: true };
-    flows.push(flow);
+    const tunnel: Tunnel = { sockets: [inner, outer], turns: [], isAnswered: true };
+    tunnels.push(tunnel);
     inner.on('data', (chunk) => {
-      const more = flow.isAnswered ? '' : (flow.turns.pop() ?? '');
-      flow.turns.push(more + chunk.toString('latin1'));
-      flow.isAnswered = false;
+      const more = tunnel.isAnswered ? '' : (tunnel.turns.pop() ?? '');
+      tunnel.turns.push(more + chunk.toString('latin1'));
+      tunnel.isAnswered = false;
       outer.write(chunk);
     });
     outer.on('data', (chunk) => {
-      flow.isAnswered = true;
+      tunnel.isAnswered = true;
       inner.write(chunk);
     });
     for (const [one, other] of [
@@ -51,14 +51,14 @@ export async function startTurnProxy(target: string): Promise<TurnProxy> {
       return url.href;
     },
     turnsOf(text) {
-      const { turns = [] } = flows.find((flow) => flow.turns.some((turn) => turn.includes(text))) ?? {};
+      const { turns = [] } = tunnels.find((tunnel) => tunnel.turns.some((turn) => turn.includes(text))) ?? {};
       const from = turns.slice(turns.findIndex((turn) => turn.includes(text)));
       return from.slice(0, from.findIndex((turn) => turn.includes('COMMIT')) + 1);
     },
     async stop() {
       const closed = once(server, 'close');
       server.close();
-      for (const { sockets } of flows) for (const socket of sockets) socket.destroy();
+      for (const { sockets } of tunnels) for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

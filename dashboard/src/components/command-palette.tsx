@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Action, actionsFor } from '../actions.ts';
-import { useGet, useList, useSettled } from '../data.ts';
+import { useGet, useList, useDebounced } from '../data.ts';
 import { lowerWords, money, words } from '../format.ts';
 import { pageOfFound, placesOf } from '../navigation.ts';
 import { recentPlaces } from '../recent.ts';
@@ -144,17 +144,17 @@ function useEntries(
 ): { readonly entries: readonly Entry[]; readonly isLoading: boolean } {
   const { company } = useSignedIn();
   const { pathname } = useLocation();
-  const settled = useSettled(typed);
+  const debounced = useDebounced(typed);
   const canReadOrders = useCan('orders:read');
-  const isSearched = settled.length >= searchedLength && typed.length >= searchedLength;
+  const isSearched = debounced.length >= searchedLength && typed.length >= searchedLength;
   const answer = useGet<{ data: readonly Found[] }>(
     '/dashboard/search',
-    { q: settled },
+    { q: debounced },
     { enabled: isSearched, keep: true },
   );
   const orders = useList<Order>(
     '/v1/orders',
-    { q: settled, limit: ordersMax },
+    { q: debounced, limit: ordersMax },
     { enabled: isSearched && canReadOrders, keep: true },
   );
   const go = (to: string, open?: string) => () => void navigate({ to, ...(open && { search: { open } }) });
@@ -220,7 +220,7 @@ function useEntries(
       group: shell.pages,
       open: go(to),
     }));
-  const isLoading = typed !== settled || answer.isFetching || orders.isFetching;
+  const isLoading = typed !== debounced || answer.isFetching || orders.isFetching;
   // The list also searches what the palette does not, for example names of products.
   const further = (isSearched && !isLoading && canReadOrders ? [typed] : []).map((q) => ({
     key: 'search orders',

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../api.ts';
-import { useSettled } from '../data.ts';
+import { useDebounced } from '../data.ts';
 import { money, words } from '../format.ts';
 import { useSignedIn } from '../session.ts';
 import { common } from '../texts/common.ts';
@@ -13,7 +13,7 @@ import type { FormState } from './form.tsx';
 export function useCoupon(code: string, purchase: Omit<CouponValidate, 'code'> | undefined): CouponVerdict | undefined {
   const { company } = useSignedIn();
   const typed = code.trim();
-  const wanted = useSettled(typed && purchase ? JSON.stringify({ code: typed, ...purchase }) : '');
+  const wanted = useDebounced(typed && purchase ? JSON.stringify({ code: typed, ...purchase }) : '');
   const query = useQuery({
     queryKey: [company.id, 'coupon', wanted],
     queryFn: () => call<CouponVerdict>('POST', '/v1/coupons/validate', { body: JSON.parse(wanted) as CouponValidate }),

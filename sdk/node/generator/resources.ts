@@ -1,6 +1,6 @@
 import { type ApiOperation, operations, referenceOf, schemaNamed } from './document.ts';
 import { bodiesNeverLeftOut, methodNames } from './names.ts';
-import { comment, expandedResource, homes, importsOf, parametersName } from './types.ts';
+import { comment, expandedResource, fileOfSchema, importsOf, parametersName } from './types.ts';
 
 /** One class per namespace of the client, one method per operation. */
 
@@ -158,7 +158,7 @@ function resourceFile(namespace: Namespace): string {
     .map(([file, names]) => `import { ${[...names].toSorted().join(', ')} } from '../../${file}.ts';\n`)
     .map((line) => line.replace(/^import \{ (type [^}]*) \}/, onlyTypes))
     .toSorted();
-  return `${core.join('')}import { operations } from '../operations.ts';\n${importsOf(withHomes(uses.types), undefined, '../types/')}${text}`;
+  return `${core.join('')}import { operations } from '../operations.ts';\n${importsOf(withFiles(uses.types), undefined, '../types/')}${text}`;
 }
 
 const onlyTypes = (line: string, names: string): string =>
@@ -167,14 +167,14 @@ const onlyTypes = (line: string, names: string): string =>
     : line;
 
 /** Parameters and expansions are in the file of their resource. */
-function withHomes(types: ReadonlySet<string>): ReadonlySet<string> {
+function withFiles(types: ReadonlySet<string>): ReadonlySet<string> {
   for (const name of types) {
-    if (homes.has(name)) continue;
+    if (fileOfSchema.has(name)) continue;
     const operation = operations.find(
       (one) => parametersName(one) === name || (one.expand.length > 0 && `${expandedResource(one)}Expansions` === name),
     );
     if (!operation) throw new Error(`where is ${name}?`);
-    (homes as Map<string, string>).set(name, operation.tag);
+    (fileOfSchema as Map<string, string>).set(name, operation.tag);
   }
   return types;
 }

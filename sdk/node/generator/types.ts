@@ -43,24 +43,24 @@ function reachableFrom(names: readonly string[], seen = new Set<string>()): Set<
 const sent = reachableFrom(operations.flatMap(({ body }) => referencesIn(body)));
 
 /** A schema is in the file of the first operation that returns or sends it, or in the file of the schema that uses it. */
-export const homes: ReadonlyMap<string, string> = findHomes();
+export const fileOfSchema: ReadonlyMap<string, string> = findFiles();
 
-function findHomes(): Map<string, string> {
+function findFiles(): Map<string, string> {
   const found = new Map<string, string>([
     ['Event', 'Events'],
     ['EventType', 'Events'],
     ['EventPattern', 'Events'],
   ]);
-  const settle = (names: readonly (string | undefined)[], tag: string): string[] => {
-    const homeless = names.filter((name) => name !== undefined).filter((name) => !found.has(name));
-    for (const name of homeless) found.set(name, tag);
-    return homeless;
+  const place = (names: readonly (string | undefined)[], tag: string): string[] => {
+    const unplaced = names.filter((name) => name !== undefined).filter((name) => !found.has(name));
+    for (const name of unplaced) found.set(name, tag);
+    return unplaced;
   };
-  for (const { answer, item, body, tag } of operations) settle([item ?? referenceOf(answer), referenceOf(body)], tag);
+  for (const { answer, item, body, tag } of operations) place([item ?? referenceOf(answer), referenceOf(body)], tag);
   // Level by level, so that a shared schema is in the file of its closest user.
   let level = [...found.keys()];
   while (level.length > 0) {
-    level = level.flatMap((name) => settle(referencesIn(schemaNamed(name)), found.get(name) ?? ''));
+    level = level.flatMap((name) => place(referencesIn(schemaNamed(name)), found.get(name) ?? ''));
   }
   return found;
 }
@@ -195,7 +195,7 @@ const hasParameters = (operation: ApiOperation): boolean => operation.query.leng
 function typeFile(tag: string): string {
   const used = new Set<string>();
   const own = operations.filter((operation) => operation.tag === tag);
-  const names = Object.keys(schemas).filter((name) => homes.get(name) === tag && isPrinted(name));
+  const names = Object.keys(schemas).filter((name) => fileOfSchema.get(name) === tag && isPrinted(name));
   const expanding = own.filter(({ expand }) => expand.length > 0);
   const expandable = new Map(expanding.map((operation) => [expandedResource(operation), operation]));
   const parts = [
@@ -215,7 +215,7 @@ export function expandedResource({ item, answer }: ApiOperation): string {
 }
 
 export function importsOf(used: ReadonlySet<string>, tag: string | undefined, folder: string): string {
-  const byFile = Map.groupBy([...used].toSorted(), (name) => homes.get(name) ?? '');
+  const byFile = Map.groupBy([...used].toSorted(), (name) => fileOfSchema.get(name) ?? '');
   const lines = [...byFile]
     .filter(([home]) => home !== tag)
     .map(([home, names]) => `import type { ${names.join(', ')} } from '${folder}${fileOf(home)}.ts';\n`);

@@ -1,19 +1,15 @@
 import { ApiError } from '../../errors.ts';
 import { keyForWork, refusalOf } from '../../http/phases.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { DatabasePool } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { OpenShard } from '../../shards/shards.ts';
 import type { Orders } from '../orders/service.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
 import { claimDueRefunds, type DueRefund, recordRefusal, recordSent, returnRefund } from './queries.ts';
 
 export type RefundingOrders = Pick<Orders, 'refund' | 'keyedRefund' | 'stopRefund'>;
 
-interface Home {
-  readonly name: string;
-  readonly db: DatabasePool;
-  readonly clock: Clock;
+interface RefundingShard extends OpenShard {
   readonly log: Logger;
   readonly orders: RefundingOrders;
 }
@@ -24,27 +20,27 @@ const lostPermission = 'The team member who confirmed the refund can no longer r
  * Job: executes bulk refunds, a few orders of each company at a time, by the same path as a single refund. Its idempotency key is derived from the bulk
  * refund and the order, so a refund whose process died, or whose outcome is unknown, continues and is never sent twice.
  */
-export async function executeBulkRefunds(home: Home, count: number): Promise<number> {
-  const due = await claimDueRefunds(home.db, count);
+export async function executeBulkRefunds(shard: RefundingShard, count: number): Promise<number> {
+  const due = await claimDueRefunds(shard.db, count);
   const asked = due.map(({ company_id, member_id }) => ({ companyId: company_id, memberId: member_id }));
-  const members = due.length === 0 ? [] : await activeMembers(home, asked);
+  const members = due.length === 0 ? [] : await activeMembers(shard, asked);
   const executeOne = async (refund: DueRefund): Promise<void> => {
     const member = members.find(
       ({ company, member_id }) => company.id === refund.company_id && member_id === refund.member_id,
     );
     try {
-      await execute(home, refund, member);
+      await execute(shard, refund, member);
     } catch (error) {
-      home.log.info({ err: error, order_id: refund.order_id }, 'the outcome of a bulk refund is not known yet');
+      shard.log.info({ err: error, order_id: refund.order_id }, 'the outcome of a bulk refund is not known yet');
     }
-    await returnRefund(home.db, refund);
+    await returnRefund(shard.db, refund);
   };
   await Promise.all(due.map(executeOne));
   return due.length;
 }
 
-async function execute(home: Home, refund: DueRefund, member: ActiveMember | undefined): Promise<void> {
-  const { db, clock, orders } = home;
+async function execute(shard: RefundingShard, refund: DueRefund, member: ActiveMember | undefined): Promise<void> {
+  const { db, clock, orders } = shard;
   const { company_id, order_id, request_id: requestId, clock_offset_ms } = refund;
   const nowMs = clock.nowMs() + clock_offset_ms;
   // Keys of the API cannot contain a colon.

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import type { Order } from '../orders/schemas.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface Balance {
   readonly id: string;
@@ -92,7 +92,7 @@ export async function claimDueRefunds(db: Queryable, count: number): Promise<Due
      WHERE b.company_id = d.company_id AND b.id = d.bulk_id AND (d.company_id, d.bulk_id, d.order_id) IN (
        SELECT due.company_id, due.bulk_id, due.order_id FROM waiting CROSS JOIN LATERAL (
          SELECT o.company_id, o.bulk_id, o.order_id FROM bulk_refund_orders o
-         WHERE o.company_id = waiting.company_id AND o.state = 'waiting' AND o.check_at <= now() AND ${isSettled('o.company_id')}
+         WHERE o.company_id = waiting.company_id AND o.state = 'waiting' AND o.check_at <= now() AND ${staysHere('o.company_id')}
          ORDER BY o.check_at LIMIT ${perCompany} FOR UPDATE SKIP LOCKED) AS due
        ORDER BY random() LIMIT $1)
      RETURNING d.company_id, d.bulk_id, d.order_id, d.amount, b.member_id, b.request_id, c.clock_offset_ms`,

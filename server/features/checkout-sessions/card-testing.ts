@@ -84,7 +84,7 @@ export async function limitingDeclines<Result>(
   try {
     return await pay(payment);
   } finally {
-    await settle(guard, context, payment.outcome, ofAddress, isRefused(ofCompany) ? undefined : ofCompany);
+    await countOutcome(guard, context, payment.outcome, ofAddress, isRefused(ofCompany) ? undefined : ofCompany);
   }
 }
 
@@ -96,7 +96,7 @@ function tooManyDeclined({ isBusy, retryAfterSeconds }: Refusal): ApiError {
   return new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
 }
 
-async function settle(
+async function countOutcome(
   { clock }: CardTestingGuard,
   { company, db }: Pick<RequestContext, 'company' | 'db'>,
   outcome: PaymentTry['outcome'],

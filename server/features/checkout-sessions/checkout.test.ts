@@ -317,10 +317,10 @@ describe('a checkout session that is over', () => {
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'resource_in_use']);
     await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1`, [session.id]);
     const { orders, subscriptions } = service.paymentsOn(service.company.shard);
-    const home = { name: service.company.shard, db: service.db, clock: service.clock };
+    const shard = { name: service.company.shard, db: service.db, clock: service.clock };
     let status = 'processing';
     for (let look = 1; look <= 50 && status === 'processing'; look += 1) {
-      await continuePayments(home, { db: service.db, orders, subscriptions }, silentLog, 10);
+      await continuePayments(shard, { db: service.db, orders, subscriptions }, silentLog, 10);
       ({ status } = (await onPage(token, 'session')).body);
       await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1 AND state = 'open'`, [
         session.id,
@@ -384,9 +384,9 @@ describe('a payment that begins at the last moment', () => {
         { kind: 'order', input: { customer_id: made.id, items: [{ product_id: shop.productId, quantity: 1 }] } },
       ],
     );
-    const home = { name: service.company.shard, db: service.db, clock: service.clock };
+    const shard = { name: service.company.shard, db: service.db, clock: service.clock };
     const { orders, subscriptions } = service.paymentsOn(service.company.shard);
-    await continuePayments(home, { db: service.db, orders, subscriptions }, silentLog, 10);
+    await continuePayments(shard, { db: service.db, orders, subscriptions }, silentLog, 10);
     const { body: page } = await onPage(tokenOf(session), 'session');
     assert.deepEqual([page.status, page.attempt], ['open', 1]);
     assert.equal((await service.call('GET', `/v1/orders?customer_id=${made.id}`)).body.data.length, 0);

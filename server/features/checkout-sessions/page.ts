@@ -1,6 +1,6 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
-import { type Reservation, settling } from '../../platform/rate-limiter/reservations.ts';
+import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -294,7 +294,7 @@ export async function paySession(
   const isTyped = coupon_code !== undefined && coupon_code !== session.coupon_code;
   const reservation = isTyped ? await payer.reserveCode() : undefined;
   const pay = (): Promise<PageSession> => payAtItsPrice(dependencies, context, session, input, payer.address);
-  return reservation ? settling(reservation, isRefusedCode, pay) : pay();
+  return reservation ? withReservation(reservation, isRefusedCode, pay) : pay();
 }
 
 const isRefusedCode = (error: unknown): boolean => error instanceof ApiError && error.param === 'coupon_code';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 import type { OrderCreate } from '../orders/schemas.ts';
 import type { SubscriptionCreate } from '../subscriptions/schemas.ts';
 
@@ -73,7 +73,7 @@ export async function claimDuePayments(db: Queryable, count: number, againSecond
   return db.query<PaymentRow>(
     `UPDATE checkout_payments SET check_at = now() + $2 * interval '1 s'
      WHERE (company_id, session_id, number) IN (SELECT company_id, session_id, number FROM checkout_payments
-       WHERE state = 'open' AND check_at <= now() AND ${isSettled('company_id')}
+       WHERE state = 'open' AND check_at <= now() AND ${staysHere('company_id')}
        ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}`,
     [count, againSeconds],

@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow, ofClocksAhead, type Sql, sql } from '../../platform/sql.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface SessionItem {
   readonly product_id: string;
@@ -193,7 +193,7 @@ export async function recordFailure(
 
 const dueOfCompany = `SELECT s.company_id, s.id FROM checkout_sessions s
   WHERE s.company_id = c.id AND s.status = 'open' AND s.expires_at <= now() + c.clock_offset_ms * interval '1 ms'
-    AND ${isSettled('s.company_id')} AND NOT ${isPaying('s')} LIMIT $1`;
+    AND ${staysHere('s.company_id')} AND NOT ${isPaying('s')} LIMIT $1`;
 
 /** Sessions whose time is over by the clock of their company. No clock is behind real time. */
 export async function findDueSessions(
@@ -203,7 +203,7 @@ export async function findDueSessions(
   return db.query(
     `(SELECT s.company_id, s.id, now() + c.clock_offset_ms * interval '1 ms' AS now
       FROM checkout_sessions s JOIN companies c ON c.id = s.company_id
-      WHERE s.status = 'open' AND s.expires_at <= now() AND ${isSettled('s.company_id')} AND NOT ${isPaying('s')}
+      WHERE s.status = 'open' AND s.expires_at <= now() AND ${staysHere('s.company_id')} AND NOT ${isPaying('s')}
       ORDER BY s.expires_at LIMIT $1)
      UNION
      (SELECT s.company_id, s.id, now() + c.clock_offset_ms * interval '1 ms' AS now
@@ -232,7 +232,7 @@ export async function deleteOldSessions(db: Queryable, count: number, keptDays: 
     `DELETE FROM checkout_sessions WHERE (company_id, id) IN (
        SELECT company_id, id FROM checkout_sessions
        WHERE status = 'expired' AND expires_at < now() - interval '1 day' AND (expires_at < now() - $2 * interval '1 day'
-         OR (payment_link_id IS NOT NULL AND attempts = 0)) AND ${isSettled('company_id')}
+         OR (payment_link_id IS NOT NULL AND attempts = 0)) AND ${staysHere('company_id')}
        ORDER BY expires_at LIMIT $1
      ) RETURNING 1`,
     [count, keptDays],

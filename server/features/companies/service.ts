@@ -73,8 +73,8 @@ export async function allCompanies({ all }: Pick<Shards, 'all'>): Promise<Compan
   return found.flat().toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-export const companyById = (home: Pick<ShardDatabase, 'name' | 'db'>, id: string): Promise<Company | undefined> =>
-  findCompany(home, id);
+export const companyById = (shard: Pick<ShardDatabase, 'name' | 'db'>, id: string): Promise<Company | undefined> =>
+  findCompany(shard, id);
 
 /** The offset of a sandbox company's clock. Only one request at a time advances it, under a lease. */
 export const companyClock = {

@@ -19,7 +19,7 @@ export interface EmailContent {
   readonly button: { readonly text: string; readonly url: string } | null;
 }
 
-interface Receipt {
+interface LinkedReceipt {
   readonly number: string;
   readonly url: string;
 }
@@ -40,7 +40,7 @@ interface ReceiptOf<Kind> {
   readonly kind: Kind;
   readonly order: Order;
   readonly plan: PlanCharge | null;
-  readonly receipt: Receipt;
+  readonly receipt: LinkedReceipt;
 }
 
 /** What has happened, for which there is one kind of email. */
@@ -51,7 +51,7 @@ export type Occasion =
       readonly kind: 'refund_receipt';
       readonly order: Order;
       readonly refund: { readonly amount: number; readonly created_at: string };
-      readonly receipt: Receipt;
+      readonly receipt: LinkedReceipt;
     }
   | (Paid & {
       readonly kind: 'payment_failed';
@@ -203,7 +203,7 @@ function sumLines({ subtotal, discount_amount, total, coupon, currency }: Order)
   ];
 }
 
-const receiptFacts = (order: Order, { number }: Receipt, at: string): EmailContent['facts'] => [
+const receiptFacts = (order: Order, { number }: LinkedReceipt, at: string): EmailContent['facts'] => [
   [receiptTexts.number, number],
   [receiptTexts.date, dateText(at)],
   [receiptTexts.order, order.order_number],

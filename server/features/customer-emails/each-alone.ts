@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 /** The company has sent as many emails to customers as it can in a day. */
 export class DailyLimitError extends Error {}
 
-export interface Outcome {
+export interface BatchResult {
   readonly done: number;
   readonly failed: number;
   readonly isLimited: boolean;
@@ -19,7 +19,7 @@ export async function eachAlone<Item extends { readonly id: string }>(
   company: Company,
   items: AsyncIterable<Item>,
   write: (item: Item) => Promise<void>,
-): Promise<Outcome> {
+): Promise<BatchResult> {
   let done = 0;
   let failed = 0;
   let first: { readonly err: unknown; readonly id: string } | undefined;

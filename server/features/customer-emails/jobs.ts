@@ -15,7 +15,7 @@ import {
   findSendingCompanies,
   type FoundEvent,
   moveCursor,
-  passAllSettled,
+  passAllComplete,
   readEvents,
   syncCursors,
 } from './queries.ts';
@@ -34,7 +34,7 @@ interface EmailShard {
 }
 
 /** How long a transaction may stay open: until then an event can appear before one that was read. */
-const settledSeconds = 300;
+const openSeconds = 300;
 /** How far back the quick look reads again. */
 const overlapMs = 5 * secondMs;
 const wholeEveryMs = 30 * secondMs;
@@ -113,14 +113,14 @@ export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailD
     after_id: isWhole ? cursor.after_id : later(cursor.after_id, progress.latest.get(company.id)),
   }));
   if (places.length === 0) return false;
-  const read = { count: isWhole ? wholeCount : quickCount, settledSeconds };
+  const read = { count: isWhole ? wholeCount : quickCount, openSeconds };
   const found = await findEventsAfter(db, places, mailedTypes, read);
   const byCompany = Map.groupBy(found, ({ company_id }) => company_id);
   let hasMore = false;
   await eachCompany(shard.log, progress.companies, async ({ company, cursor }) => {
     const events = byCompany.get(company.id) ?? [];
     const news = await mailCompany(shard, dependencies, progress, company, events);
-    const moved = isWhole && (await passSettled(shard, progress, company, cursor, events));
+    const moved = isWhole && (await passComplete(shard, progress, company, cursor, events));
     if (events.length === read.count && (news || moved)) hasMore = true;
   });
   if (isWhole && !hasMore) progress.wholeAtMs = nowMs;
@@ -172,7 +172,7 @@ function doneOf({ done }: Progress, { id }: Company): Set<string> {
 }
 
 /** Moves the cursor past the events that are done and before which none can appear any more. */
-async function passSettled(
+async function passComplete(
   { db, clock }: EmailShard,
   progress: Progress,
   company: Company,
@@ -182,11 +182,11 @@ async function passSettled(
   const done = doneOf(progress, company);
   // Another worker may have moved the cursor.
   for (const id of done) if (id <= after_id) done.delete(id);
-  const isPassed = ({ id, settled, inserted_at }: FoundEvent): boolean =>
-    settled && (done.has(id) || clock.nowMs() - inserted_at.getTime() > patienceMs);
-  const isWaiting = events.some((event) => event.settled && !isPassed(event));
+  const isPassed = ({ id, complete, inserted_at }: FoundEvent): boolean =>
+    complete && (done.has(id) || clock.nowMs() - inserted_at.getTime() > patienceMs);
+  const isWaiting = events.some((event) => event.complete && !isPassed(event));
   if (!isWaiting && events.length < wholeCount) {
-    await passAllSettled(db, company.id, settledSeconds);
+    await passAllComplete(db, company.id, openSeconds);
     return false;
   }
   const stop = events.findIndex((event) => !isPassed(event));

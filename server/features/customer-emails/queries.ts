@@ -1,6 +1,6 @@
 import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** In the sandbox, sending is off unless it is turned on. */
 const sends = `coalesce((p.emails ->> 'enabled')::boolean, c.mode = 'live')`;
@@ -10,7 +10,7 @@ const companiesWithProfile = 'companies c LEFT JOIN company_profiles p ON p.comp
 export async function findSendingCompanies(db: Queryable, shard: string): Promise<Company[]> {
   const rows = await db.query<CompanyRow>(
     `SELECT c.id, c.account_id, c.name, c.mode, c.api_version, c.clock_offset_ms, c.processor
-     FROM ${companiesWithProfile} WHERE ${sends} AND ${isSettled('c.id')}`,
+     FROM ${companiesWithProfile} WHERE ${sends} AND ${staysHere('c.id')}`,
   );
   return rows.map((row) => toCompany(row, shard));
 }
@@ -30,7 +30,7 @@ export async function syncCursors(
   const firstIds = companies.map(({ after_id }) => after_id);
   // Not by the list, which lacks companies that were moving when it was read.
   await db.query(
-    `DELETE FROM email_cursors k WHERE ${isSettled('k.company_id')} AND EXISTS (
+    `DELETE FROM email_cursors k WHERE ${staysHere('k.company_id')} AND EXISTS (
        SELECT 1 FROM ${companiesWithProfile} WHERE c.id = k.company_id AND NOT ${sends})`,
   );
   await db.query(
@@ -48,7 +48,7 @@ export interface FoundEvent {
   readonly id: string;
   readonly inserted_at: Date;
   /** No transaction that is older can still add an event before this one. */
-  readonly settled: boolean;
+  readonly complete: boolean;
 }
 
 /** Limits which partitions are read: an event is inserted at most this long after its cursor was. */
@@ -60,10 +60,10 @@ export async function findEventsAfter(
   db: Queryable,
   places: readonly { readonly company_id: string; readonly after_id: string }[],
   types: readonly string[],
-  { count, settledSeconds }: { readonly count: number; readonly settledSeconds: number },
+  { count, openSeconds }: { readonly count: number; readonly openSeconds: number },
 ): Promise<FoundEvent[]> {
   return db.query<FoundEvent>(
-    `SELECT e.company_id, e.id, e.inserted_at, e.inserted_at < now() - $5 * interval '1 s' AS settled
+    `SELECT e.company_id, e.id, e.inserted_at, e.inserted_at < now() - $5 * interval '1 s' AS complete
      FROM unnest($1::uuid[], $2::uuid[]) AS place (company_id, after_id)
      JOIN email_cursors c ON c.company_id = place.company_id
      CROSS JOIN LATERAL (
@@ -77,7 +77,7 @@ export async function findEventsAfter(
       places.map(({ after_id }) => after_id),
       types,
       count,
-      settledSeconds,
+      openSeconds,
       lateMinutesMax,
     ],
   );
@@ -122,21 +122,21 @@ export async function moveCursor(
  * Moves the cursor past events of every type, so that those without an email are not read again and again: to the last one
  * before which no event can appear any more.
  */
-export async function passAllSettled(db: Queryable, companyId: string, settledSeconds: number): Promise<void> {
+export async function passAllComplete(db: Queryable, companyId: string, openSeconds: number): Promise<void> {
   await db.query(
     `WITH following AS MATERIALIZED (
-       SELECT e.id, e.inserted_at, e.inserted_at < now() - $2 * interval '1 s' AS settled
+       SELECT e.id, e.inserted_at, e.inserted_at < now() - $2 * interval '1 s' AS complete
        FROM email_cursors c JOIN events e ON e.company_id = c.company_id AND e.id > c.after_id
          AND e.inserted_at >= c.after_at - $3 * interval '1 minute'
        WHERE c.company_id = $1 ORDER BY e.id LIMIT $4
      ), last AS (
        SELECT id, inserted_at FROM following
-       WHERE id < coalesce((SELECT id FROM following WHERE NOT settled ORDER BY id LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+       WHERE id < coalesce((SELECT id FROM following WHERE NOT complete ORDER BY id LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
        ORDER BY id DESC LIMIT 1
      )
      UPDATE email_cursors c SET after_id = last.id, after_at = greatest(c.after_at, last.inserted_at)
      FROM last WHERE c.company_id = $1 AND c.after_id < last.id`,
-    [companyId, settledSeconds, lateMinutesMax, passedMax],
+    [companyId, openSeconds, lateMinutesMax, passedMax],
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface CustomerSessionRow {
   readonly company_id: string;
@@ -98,7 +98,7 @@ export async function deleteExpiredCustomerSessions(db: Queryable, before: Date,
   const rows = await db.query(
     `DELETE FROM customer_sessions s USING (
        SELECT company_id, id FROM customer_sessions
-       WHERE expires_at < $1 AND ${isSettled('company_id')} ORDER BY expires_at LIMIT $2) old
+       WHERE expires_at < $1 AND ${staysHere('company_id')} ORDER BY expires_at LIMIT $2) old
      WHERE s.company_id = old.company_id AND s.id = old.id RETURNING 1`,
     [before, count],
   );

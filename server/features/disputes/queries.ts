@@ -3,7 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { anyOf, type Arm, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 import { anyRow, raw, sql } from '../../platform/sql.ts';
 import { armsOfAmount, findOrderIds, idArms, numbersMax } from '../orders/search-queries.ts';
 import { findOwners, type Searcher } from '../customers/queries.ts';
@@ -148,7 +148,7 @@ export async function eraseEvidenceOfDeleted(db: Queryable, count: number): Prom
        JOIN orders o ON o.company_id = d.company_id AND o.id = d.order_id
        JOIN customers c ON c.company_id = o.company_id AND c.id = o.customer_id
        WHERE c.deleted_at IS NOT NULL AND d.state IN ('won', 'lost', 'accepted', 'inquiry_closed')
-         AND ${isSettled('d.company_id')}
+         AND ${staysHere('d.company_id')}
          AND (d.evidence::text <> '{}'
            OR ${anyRow('dispute_files f WHERE f.company_id = d.company_id AND f.dispute_id = d.id')})
        LIMIT $1 FOR UPDATE OF d SKIP LOCKED

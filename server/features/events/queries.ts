@@ -7,7 +7,7 @@ import { keepJsonText } from '../../platform/json-text.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { sql } from '../../platform/sql.ts';
 import type { EventFacts } from './envelope.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface EventRow {
   readonly company_id: string;
@@ -123,13 +123,13 @@ export async function readFeed(
   afterId: string | null,
   count: number,
 ): Promise<{ mark: FeedMark; latestTransaction: number; events: EventFacts[] }> {
-  const rows = await db.query<EventFacts & { settled: number; latest: number; at_ms: number; id: string | null }>(
+  const rows = await db.query<EventFacts & { ended: number; latest: number; at_ms: number; id: string | null }>(
     `WITH here AS MATERIALIZED (
-       SELECT pg_snapshot_xmin(snapshot)::text::bigint AS settled, pg_snapshot_xmax(snapshot)::text::bigint AS latest,
+       SELECT pg_snapshot_xmin(snapshot)::text::bigint AS ended, pg_snapshot_xmax(snapshot)::text::bigint AS latest,
          floor(extract(epoch FROM now()) * 1000)::bigint AS at_ms
        FROM pg_current_snapshot() AS snapshot
      )
-     SELECT settled, latest, at_ms, e.* FROM here LEFT JOIN LATERAL (
+     SELECT ended, latest, at_ms, e.* FROM here LEFT JOIN LATERAL (
        SELECT ${columns} FROM events
        WHERE company_id = $1 AND inserted_at >= to_timestamp($3::bigint / 1000.0) - $6 * interval '1 minute'
          AND ((latest - xmin::text::bigint) & 4294967295) <= latest - $2::bigint AND ($4::uuid IS NULL OR id > $4)
@@ -137,9 +137,9 @@ export async function readFeed(
      ) e ON $2::bigint IS NOT NULL`,
     [companyId, since?.transaction ?? null, since?.atMs ?? null, afterId, count, transactionMinutesMax],
   );
-  const [{ settled, latest, at_ms } = { settled: 0, latest: 0, at_ms: 0 }] = rows;
+  const [{ ended, latest, at_ms } = { ended: 0, latest: 0, at_ms: 0 }] = rows;
   const events = rows.filter(({ id }) => id !== null);
-  return { mark: { transaction: settled, atMs: at_ms }, latestTransaction: latest, events };
+  return { mark: { transaction: ended, atMs: at_ms }, latestTransaction: latest, events };
 }
 
 /** Creates partitions of the growing tables for the coming weeks, and drops those beyond the retention. */
@@ -150,7 +150,7 @@ export async function maintainPartitions(db: Queryable, retentionDays: number): 
   // A delivery that was resent late may outlive its event; then there is nothing left to send.
   await db.query(
     `UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, claimed_by = NULL
-     WHERE d.status = 'pending' AND ${isSettled('d.company_id')} AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (
+     WHERE d.status = 'pending' AND ${staysHere('d.company_id')} AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (
        SELECT 1 FROM events e
        WHERE e.company_id = d.company_id AND e.id = d.event_id AND e.inserted_at = d.event_inserted_at)`,
     [retentionDays],

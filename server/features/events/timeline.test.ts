@@ -63,8 +63,8 @@ describe('the timeline of an order', () => {
     const orders = [{ order_id, amount: 1000 }];
     await post('/dashboard/bulk_refunds', { orders, totals: [{ currency: 'usd', amount: 1000 }] });
     const { db, clock, orders: orderService } = service;
-    const home = { name: service.company.shard, db, clock, orders: orderService, log: silentLog };
-    await executeBulkRefunds(home, 100);
+    const shard = { name: service.company.shard, db, clock, orders: orderService, log: silentLog };
+    await executeBulkRefunds(shard, 100);
     await checkAllOpen(service);
     const [refund] = await refundsIn(order_id);
     assert.deepEqual(

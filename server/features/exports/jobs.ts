@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from '../../http/lists.ts';
 import type { Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { csvHeader, csvLines } from '../../platform/csv.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { secondMs } from '../../platform/durations.ts';
-import { readFrom, type Replica } from '../../platform/replica.ts';
+import { readFrom } from '../../platform/replica.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { OpenShard } from '../../shards/shards.ts';
 import { type ActiveMember, activeMembers } from '../team/service.ts';
 import { columnsOf } from './columns.ts';
 import {
@@ -21,13 +21,6 @@ import {
 } from './queries.ts';
 import { type Lists, listOf, readExportQuery } from './service.ts';
 
-interface Home {
-  readonly name: string;
-  readonly db: DatabasePool;
-  readonly clock: Clock;
-  readonly replica?: Pick<Replica, 'read'> | undefined;
-}
-
 const rowsAtOnce = 100;
 /** The rest after each page, in times of what the page took, so that exports use a third of the time and requests the others. */
 const restShare = 2;
@@ -39,25 +32,25 @@ const turnMs = 20 * secondMs;
  * Job: writes one export, a page of its list at a time. A page and the position after it are committed together, so another process
  * continues an export whose process died, without a gap or a repetition. Returns whether there may be more to do.
  */
-export async function writeExports(home: Home, lists: Lists): Promise<boolean> {
-  const claimed = await claimExport(home.db, leaseSeconds);
+export async function writeExports(shard: OpenShard, lists: Lists): Promise<boolean> {
+  const claimed = await claimExport(shard.db, leaseSeconds);
   if (!claimed) return false;
-  const endMs = home.clock.nowMs() + turnMs;
+  const endMs = shard.clock.nowMs() + turnMs;
   let row: ExportRow | undefined = claimed;
-  while (row && home.clock.nowMs() < endMs) {
+  while (row && shard.clock.nowMs() < endMs) {
     const startedMs = performance.now();
-    row = await writeNext(home, lists, row);
+    row = await writeNext(shard, lists, row);
     await sleep(restShare * (performance.now() - startedMs));
   }
-  if (row) await returnExport(home.db, row);
+  if (row) await returnExport(shard.db, row);
   return true;
 }
 
 /** Returns the export as it is afterwards, or undefined if there is nothing left to write. */
-async function writeNext(home: Home, lists: Lists, row: ExportRow): Promise<ExportRow | undefined> {
-  const { db } = home;
+async function writeNext(shard: OpenShard, lists: Lists, row: ExportRow): Promise<ExportRow | undefined> {
+  const { db } = shard;
   const route = listOf(lists, row.list);
-  const [member] = await activeMembers(home, [{ companyId: row.company_id, memberId: row.member_id }]);
+  const [member] = await activeMembers(shard, [{ companyId: row.company_id, memberId: row.member_id }]);
   if (!member || !row.permissions.every((permission) => member.permissions.includes(permission))) {
     await failExport(db, row, 'You no longer have access to this list.');
     return undefined;
@@ -66,7 +59,7 @@ async function writeNext(home: Home, lists: Lists, row: ExportRow): Promise<Expo
     await failExport(db, row, `There are more than ${limits.exportRows} rows. Narrow the filters.`);
     return undefined;
   }
-  const page = await readPage(home, route, member, row);
+  const page = await readPage(shard, route, member, row);
   const columns = columnsOf(row.list, { showsCustomers: showsCustomers(route, row) });
   const lines = page.items.map((item) => csvLines([item as never], columns));
   const contents = inParts(row.chunks === 0 ? [csvHeader(columns), ...lines] : lines);
@@ -100,14 +93,14 @@ function showsCustomers({ expand }: Pick<Route, 'expand'>, { permissions }: Pick
 }
 
 async function readPage(
-  home: Home,
+  shard: OpenShard,
   { handle, list, expand = {}, ...route }: Route,
   { company, member_id: id }: ActiveMember,
   { query, permissions, after_id }: ExportRow,
 ): Promise<Page<unknown>> {
   const { values, sort } = readExportQuery({ ...route, ...(list && { list }) }, query);
   const caller = { kind: 'member', id, name: '', permissions, publishable: false, steppedUpUntilMs: 0 } as const;
-  const nowMs = home.clock.nowMs() + company.clockOffsetMs;
+  const nowMs = shard.clock.nowMs() + company.clockOffsetMs;
   const showing = showsCustomers({ expand }, { permissions });
   const request = (db: Database) => ({
     context: { requestId: '', company, nowMs, caller, db } satisfies RequestContext,
@@ -119,7 +112,7 @@ async function readPage(
     prepared: undefined,
     page: { limit: rowsAtOnce, sort, cursor: after_id === null ? null : { id: after_id, parameter: 'starting_after' } },
   });
-  return (await readFrom(home, async (db) => handle?.(request(db)))) as Page<unknown>;
+  return (await readFrom(shard, async (db) => handle?.(request(db)))) as Page<unknown>;
 }
 
 /** With parts of 256 KB, a statement deletes at most 25 MB. */

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 import type { ExportedList } from './columns.ts';
 
 export interface ExportRow {
@@ -78,7 +78,7 @@ export async function claimExport(db: Queryable, leaseSeconds: number): Promise<
   const [row] = await db.query<ExportRow>(
     `UPDATE exports SET leased_until = now() + $1 * interval '1 s' WHERE (company_id, id) IN (
        SELECT company_id, id FROM exports
-       WHERE state = 'running' AND leased_until <= now() AND expires_at > now() AND ${isSettled('company_id')}
+       WHERE state = 'running' AND leased_until <= now() AND expires_at > now() AND ${staysHere('company_id')}
        ORDER BY leased_until LIMIT 1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}`,
     [leaseSeconds],
@@ -130,7 +130,7 @@ export async function returnExport(db: Queryable, { company_id, id }: ExportRow)
   await db.query(`UPDATE exports SET leased_until = now() WHERE company_id = $1 AND id = $2`, [company_id, id]);
 }
 
-const isOld = `e.expires_at <= now() AND ${isSettled('e.company_id')}`;
+const isOld = `e.expires_at <= now() AND ${staysHere('e.company_id')}`;
 
 /** Deletes pieces of exports that expired or failed: so few that one statement takes a short time. */
 export async function deleteOldPieces(db: Queryable, count: number): Promise<number> {
@@ -140,7 +140,7 @@ export async function deleteOldPieces(db: Queryable, count: number): Promise<num
          (SELECT e.company_id, e.id FROM exports e WHERE ${isOld} ORDER BY e.expires_at LIMIT $1)
          UNION
          (SELECT e.company_id, e.id FROM exports e
-          WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} LIMIT $1)) AS old
+          WHERE e.state = 'failed' AND e.chunks > 0 AND ${staysHere('e.company_id')} LIMIT $1)) AS old
        JOIN export_chunks c ON c.company_id = old.company_id AND c.export_id = old.id
        LIMIT $1)
      RETURNING 1`,
@@ -154,7 +154,7 @@ const hasPieces = anyRow('export_chunks c WHERE c.company_id = e.company_id AND 
 /** Deletes expired exports whose pieces are deleted. */
 export async function deleteOldExports(db: Queryable, count: number): Promise<number> {
   await db.query(
-    `UPDATE exports e SET chunks = 0 WHERE e.state = 'failed' AND e.chunks > 0 AND ${isSettled('e.company_id')} AND NOT ${hasPieces}`,
+    `UPDATE exports e SET chunks = 0 WHERE e.state = 'failed' AND e.chunks > 0 AND ${staysHere('e.company_id')} AND NOT ${hasPieces}`,
   );
   const rows = await db.query(
     `DELETE FROM exports WHERE (company_id, id) IN (

@@ -4,10 +4,10 @@ import type { RequestContext } from '../../request-context.ts';
 import { findAttention, type FoundAttention } from './attention-queries.ts';
 import type { Attention } from './schemas.ts';
 
-type Kind = Attention['data'][number]['kind'];
+type AttentionKind = Attention['data'][number]['kind'];
 
 /** Which permission a kind needs. */
-const needs: Readonly<Record<Kind, ReadPermission>> = {
+const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
   disputes_due: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',
@@ -25,7 +25,7 @@ export async function getAttention(
   { db, company, nowMs, caller }: RequestContext,
   brokenConnections: () => readonly string[],
 ): Promise<Attention> {
-  const kinds = (Object.keys(needs) as Kind[]).filter((kind) => lackingOf(caller, [needs[kind]]).length === 0);
+  const kinds = (Object.keys(needs) as AttentionKind[]).filter((kind) => lackingOf(caller, [needs[kind]]).length === 0);
   const found = await findAttention(db, company.id, { kinds, now: new Date(nowMs), broken: brokenConnections() });
   const shown = ({ kind, count, has_more, since, object_id }: FoundAttention): Attention['data'][number] => ({
     kind,

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 import { type Figures, hasMark, startOf } from './queries.ts';
 
 /** What the worker does to sum days. */
@@ -21,7 +21,7 @@ const retryAfter = `interval '5 minutes'`;
  */
 export async function findDueCompanies(db: Queryable, count: number): Promise<string[]> {
   const rows = await db.query<{ company_id: string }>(
-    `SELECT s.company_id FROM figure_states s WHERE s.due_at <= now() AND ${isSettled('s.company_id')} AND NOT ${anyRow(
+    `SELECT s.company_id FROM figure_states s WHERE s.due_at <= now() AND ${staysHere('s.company_id')} AND NOT ${anyRow(
       'figure_days d WHERE d.company_id = s.company_id AND d.figures IS NULL AND d.due_at <= now()',
     )} ORDER BY s.due_at LIMIT $1`,
     [count],
@@ -146,10 +146,10 @@ export async function findDaysToSum(db: Queryable, count: number): Promise<DayTo
     `SELECT ${dayKey}, d.is_first FROM (
        SELECT d.*, row_number() OVER (PARTITION BY d.company_id ORDER BY d.due_at, d.starts_at) AS turn FROM (
          (SELECT ${dayKey}, d.due_at, true AS is_first FROM figure_days d
-          WHERE d.figures IS NULL AND d.due_at <= now() AND ${isSettled('d.company_id')} ORDER BY d.due_at LIMIT ${choice})
+          WHERE d.figures IS NULL AND d.due_at <= now() AND ${staysHere('d.company_id')} ORDER BY d.due_at LIMIT ${choice})
          UNION
          (SELECT DISTINCT ${dayKey}, d.due_at, false FROM figure_marks m JOIN figure_days d ON ${hasMark}
-          WHERE d.figures IS NOT NULL AND d.due_at <= now() AND ${isSettled('d.company_id')} LIMIT ${choice})
+          WHERE d.figures IS NOT NULL AND d.due_at <= now() AND ${staysHere('d.company_id')} LIMIT ${choice})
        ) d
      ) d ORDER BY d.turn, d.due_at LIMIT $1`,
     [count],
@@ -161,7 +161,7 @@ export async function findUnlistedMarks(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ company_id: string }>(
     `SELECT DISTINCT m.company_id FROM figure_marks m
      JOIN figure_states s ON s.company_id = m.company_id AND m.at < s.days_until
-     WHERE ${isSettled('m.company_id')} AND NOT EXISTS (SELECT 1 FROM figure_days d WHERE ${hasMark})`,
+     WHERE ${staysHere('m.company_id')} AND NOT EXISTS (SELECT 1 FROM figure_days d WHERE ${hasMark})`,
   );
   return rows.map(({ company_id }) => company_id);
 }

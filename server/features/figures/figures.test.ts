@@ -97,7 +97,7 @@ async function recount(zone: string): Promise<{ days: Recount; mrr: Record<strin
   return { days, mrr };
 }
 
-const flows = ['gross_volume', 'payments', 'failed_payments', 'refunded', 'disputed', 'new_customers'] as const;
+const summed = ['gross_volume', 'payments', 'failed_payments', 'refunded', 'disputed', 'new_customers'] as const;
 
 /** Every day and currency of the answer equals the recount. */
 async function assertExact(zone: string, when: string): Promise<void> {
@@ -110,11 +110,11 @@ async function assertExact(zone: string, when: string): Promise<void> {
     const seriesOf = (name: FigureName): (number | null)[] => answer.figures[name]?.series ?? [];
     const shown = answer.buckets.map((bucket, index) => ({
       day: bucket.from,
-      ...Object.fromEntries(flows.map((name) => [name, seriesOf(name)[index]])),
+      ...Object.fromEntries(summed.map((name) => [name, seriesOf(name)[index]])),
     }));
     const expected = answer.buckets.map((bucket) => {
       const day = days.get(`${bucket.from} ${currency}`) ?? {};
-      return { day: bucket.from, ...Object.fromEntries(flows.map((name) => [name, day[name] ?? 0])) };
+      return { day: bucket.from, ...Object.fromEntries(summed.map((name) => [name, day[name] ?? 0])) };
     });
     assert.deepEqual(shown, expected, `${when}, ${currency}`);
     assert.equal(answer.figures.mrr?.value, mrr[currency] ?? 0, `MRR in ${currency}, ${when}`);

@@ -60,21 +60,21 @@ interface Definition {
   readonly of: (slice: Slice) => number | null;
 }
 
-const flow = (name: string, needs: ReadPermission = 'orders:read'): Definition => ({
+const summed = (name: string, needs: ReadPermission = 'orders:read'): Definition => ({
   needs,
   of: ({ sums }) => sums[name] ?? 0,
 });
 
 const definitions: Readonly<Record<FigureName, Definition>> = {
-  gross_volume: flow('gross'),
+  gross_volume: summed('gross'),
   net_volume: {
     needs: 'orders:read',
     of: ({ sums: { gross = 0, refunded = 0, disputed = 0 } }) => gross - refunded - disputed,
   },
-  refunded: flow('refunded'),
-  disputed: flow('disputed'),
-  payments: flow('payments'),
-  failed_payments: flow('failed'),
+  refunded: summed('refunded'),
+  disputed: summed('disputed'),
+  payments: summed('payments'),
+  failed_payments: summed('failed'),
   success_rate: {
     needs: 'orders:read',
     of: ({ sums: { payments = 0, failed = 0 } }) => ratio(payments, payments + failed),
@@ -93,7 +93,7 @@ const definitions: Readonly<Record<FigureName, Definition>> = {
     // If more ended than was active at the start, some of it also began in the period, and the quotient is no share.
     of: ({ opening: { subscribers }, sums: { ended = 0 } }) => (ended > subscribers ? null : ratio(ended, subscribers)),
   },
-  new_customers: flow('customers', 'customers:read'),
+  new_customers: summed('customers', 'customers:read'),
 };
 
 /** Adds up the figures of one currency, and those without a currency. */

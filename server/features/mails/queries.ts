@@ -3,7 +3,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { MailState } from './schemas.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface MailKey {
   readonly company_id: string;
@@ -163,7 +163,7 @@ export async function dropLinksFor(db: Queryable, id: string): Promise<void> {
 
 export async function dropExpiredLinks(db: Queryable): Promise<number> {
   const rows = await db.query(
-    `UPDATE mails SET ${dropLink} WHERE link_expires_at <= now() AND ${isSettled('company_id')} RETURNING 1`,
+    `UPDATE mails SET ${dropLink} WHERE link_expires_at <= now() AND ${staysHere('company_id')} RETURNING 1`,
   );
   return rows.length;
 }
@@ -187,7 +187,7 @@ export async function claimDueMails(
   return db.query(
     `UPDATE mails SET attempts = attempts + 1,
        next_attempt_at = now() + ($2::integer[])[least(attempts + 1, array_length($2::integer[], 1))] * interval '1 s'
-     WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now() AND ${isSettled('company_id')}
+     WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now() AND ${staysHere('company_id')}
        AND (link_expires_at IS NULL OR link_expires_at > now()) AND kind IS ${toCustomers ? 'NOT ' : ''}NULL
        ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}, attempts`,
@@ -223,7 +223,7 @@ export async function markFailed(
 export async function deleteOldMails(db: Queryable, batch: number, keptDays: number): Promise<number> {
   const rows = await db.query(
     `DELETE FROM mails WHERE (company_id, id) IN (
-       SELECT company_id, id FROM mails WHERE inserted_at < now() - $2 * interval '1 day' AND ${isSettled('company_id')}
+       SELECT company_id, id FROM mails WHERE inserted_at < now() - $2 * interval '1 day' AND ${staysHere('company_id')}
        ORDER BY inserted_at LIMIT $1
      ) RETURNING 1`,
     [batch, keptDays],

@@ -6,7 +6,7 @@ const subjects = {
   order: { table: 'orders', column: 'order_id' },
 } as const;
 
-export type Subject = keyof typeof subjects;
+export type NotedObject = keyof typeof subjects;
 
 export interface NoteRow {
   readonly id: string;
@@ -19,7 +19,7 @@ export interface NoteRow {
 export async function findNotes(
   db: Queryable,
   companyId: string,
-  subject: Subject,
+  subject: NotedObject,
   objectId: string,
   count: number,
 ): Promise<NoteRow[] | undefined> {
@@ -41,7 +41,7 @@ export async function findNotes(
 export async function insertNote(
   db: Database,
   companyId: string,
-  subject: Subject,
+  subject: NotedObject,
   objectId: string,
   note: NoteRow,
   countMax: number,
@@ -67,7 +67,7 @@ export async function insertNote(
 export async function deleteNote(
   db: Queryable,
   companyId: string,
-  subject: Subject,
+  subject: NotedObject,
   objectId: string,
   id: string,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { deleteNote, findNotes, insertNote, type NoteRow, type Subject } from './queries.ts';
+import { deleteNote, findNotes, insertNote, type NoteRow, type NotedObject } from './queries.ts';
 import type { Note, NoteCreate, NoteList } from './schemas.ts';
 
 /** Notes of the team on customers and orders. */
@@ -14,7 +14,7 @@ const toWire = ({ id, text, author_id, author_name }: NoteRow): Note => ({
   created_at: createdAt(id),
 });
 
-export async function getNotes({ db, company }: RequestContext, subject: Subject, objectId: string): Promise<NoteList> {
+export async function getNotes({ db, company }: RequestContext, subject: NotedObject, objectId: string): Promise<NoteList> {
   const rows = await findNotes(db, company.id, subject, objectId, limits.notes);
   if (!rows) throw notFound(subject);
   return { data: rows.map(toWire) };
@@ -22,7 +22,7 @@ export async function getNotes({ db, company }: RequestContext, subject: Subject
 
 export async function addNote(
   { db, company, nowMs, caller }: RequestContext,
-  subject: Subject,
+  subject: NotedObject,
   objectId: string,
   { text }: NoteCreate,
 ): Promise<Note> {
@@ -39,7 +39,7 @@ export async function addNote(
 
 export async function removeNote(
   { db, company }: RequestContext,
-  subject: Subject,
+  subject: NotedObject,
   objectId: string,
   id: string,
 ): Promise<{ id: string; deleted: true }> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { DisputeReason, DisputeState } from '../../vault/processors/notices.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** Disputes of charges, as processors and the sandbox report them. */
 
@@ -124,7 +124,7 @@ export interface DueDispute {
 
 const takeDue = (where: string): string => `
   SELECT d.company_id, d.order_id, d.evidence_due_at AS due_at FROM disputes d JOIN companies c ON c.id = d.company_id
-  WHERE c.mode = 'sandbox' AND d.state = 'needs_response' AND ${isSettled('d.company_id')} AND ${where}
+  WHERE c.mode = 'sandbox' AND d.state = 'needs_response' AND ${staysHere('d.company_id')} AND ${where}
   ORDER BY d.evidence_due_at LIMIT 1 FOR UPDATE OF d SKIP LOCKED`;
 
 /** A dispute of a sandbox whose deadline has passed without evidence. */

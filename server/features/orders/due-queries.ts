@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 import { canMove, stateAfter } from './operation-moves.ts';
 import { inFlightSlot, isThisSending, keyOf, openColumns, type OpenKey, type OpenTransaction } from './open-queries.ts';
 
@@ -24,7 +24,7 @@ export async function claimDue(
          next_check_at = now() + CASE WHEN state = 'waiting' THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (
-         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${isSettled('company_id')}
+         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${staysHere('company_id')}
          ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
        ) RETURNING ${openColumns}
      ) SELECT * FROM claimed ORDER BY id`,
@@ -56,7 +56,7 @@ export async function findProbes(db: Queryable, ofEach: number, notDueForMs: num
     `SELECT ${openColumns} FROM (
        SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY random()) AS place FROM open_transactions
        WHERE ${isInDoubt} AND connection_id IS NOT NULL AND next_check_at > now() + $2 * interval '1 ms'
-         AND ${isSettled('company_id')}
+         AND ${staysHere('company_id')}
      ) AS doubtful WHERE place <= $1`,
     [ofEach, notDueForMs],
   );

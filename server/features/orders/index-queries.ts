@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** A company with orders that are not in `orders_by_object` yet. */
 export interface DueIndex {
@@ -29,7 +29,7 @@ export async function findDueIndexes(
   const rows = await db.query<{ company_id: string; has_orders: boolean }>(
     `WITH due AS MATERIALIZED (
        SELECT k.company_id, k.after_id FROM order_index_cursors k JOIN companies c ON c.id = k.company_id
-       WHERE ${isDue} AND ${isSettled('k.company_id')} AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
+       WHERE ${isDue} AND ${staysHere('k.company_id')} AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
        ORDER BY k.until_at LIMIT $2 FOR UPDATE OF k SKIP LOCKED
      ), found AS MATERIALIZED (
        SELECT company_id, ${anyRow('orders o WHERE o.company_id = due.company_id AND o.id > due.after_id')} AS has_orders FROM due

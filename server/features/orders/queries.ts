@@ -6,7 +6,7 @@ import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
 import { inFlightSlot } from './open-queries.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
   currency, subtotal, discount_amount, total, refunded_amount, coupon, description, shipping, metadata, subscription_id,
@@ -162,7 +162,7 @@ export interface DueChargeback {
 const takeChargeback = (where: string): string => `
   DELETE FROM scheduled_chargebacks WHERE (company_id, order_id) IN (
     SELECT s.company_id, s.order_id FROM scheduled_chargebacks s JOIN companies c ON c.id = s.company_id
-    WHERE ${where} AND ${isSettled('s.company_id')} ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+    WHERE ${where} AND ${staysHere('s.company_id')} ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
   ) RETURNING company_id, order_id, due_at`;
 
 /** Each chargeback is taken by one process; one that cannot be raised is not repeated. */

@@ -4,7 +4,7 @@ import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
-import { createBatcher, createFlow } from '../../platform/batcher.ts';
+import { createBatcher, createGatherer } from '../../platform/batcher.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -127,12 +127,12 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     (outcomes: readonly ChargeOutcome[]) => recordOutcomes(dependencies, outcomes),
     usual,
   );
-  const flow = createFlow();
+  const gatherer = createGatherer();
   const charging: Charging = {
     ...dependencies,
     readFacts: createBatcher('facts', (requests) => readFacts(batchDb, requests), {
       ...usual,
-      gathering: flow.gathering,
+      gathering: gatherer.gathering,
     }),
     recordIntent: createBatcher('intents', (intents) => recordIntents(batchDb, intents), usual),
     recordRedeemingIntent: createBatcher(
@@ -154,7 +154,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
   };
   return {
     charging,
-    create: (context, input, key) => flow.run(() => createOrder(charging, context, input, key)),
+    create: (context, input, key) => gatherer.run(() => createOrder(charging, context, input, key)),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
     keyedRefund: (companyId, id, key) => findKeyedRefund(charging.db, companyId, id, key),
     stopRefund: (id, key, refusal) => stopKeyedRefund(charging.db, id, key, refusal),

@@ -6,7 +6,7 @@ import { anyRow, sql } from '../../platform/sql.ts';
 import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import type { BillingDetails } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface CardFacts {
   card_id: string;
@@ -286,7 +286,7 @@ export async function takeUnreferencedCards(
     `UPDATE unreferenced_cards SET deleting = true, due_at = now() + interval '5 minutes'
      WHERE (company_id, card_id) IN (
        SELECT company_id, card_id FROM unreferenced_cards
-       WHERE due_at <= now() AND ${isSettled('company_id')} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       WHERE due_at <= now() AND ${staysHere('company_id')} ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING company_id, card_id`,
     [batch],
   );
@@ -309,7 +309,7 @@ export async function forgetUnreferencedCards(
 export async function deleteOldTokens(db: Queryable, batch: number): Promise<number> {
   const rows = await db.query(
     `DELETE FROM card_tokens WHERE token_hash IN (
-       SELECT token_hash FROM card_tokens WHERE expires_at < now() - interval '1 day' AND ${isSettled('company_id')}
+       SELECT token_hash FROM card_tokens WHERE expires_at < now() - interval '1 day' AND ${staysHere('company_id')}
        ORDER BY expires_at LIMIT $1
      ) RETURNING 1`,
     [batch],

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { Notice, NoticeSubject } from '../../vault/processors/notices.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** Notices of processors, which are kept before they are acknowledged. */
 
@@ -65,7 +65,7 @@ export async function claimNotices(db: Queryable, count: number, delaysMs: reado
          next_try_at = now() + ($2::bigint[])[least(tries + 1, array_length($2::bigint[], 1))] * interval '1 ms'
        WHERE (company_id, connection_id, id) IN (
          SELECT company_id, connection_id, id FROM processor_notices
-         WHERE applied_at IS NULL AND next_try_at <= now() AND ${isSettled('company_id')} ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED
+         WHERE applied_at IS NULL AND next_try_at <= now() AND ${staysHere('company_id')} ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED
        ) RETURNING company_id, connection_id, id, type, about, happened_at, tries
      ) SELECT * FROM claimed ORDER BY happened_at`,
     [count, delaysMs],
@@ -93,7 +93,7 @@ export async function deleteOldNotices(db: Queryable, days: number, count: numbe
   const rows = await db.query(
     `DELETE FROM processor_notices WHERE (company_id, connection_id, id) IN (
        SELECT company_id, connection_id, id FROM processor_notices
-       WHERE applied_at < now() - $1 * interval '1 day' AND ${isSettled('company_id')} LIMIT $2
+       WHERE applied_at < now() - $1 * interval '1 day' AND ${staysHere('company_id')} LIMIT $2
      ) RETURNING 1`,
     [days, count],
   );
@@ -111,7 +111,7 @@ export async function claimPolls(db: Queryable, everyMs: number, count: number):
   return db.query<PolledConnection>(
     `UPDATE processor_connections SET polled_at = now() WHERE (company_id, id) IN (
        SELECT company_id, id FROM processor_connections
-       WHERE removed_at IS NULL AND ${isSettled('company_id')} AND (polled_at IS NULL OR polled_at < now() - $1 * interval '1 ms')
+       WHERE removed_at IS NULL AND ${staysHere('company_id')} AND (polled_at IS NULL OR polled_at < now() - $1 * interval '1 ms')
        ORDER BY polled_at NULLS FIRST LIMIT $2 FOR UPDATE SKIP LOCKED
      ) RETURNING company_id, id, poll_cursor`,
     [everyMs, count],

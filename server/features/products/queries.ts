@@ -6,7 +6,7 @@ import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { Product } from './schemas.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 export interface ProductRow {
   id: string;
@@ -243,7 +243,7 @@ export async function takeUnreferencedFiles(db: Queryable, batch: number): Promi
     `UPDATE unreferenced_files SET deleting = true, due_at = now() + interval '5 minutes'
      WHERE file_key IN (
        SELECT file_key FROM unreferenced_files
-       WHERE due_at <= now() AND ${isSettled(`split_part(file_key, '/', 1)::uuid`)}
+       WHERE due_at <= now() AND ${staysHere(`split_part(file_key, '/', 1)::uuid`)}
        ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING file_key`,
     [batch],

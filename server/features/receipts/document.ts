@@ -113,7 +113,7 @@ function shipToLines({ shipping }: Order): string[] {
   return present([name && !readsLikeAddress(name) && name, ...addressLines(shipping)]).filter((line) => !hasLink(line));
 }
 
-function markOf(order: Order, refund: Refund | undefined): string | null {
+function markOf(order: Order, refund: RefundTransaction | undefined): string | null {
   if (refund || order.status === 'refunded') return receiptTexts.refundedMark;
   return saleOf(order) ? receiptTexts.paidMark : null;
 }
@@ -134,9 +134,9 @@ export function receiptLines({ items, currency }: Order, plan: PlanCharge | null
   return [...ofPlan(plan.name, plan.price), ...setupFee, ...lines];
 }
 
-type Refund = Order['transactions'][number];
+type RefundTransaction = Order['transactions'][number];
 
-export const refundsOf = ({ transactions }: Pick<Order, 'transactions'>): Refund[] =>
+export const refundsOf = ({ transactions }: Pick<Order, 'transactions'>): RefundTransaction[] =>
   transactions.filter(({ type, status }) => type === 'refund' && status === 'succeeded');
 
 function orderSums(order: Order): ReceiptSum[] {
@@ -158,7 +158,7 @@ function orderSums(order: Order): ReceiptSum[] {
   ];
 }
 
-const refundSums = ({ total, currency }: Order, refund: Refund): ReceiptSum[] => [
+const refundSums = ({ total, currency }: Order, refund: RefundTransaction): ReceiptSum[] => [
   { label: receiptTexts.originalTotal, amount: amountText(total, currency) },
   { label: receiptTexts.refundAmount, amount: amountText(refund.amount, currency), isStrong: true },
 ];
@@ -174,5 +174,5 @@ function paidText(order: Order): string {
   return sale ? receiptTexts.paid(cardOf(order), dateText(sale.created_at)) : receiptTexts.free;
 }
 
-const refundedText = (order: Order, refund: Refund): string =>
+const refundedText = (order: Order, refund: RefundTransaction): string =>
   receiptTexts.refundedTo(cardOf(order), dateText(refund.created_at));

@@ -175,7 +175,7 @@ async function compare(
   let nowMs: number | undefined;
   const failures: string[] = [];
   const connections = await companyConnections(db, company.id);
-  const compareWith = async (connection: Connection): Promise<void> => {
+  const compareWith = async (connection: ComparedConnection): Promise<void> => {
     for await (const listing of listings(vault, company.id, connection.id, fromMs)) {
       nowMs = Math.min(nowMs ?? listing.nowMs, listing.nowMs);
       // Two companies may share an account at the processor, and other systems may use it too; their references are
@@ -222,7 +222,7 @@ async function* listings(
   }
 }
 
-type Connection = Awaited<ReturnType<typeof companyConnections>>[number];
+type ComparedConnection = Awaited<ReturnType<typeof companyConnections>>[number];
 
 async function booksOf(
   db: DatabasePool,
@@ -241,7 +241,7 @@ async function booksOf(
 
 /** Whether our records have the charge at another account, so that both may have executed it. */
 function isElsewhere(
-  connections: readonly Connection[],
+  connections: readonly ComparedConnection[],
   { kind, approved, voided, connectionId }: ListedOperation,
   { connection_id }: BookedRow,
 ): boolean {
@@ -256,7 +256,7 @@ function isElsewhere(
 
 function differenceOf(
   companyId: string,
-  connections: readonly Connection[],
+  connections: readonly ComparedConnection[],
   operation: ListedOperation,
   booked: BookedRow,
 ): Difference[] {

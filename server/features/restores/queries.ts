@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 type NoticedBy = 'operator' | 'high_water_mark' | 'earlier_result';
 
@@ -97,7 +97,7 @@ export async function readState(
     `SELECT ${isRestored} AS restored,
        EXISTS (SELECT 1 FROM restores WHERE noticed_at > now() - $1 * interval '1 day') AS recently,
        (SELECT extract(epoch FROM max(noticed_at))::float8 * 1000 FROM restores) AS noticed_ms,
-       $2::uuid IS NOT NULL AND ${isSettled('$2')}
+       $2::uuid IS NOT NULL AND ${staysHere('$2')}
          AND NOT EXISTS (SELECT 1 FROM transactions WHERE company_id = $2 AND id = $3) AS missing`,
     [days, mark?.companyId ?? null, mark?.transactionId ?? null],
   );

@@ -3,8 +3,6 @@ import Type, { type Static } from 'typebox';
 import { ApiError, invalidField } from '../../errors.ts';
 import { timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { DatabasePool } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import { expireSessionsOf } from '../checkout-sessions/service.ts';
 import { companyClock } from '../companies/service.ts';
@@ -22,6 +20,7 @@ import {
   wakeDispatchers,
 } from './queries.ts';
 import type { OfCompany, RequestContext } from '../../request-context.ts';
+import type { OpenShard } from '../../shards/shards.ts';
 
 /**
  * The clock of a sandbox company: real time plus an offset that only grows. Advancing it stops at every due time on
@@ -97,21 +96,15 @@ export const clockAdvanced = Type.Object(
 );
 export type ClockAdvanced = Static<typeof clockAdvanced>;
 
-/** The shard of the company. */
-interface Home {
-  readonly db: DatabasePool;
-  readonly clock: Clock;
-}
-
 export interface ClockDependencies {
-  readonly homeOf: OfCompany<Home>;
+  readonly shardFor: OfCompany<OpenShard>;
   readonly orders: OfCompany<Orders>;
   readonly subscriptions: OfCompany<Subscriptions>;
   /** Clears the cached company data of requests. */
   readonly forgetAccess: (companyId: string) => void;
 }
 
-interface Parts extends Home {
+interface Parts extends OpenShard {
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
 }
@@ -134,9 +127,9 @@ const chargeWaitMs = 2_000;
 const chargebackAfterMs = 1_000;
 const pollMs = 10;
 
-export async function readClock({ homeOf }: ClockDependencies, context: RequestContext): Promise<ClockReading> {
+export async function readClock({ shardFor }: ClockDependencies, context: RequestContext): Promise<ClockReading> {
   const { db, company } = context;
-  return shown(homeOf(context).clock.nowMs(), await companyClock.offsetMs(db, company.id));
+  return shown(shardFor(context).clock.nowMs(), await companyClock.offsetMs(db, company.id));
 }
 
 function shown(realMs: number, offsetMs: number): ClockReading {
@@ -164,12 +157,12 @@ function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
 }
 
 export async function advanceClock(
-  { homeOf, orders, subscriptions, forgetAccess }: ClockDependencies,
+  { shardFor, orders, subscriptions, forgetAccess }: ClockDependencies,
   context: RequestContext,
   input: ClockAdvance,
 ): Promise<ClockAdvanced> {
   const { company } = context;
-  const parts: Parts = { ...homeOf(context), orders: orders(context), subscriptions: subscriptions(context) };
+  const parts: Parts = { ...shardFor(context), orders: orders(context), subscriptions: subscriptions(context) };
   const { db, clock } = parts;
   const offsetMs = await companyClock.lease(db, company.id, leaseMs);
   if (offsetMs === undefined) {

@@ -337,13 +337,13 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   },
 };
 
-type Kind = EventType extends infer Type ? (Type extends `${infer First}.${string}` ? First : never) : never;
+type ObjectKind = EventType extends infer Type ? (Type extends `${infer First}.${string}` ? First : never) : never;
 
 /**
  * The permissions that a trigger requires, by the kind of object it creates. The plan of a subscription is archived
  * at once and needs none; API keys cannot have a permission for plans.
  */
-const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
+const permissionsFor: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   customer: ['customers:write'],
   payment_method: ['customers:write', 'payment_methods:write'],
   order: ['customers:write', 'payment_methods:write', 'products:write', 'orders:write'],
@@ -354,7 +354,7 @@ const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
 };
 
 export const permissionsToTrigger = (type: EventType): readonly Permission[] =>
-  permissionsFor[type.split('.', 1)[0] as Kind];
+  permissionsFor[type.split('.', 1)[0] as ObjectKind];
 
 const pollsMax = 100;
 const pollMs = 20;

@@ -14,7 +14,7 @@ import { usingCard } from './transitions.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** Each column with its type, for statements that take rows as parameters. */
 const columnTypes = {
@@ -165,11 +165,11 @@ const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.
 // row: with a join, the planner sorts all due rows to return the first hundred.
 const dueByRealTime = due(`
   SELECT s.* FROM subscriptions s
-  WHERE s.due_at <= now() AND ${isSettled('s.company_id')} AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
+  WHERE s.due_at <= now() AND ${staysHere('s.company_id')} AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`);
 const dueOfClockAhead = `
   SELECT s.* FROM subscriptions s
-  WHERE s.company_id = c.id AND ${isSettled('s.company_id')} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
+  WHERE s.company_id = c.id AND ${staysHere('s.company_id')} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
     AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
 const dueByTheirClock = due(`SELECT s.* FROM ${ofClocksAhead(dueOfClockAhead, 's')} ORDER BY s.due_at LIMIT $1`);

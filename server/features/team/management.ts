@@ -16,7 +16,7 @@ import {
   lockOwners,
   lockRole,
   type MemberRow,
-  renewInvitation,
+  extendInvitation,
   type RoleRow,
   saveCustomRole,
   updateMember,
@@ -123,7 +123,7 @@ export const inviteAgain = (context: RequestContext, dependencies: TeamDependenc
     expectStatus(member, ['pending'], 'invited again');
     const token = newToken(company.id);
     const expiresAt = invitationExpiry(inner);
-    await renewInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
+    await extendInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
     await mailInvitation(dependencies, inner, toWire(member), token, expiresAt);
   });
 

@@ -184,7 +184,7 @@ export async function updateMember(
   );
 }
 
-export async function renewInvitation(
+export async function extendInvitation(
   db: Queryable,
   companyId: string,
   id: string,

@@ -7,7 +7,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { AuditedMember, UserAudit } from './dependencies.ts';
 import type { Client, CurrentSession } from './sessions.ts';
 import type { RateDecision } from '../../platform/rate-limiter/rate-limiter.ts';
-import { isRefused, reserve, settling } from '../../platform/rate-limiter/reservations.ts';
+import { isRefused, reserve, withReservation } from '../../platform/rate-limiter/reservations.ts';
 import { takeFromAddress } from '../../http/limiting.ts';
 import { type HttpDependencies, jsonType } from '../../http/mount.ts';
 import type { SessionCookie } from '../../http/session-cookie.ts';
@@ -65,7 +65,7 @@ export function defineUserRoute<Body extends TSchema = never>(
   return route as unknown as UserRoute;
 }
 
-interface AuditEntry {
+interface AuditedChange {
   readonly action: string;
   readonly address: string;
   readonly requestId: string;
@@ -76,8 +76,8 @@ export interface UserRouteDependencies {
   readonly cookie: SessionCookie;
   readonly readSession: (token: string | undefined) => Promise<CurrentSession>;
   readonly steppedUpUntilMs: (current: CurrentSession) => number;
-  readonly audit: (userId: string, entry: AuditEntry) => Promise<void>;
-  readonly auditMember: (transaction: Queryable, member: AuditedMember, entry: AuditEntry) => Promise<void>;
+  readonly audit: (userId: string, entry: AuditedChange) => Promise<void>;
+  readonly auditMember: (transaction: Queryable, member: AuditedMember, entry: AuditedChange) => Promise<void>;
 }
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
@@ -183,5 +183,5 @@ async function limitingAttempts(
   if (isRefused(outcome)) throw tooManyAttempts(outcome);
   const counts = (error: unknown): boolean =>
     error instanceof ApiError && error.status < 500 && error.code !== 'totp_required';
-  return settling(outcome, counts, work);
+  return withReservation(outcome, counts, work);
 }

@@ -9,14 +9,14 @@ import { createSemaphore } from '../../platform/semaphore.ts';
 
 const derive = promisify(argon2);
 
-interface Cost {
+interface HashCost {
   readonly memory: number;
   readonly passes: number;
   readonly parallelism: number;
 }
 
 // 19 MiB and two passes: about 50 ms of one core.
-const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const cost: HashCost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
 
 // Unauthenticated clients can trigger this work. It uses at most half of the cores and of the thread pool, which files
@@ -31,7 +31,7 @@ const inTurn = createSemaphore({
   },
 });
 
-async function tagOf(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> {
+async function tagOf(password: string, nonce: Buffer, { memory, passes, parallelism }: HashCost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFKC'));
   const tag = await inTurn(() => derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength }));
   return Buffer.from(tag);

@@ -71,7 +71,7 @@ export async function openSession(
 }
 
 /** Keeps the session and replaces its token. */
-export async function renewToken(
+export async function replaceToken(
   db: ControlQueryable,
   { sessionKey }: SessionDependencies,
   { id }: SessionRow,

@@ -6,7 +6,7 @@ import { histogram } from '../../platform/metrics.ts';
 import { noAnswer, type Outbound } from '../../platform/outbound/outbound.ts';
 import { tracedAlone } from '../../platform/spans.ts';
 import { envelopeText, type StoredEvent } from '../events/service.ts';
-import type { Attempt, Delivery, Receiver } from './delivery-queries.ts';
+import type { Attempt, ClaimedDelivery, Receiver } from './delivery-queries.ts';
 import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
 import { keysOf } from './secrets.ts';
 import { type Sent, send } from './send.ts';
@@ -53,7 +53,7 @@ function resultOf({ succeeded, httpStatus, error, headers }: Sent): Parameters<t
 }
 
 /** A delivery is a trace of its own, with a link to the request that caused the event. */
-function tracedDelivery({ event, attempts }: Delivery, work: () => Promise<Sent>): Promise<Sent> {
+function tracedDelivery({ event, attempts }: ClaimedDelivery, work: () => Promise<Sent>): Promise<Sent> {
   const attributes = { 'svc.event.type': event.type, 'svc.delivery.attempt': attempts };
   const describe = ({ httpStatus, error }: Sent): Attributes => ({
     ...(httpStatus !== null && { 'http.response.status_code': httpStatus }),
@@ -65,13 +65,13 @@ function tracedDelivery({ event, attempts }: Delivery, work: () => Promise<Sent>
 export function createAttempts(
   dependencies: AttemptDependencies,
   timeoutMs: number,
-): (delivery: Delivery) => Promise<Attempted> {
+): (delivery: ClaimedDelivery) => Promise<Attempted> {
   const { clock, log, secretKey, random } = dependencies;
   // The deliveries of one claim share their events and receivers, so keys and bodies are prepared once.
   const keys = new WeakMap<Receiver, readonly SigningKey[]>();
   const bodies = new WeakMap<StoredEvent, Map<string, string>>();
 
-  function keysFor({ company_id, endpoint_id, receiver }: Delivery): readonly SigningKey[] {
+  function keysFor({ company_id, endpoint_id, receiver }: ClaimedDelivery): readonly SigningKey[] {
     const known = keys.get(receiver);
     if (known) return known;
     const sealed = receiver.secrets.map((text) => Buffer.from(text, 'base64'));
@@ -80,7 +80,7 @@ export function createAttempts(
     return made;
   }
 
-  function bodyOf({ event, receiver }: Delivery): string {
+  function bodyOf({ event, receiver }: ClaimedDelivery): string {
     const versions = bodies.get(event) ?? new Map<string, string>();
     bodies.set(event, versions);
     const known = versions.get(receiver.api_version);
@@ -90,7 +90,7 @@ export function createAttempts(
     return made;
   }
 
-  function sendOnce(delivery: Delivery): Promise<Sent> {
+  function sendOnce(delivery: ClaimedDelivery): Promise<Sent> {
     const { receiver, attempts } = delivery;
     const event = { id: eventIdOf(delivery.event_id), type: delivery.event.type };
     const outgoing = { event, body: bodyOf(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };

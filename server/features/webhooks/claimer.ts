@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
-import { claimDeliveries, type ClaimRequest, type Delivery } from './delivery-queries.ts';
+import { claimDeliveries, type ClaimRequest, type ClaimedDelivery } from './delivery-queries.ts';
 import type { EndpointLoad, Sender } from './sender.ts';
 
 /** Claims deliveries that are due, for endpoints that have room, and hands them to the sender. */
@@ -56,7 +56,7 @@ export function createClaimer(batchDb: Queryable, sender: Sender, { workerId, he
         .map(({ id }) => id),
     );
 
-  async function take(of: ClaimRequest['of'], count: number): Promise<readonly Delivery[]> {
+  async function take(of: ClaimRequest['of'], count: number): Promise<readonly ClaimedDelivery[]> {
     changed.clear();
     const due = await claimDeliveries(batchDb, { workerId, of, perEndpoint: refillAt, count });
     for (const [endpointId, deliveries] of Map.groupBy(due, ({ endpoint_id }) => endpoint_id)) {

@@ -18,7 +18,7 @@ import { newId } from '../../platform/ids.ts';
 import { createLog } from '../../platform/log.ts';
 import { insertEvents } from '../events/queries.ts';
 import { newEvent } from '../events/service.ts';
-import { type Attempt, claimDeliveries, type Delivery, keepAlive, recordAttempts } from './delivery-queries.ts';
+import { type Attempt, claimDeliveries, type ClaimedDelivery, keepAlive, recordAttempts } from './delivery-queries.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 let service: TestService;
@@ -168,7 +168,7 @@ describe('several workers', () => {
     assert.equal(await countOf(service, 'workers', 'id = $1', [dead]), 0);
   });
 
-  const attemptOf = (delivery: Delivery, succeeded: boolean): Attempt => ({
+  const attemptOf = (delivery: ClaimedDelivery, succeeded: boolean): Attempt => ({
     ...delivery,
     log_id: newId(Date.now()),
     event_type: delivery.event.type,
@@ -396,9 +396,9 @@ describe('a worker', () => {
     const receiver = await receiving(t);
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);
-    const proxy = await startFreezingProxy(service.home.connectionString);
+    const proxy = await startFreezingProxy(service.companyUrls.connectionString);
     const batchDb = openDatabase({
-      connectionString: proxy.through(service.home.connectionString),
+      connectionString: proxy.through(service.companyUrls.connectionString),
       poolSize: 2,
       applicationName: 'svc tests',
       onError: () => undefined,

@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { StoredEvent } from '../events/service.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { ofClocksAhead } from '../../platform/sql.ts';
-import { isSettled } from '../../shards/queries.ts';
+import { staysHere } from '../../shards/queries.ts';
 
 /** Deliveries in progress: each is claimed by one worker, and any number of workers run in parallel. */
 
@@ -30,7 +30,7 @@ interface Claimed {
   readonly attempts: number;
 }
 
-export interface Delivery extends Claimed {
+export interface ClaimedDelivery extends Claimed {
   readonly event: StoredEvent;
   readonly receiver: Receiver;
 }
@@ -89,7 +89,7 @@ const claim = (due: string): string => `
     RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
   ) ${describeClaimed}`;
 
-const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL AND ${isSettled('d.company_id')}`;
+const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL AND ${staysHere('d.company_id')}`;
 const inOrder = `ORDER BY due_at LIMIT ${window}`;
 
 // Deliveries are due by the clock of their company. No clock is behind real time, so what is due by real time is due
@@ -128,7 +128,7 @@ interface ClaimRow {
   readonly receivers: Receiver[] | null;
 }
 
-function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
+function deliveriesOf([row]: readonly ClaimRow[]): ClaimedDelivery[] {
   const objects = row?.objects?.split(separator) ?? [];
   const previous = row?.previous?.split(separator) ?? [];
   const events = new Map(
@@ -138,7 +138,7 @@ function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
     ]),
   );
   const receivers = new Map(row?.receivers?.map((receiver) => [receiver.endpoint_id, receiver]));
-  const deliveries: Delivery[] = [];
+  const deliveries: ClaimedDelivery[] = [];
   for (const { endpoint_id, event_id, inserted_at, attempts } of row?.deliveries ?? []) {
     const [event, receiver] = [events.get(event_id), receivers.get(endpoint_id)];
     if (!event || !receiver) continue;
@@ -152,7 +152,7 @@ function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
 const statementFor = (wanted: number): string =>
   claimsOfSome.find(({ count }) => count >= wanted)?.statement ?? claimOfMany;
 
-export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<ClaimedDelivery[]> {
   const { workerId, of, perEndpoint, count } = request;
   const [statement, endpointIds] =
     'only' in of
@@ -269,7 +269,7 @@ export async function releaseClaims(db: Queryable, workerId: string): Promise<vo
   await db.query(
     `WITH mine AS (
        UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1
-       WHERE status = 'pending' AND claimed_by = $1 AND ${isSettled('company_id')}
+       WHERE status = 'pending' AND claimed_by = $1 AND ${staysHere('company_id')}
      ) DELETE FROM workers WHERE id = $1`,
     [workerId],
   );
@@ -297,7 +297,7 @@ export async function keepAlive(
   const rows = await db.query(
     `WITH deleted_workers AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
      UPDATE webhook_deliveries SET claimed_by = NULL
-     WHERE status = 'pending' AND claimed_by IS NOT NULL AND ${isSettled('company_id')}
+     WHERE status = 'pending' AND claimed_by IS NOT NULL AND ${staysHere('company_id')}
        AND (claimed_by = ANY($1::uuid[]) OR claimed_by NOT IN (SELECT id FROM workers))
      RETURNING 1`,
     [dead.map(({ id }) => id)],
@@ -315,7 +315,7 @@ export async function findFailing(
 ): Promise<{ companyId: string; endpointId: string }[]> {
   const rows = await db.query<{ company_id: string; id: string }>(
     `SELECT w.company_id, w.id FROM webhook_endpoints w
-     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND ${isSettled('w.company_id')} AND EXISTS (
+     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND ${staysHere('w.company_id')} AND EXISTS (
        SELECT 1 FROM webhook_deliveries d WHERE d.company_id = w.company_id AND d.endpoint_id = w.id
          AND d.status <> 'delivered' AND d.last_attempt_at >= w.failing_since + $1::bigint * interval '1 ms')`,
     [failingMs],

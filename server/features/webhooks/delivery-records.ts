@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBatcher } from '../../platform/batcher.ts';
 import { isUnavailable, type Queryable } from '../../platform/database.ts';
-import { type Attempt, type Delivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
+import { type Attempt, type ClaimedDelivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
 import { disableEndpoint } from './service.ts';
 
@@ -13,11 +13,11 @@ const gatheringMs = 8;
 export interface DeliveryRecords {
   record(attempt: Attempt): Promise<void>;
   /** Called when the endpoint answered 410 Gone. */
-  disable(delivery: Delivery): Promise<void>;
+  disable(delivery: ClaimedDelivery): Promise<void>;
   /** Returns claimed deliveries to the queue. */
-  giveBack(deliveries: readonly Delivery[]): void;
+  giveBack(deliveries: readonly ClaimedDelivery[]): void;
   /** The deliveries whose return to the queue is in progress. */
-  returning(): readonly Delivery[];
+  returning(): readonly ClaimedDelivery[];
   /** Stops waiting for the database. */
   stop(): void;
 }
@@ -29,7 +29,7 @@ export function createDeliveryRecords(
 ): DeliveryRecords {
   const { db, batchDb, log, elsewhere = async () => undefined } = dependencies;
   const state = { stopping: false };
-  const returning = new Set<readonly Delivery[]>();
+  const returning = new Set<readonly ClaimedDelivery[]>();
   const recordBatched = createBatcher(
     'deliveries',
     async (attempts: readonly Attempt[]) => {

@@ -1,6 +1,6 @@
 import { countsMs, type Host } from '../../platform/outbound/hosts.ts';
 import type { HostLimit } from '../../platform/outbound/host-limit.ts';
-import type { Delivery } from './delivery-queries.ts';
+import type { ClaimedDelivery } from './delivery-queries.ts';
 
 /** The claimed deliveries of one endpoint, and its requests. */
 
@@ -15,7 +15,7 @@ const silentWaitingMax = requestsPerEndpointMax;
 const hungMax = 10_000;
 
 export interface EndpointQueue {
-  readonly waiting: Delivery[];
+  readonly waiting: ClaimedDelivery[];
   /** The number of requests without an answer. */
   requests: number;
   /**
@@ -27,7 +27,7 @@ export interface EndpointQueue {
   /** Whether its host has no permit for its next request. */
   waitsForHost: boolean;
   /** Sent, but the attempt is not recorded: a crash would send these again. */
-  readonly inFlight: Set<Delivery>;
+  readonly inFlight: Set<ClaimedDelivery>;
   /** Called when its host has a permit. */
   readonly onFree: () => void;
 }
@@ -82,7 +82,7 @@ export const isStalled = (queue: EndpointQueue): boolean =>
   (queue.waitsForHost || queue.requests >= requestsPerEndpointMax) && (queue.hasHung || isQuietFor(stalledMs, queue));
 
 /** Acquires a permit of the host for the next request. Returns its limit, or undefined if there is no permit. */
-export function acquirePermit(queue: EndpointQueue, delivery: Delivery, host: Host): HostLimit | undefined {
+export function acquirePermit(queue: EndpointQueue, delivery: ClaimedDelivery, host: Host): HostLimit | undefined {
   const isSilent = queue.hasHung || (queue.requests > 0 && isQuietFor(silentMs, queue));
   const limit = isSilent ? host.silent : host.answering;
   const isAcquired = limit.acquire(delivery, queue.onFree);
@@ -107,12 +107,12 @@ export function noteResult(queue: EndpointQueue, sentMs: number, isAnswered: boo
 }
 
 /** Removes the deliveries that would wait too long. */
-export const takeSurplus = ({ hasHung, waiting }: EndpointQueue): readonly Delivery[] =>
+export const takeSurplus = ({ hasHung, waiting }: EndpointQueue): readonly ClaimedDelivery[] =>
   hasHung ? waiting.splice(silentWaitingMax) : [];
 
 /**
  * Removes what waits for a stalled endpoint. One delivery stays if none is in flight: without any, the worker would
  * forget the endpoint and claim as many again.
  */
-export const takeStalled = (queue: EndpointQueue): readonly Delivery[] =>
+export const takeStalled = (queue: EndpointQueue): readonly ClaimedDelivery[] =>
   isStalled(queue) ? queue.waiting.splice(queue.inFlight.size > 0 ? 0 : 1) : [];

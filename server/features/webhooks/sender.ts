@@ -1,6 +1,6 @@
 import type { HostLimit } from '../../platform/outbound/host-limit.ts';
 import { type Attempted, createAttempts } from './attempts.ts';
-import type { Delivery } from './delivery-queries.ts';
+import type { ClaimedDelivery } from './delivery-queries.ts';
 import { createDeliveryRecords } from './delivery-records.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
 import {
@@ -33,9 +33,9 @@ export interface EndpointLoad {
 
 export interface Sender {
   /** Takes over claimed deliveries of one endpoint, and sends them. */
-  hold(endpointId: string, deliveries: readonly Delivery[]): void;
+  hold(endpointId: string, deliveries: readonly ClaimedDelivery[]): void;
   /** Returns claimed deliveries to the queue without sending them. */
-  release(deliveries: readonly Delivery[]): void;
+  release(deliveries: readonly ClaimedDelivery[]): void;
   /** Returns deliveries of an endpoint that has changed: its URL may be different, or it may be disabled. */
   releaseEndpoint(endpointId: string): void;
   /** Returns what waits for stalled endpoints, so that others have room. */
@@ -46,7 +46,7 @@ export interface Sender {
   /** The endpoints with claimed deliveries. */
   endpoints(): readonly EndpointLoad[];
   /** All deliveries that this worker has claimed, including those being returned to the queue. */
-  claimed(): readonly Delivery[];
+  claimed(): readonly ClaimedDelivery[];
   /** Starts no more requests. */
   stop(): void;
 }
@@ -68,7 +68,7 @@ export function createSender(
   const attempt = createAttempts(dependencies, answerMs);
   const records = createDeliveryRecords(dependencies, workerId, onReturned);
 
-  async function deliver(queue: EndpointQueue, delivery: Delivery, limit: HostLimit): Promise<void> {
+  async function deliver(queue: EndpointQueue, delivery: ClaimedDelivery, limit: HostLimit): Promise<void> {
     try {
       let made: Attempted;
       const sentMs = noteSent(queue);

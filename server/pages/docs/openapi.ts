@@ -42,7 +42,7 @@ export interface Answer {
   readonly content?: Content;
 }
 
-export interface Operation {
+export interface ApiOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
@@ -57,12 +57,12 @@ interface Document {
   readonly info: { readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: ApiOperation }>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-export interface Call extends Operation {
+export interface Call extends ApiOperation {
   readonly method: string;
   readonly path: string;
 }

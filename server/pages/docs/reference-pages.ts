@@ -5,7 +5,7 @@ import { escaped } from '../../platform/html.ts';
 import { type Fields, fieldList, foldedMax, parameterList, typeOf } from './fields.ts';
 import { codeBlock, sampleTabs } from './highlight.ts';
 import { docsPage, type Entry, isCurrent } from './layout.ts';
-import { type Answer, type Call, type Described, exampleOf, nameOf, type Operation, type Schema } from './openapi.ts';
+import { type Answer, type Call, type Described, exampleOf, nameOf, type ApiOperation, type Schema } from './openapi.ts';
 import { inline, prose, slug } from './prose.ts';
 import { bodyExample, isList, samplesOf } from './samples.ts';
 
@@ -41,7 +41,7 @@ function groupsOf(described: Described): Group[] {
   });
 }
 
-const successOf = ({ responses }: Operation): [status: string, answer: Answer] | undefined =>
+const successOf = ({ responses }: ApiOperation): [status: string, answer: Answer] | undefined =>
   Object.entries(responses).find(([status]) => status.startsWith('2'));
 
 /** The name of the object that a call returns, or of the objects in the list that it returns. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import { createMemoryRateLimiter } from './memory.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import { isRefused, type Refusal, reserve, type Reservation, settling } from './reservations.ts';
+import { isRefused, type Refusal, reserve, type Reservation, withReservation } from './reservations.ts';
 
 const clock = { nowMs: () => 0 };
 const bucket = { key: 'address', limit: { count: 3, windowSeconds: 600 } };
@@ -102,13 +102,13 @@ describe('an attempt with a reservation', () => {
     const limiter = createMemoryRateLimiter();
     const wrong = new Error('wrong password');
     for (let time = 0; time < 3; time += 1) {
-      await settling(
+      await withReservation(
         await take(limiter),
         () => true,
         async () => 'right',
       );
       await assert.rejects(
-        settling(
+        withReservation(
           await take(limiter),
           (error) => error !== wrong,
           () => Promise.reject(wrong),
@@ -119,7 +119,7 @@ describe('an attempt with a reservation', () => {
     for (let time = 0; time < 3; time += 1) {
       const reservation = await take(limiter);
       await assert.rejects(
-        settling(
+        withReservation(
           reservation,
           (error) => error === wrong,
           () => Promise.reject(wrong),

@@ -73,7 +73,7 @@ export async function reserve(
 export const isRefused = (outcome: Reservation | Refusal): outcome is Refusal => 'at' in outcome;
 
 /** Runs an attempt that has a reservation. An error that counts keeps it. */
-export async function settling<Result>(
+export async function withReservation<Result>(
   reservation: Reservation,
   counts: (error: unknown) => boolean,
   attempt: () => Promise<Result>,

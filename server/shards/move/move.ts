@@ -1,4 +1,4 @@
-import { findShard, isSettled } from '../queries.ts';
+import { findShard, staysHere } from '../queries.ts';
 import { firstShard, type ShardDatabase, type Shards } from '../shards.ts';
 import { withMoveLock } from './lock.ts';
 import { MoveError } from './sql.ts';
@@ -27,18 +27,19 @@ export interface Moved {
 interface Account {
   readonly accountId: string;
   readonly companyIds: readonly [string, ...string[]];
-  readonly home: ShardDatabase;
+  /** The shard that its companies are on. */
+  readonly current: ShardDatabase;
 }
 
 export async function findAccount({ shards }: Mover, companyId: string): Promise<Account> {
-  const home = shards.of({ shard: await findShard(shards.control, companyId) });
-  const rows = await home.db.query<{ id: string; account_id: string }>(
+  const current = shards.of({ shard: await findShard(shards.control, companyId) });
+  const rows = await current.db.query<{ id: string; account_id: string }>(
     'SELECT id, account_id FROM companies WHERE account_id = (SELECT account_id FROM companies WHERE id = $1) ORDER BY id',
     [companyId],
   );
   const [first, ...rest] = rows;
   if (!first) throw new MoveError(`No shard has the company ${companyId}.`);
-  return { accountId: first.account_id, companyIds: [first.id, ...rest.map(({ id }) => id)], home };
+  return { accountId: first.account_id, companyIds: [first.id, ...rest.map(({ id }) => id)], current };
 }
 
 const moveOf = (
@@ -57,14 +58,14 @@ const moveOf = (
 });
 
 /** The shards, other than their own, where these companies have a fence. */
-async function fencedElsewhere(
+async function fencedOnOthers(
   { shards }: Mover,
-  { home, companyIds }: Account,
+  { current, companyIds }: Account,
   states: string[],
 ): Promise<ShardDatabase[]> {
   const found: ShardDatabase[] = [];
   for (const shard of shards.all) {
-    if (shard.name === home.name) continue;
+    if (shard.name === current.name) continue;
     const rows = await shard.db.query('SELECT 1 FROM company_fences WHERE company_id = ANY($1) AND state = ANY($2)', [
       companyIds,
       states,
@@ -76,8 +77,8 @@ async function fencedElsewhere(
 
 /** Finishes earlier moves whose command ended after the switch. */
 async function finish(mover: Mover, account: Account): Promise<void> {
-  for (const source of await fencedElsewhere(mover, account, ['leaving', 'left'])) {
-    const move = moveOf(mover, account, source, account.home);
+  for (const source of await fencedOnOthers(mover, account, ['leaving', 'left'])) {
+    const move = moveOf(mover, account, source, account.current);
     await switchOver(move);
     await clean(move);
   }
@@ -88,14 +89,14 @@ export async function moveCompanies(mover: Mover, companyId: string, to: string)
   const target = mover.shards.of({ shard: to });
   return withMoveLock(mover.urlOf(firstShard), accountId, async () => {
     const account = await findAccount(mover, companyId);
-    const { home, companyIds } = account;
-    const result = { companyIds, from: home.name, to };
-    if (home.name === to) {
+    const { current, companyIds } = account;
+    const result = { companyIds, from: current.name, to };
+    if (current.name === to) {
       mover.onStep('clean');
       await finish(mover, account);
       return { ...result, stopMs: undefined };
     }
-    const move = moveOf(mover, account, home, target);
+    const move = moveOf(mover, account, current, target);
     await check(move);
     if (!(await isUnderWay(mover, account))) await finish(mover, account);
     mover.onStep('prepare');
@@ -126,28 +127,28 @@ export async function abortMove(mover: Mover, companyId: string): Promise<Moved>
   const { accountId } = await findAccount(mover, companyId);
   return withMoveLock(mover.urlOf(firstShard), accountId, async () => {
     const account = await findAccount(mover, companyId);
-    const { home, companyIds } = account;
+    const { current, companyIds } = account;
     const to = await movingTo(mover, account);
     if (to === undefined) {
-      const [left] = await fencedElsewhere(mover, account, ['leaving', 'left']);
+      const [left] = await fencedOnOthers(mover, account, ['leaving', 'left']);
       throw new MoveError(
         left
-          ? `The companies have left shard "${left.name}" and are on "${home.name}". Move them back instead.`
+          ? `The companies have left shard "${left.name}" and are on "${current.name}". Move them back instead.`
           : nothingToAbort,
       );
     }
     // The directory no longer names the target once an abort has begun, but its fence does.
-    const [arriving] = await fencedElsewhere(mover, account, ['arriving']);
+    const [arriving] = await fencedOnOthers(mover, account, ['arriving']);
     const target = arriving ?? mover.shards.of({ shard: to });
-    await abort(moveOf(mover, account, home, target));
-    return { companyIds, from: home.name, to: target.name, stopMs: undefined };
+    await abort(moveOf(mover, account, current, target));
+    return { companyIds, from: current.name, to: target.name, stopMs: undefined };
   });
 }
 
 /** A company of each account that lives on a shard. */
 export async function accountsOn({ db }: ShardDatabase): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
-    `SELECT DISTINCT ON (account_id) id FROM companies WHERE ${isSettled('id')} ORDER BY account_id, id`,
+    `SELECT DISTINCT ON (account_id) id FROM companies WHERE ${staysHere('id')} ORDER BY account_id, id`,
   );
   return rows.map(({ id }) => id);
 }

@@ -38,7 +38,7 @@ export function watchProcessors(nowMs: () => number = () => performance.now()): 
 type Result = Parameters<typeof observe>[0]['result'];
 /** The kind of the connection, or the sandbox. */
 type ProcessorName = Parameters<typeof observe>[0]['processor'];
-type Operation = Parameters<typeof observe>[0]['operation'];
+type MeasuredCall = Parameters<typeof observe>[0]['operation'];
 type Answered = { readonly outcome: Result; readonly reason?: string; readonly failureCode?: string };
 /** The charge itself follows, and is measured. */
 type Prepared = { readonly outcome: 'prepared' };
@@ -53,7 +53,7 @@ export function observedProcessor(
   note: (problem: string | undefined) => void = () => undefined,
 ): Processor {
   async function measured<Answer>(
-    operation: Operation,
+    operation: MeasuredCall,
     call: () => Promise<Answer>,
     read: (answer: Answer) => Answered | Prepared,
     step: string = operation,

@@ -3,7 +3,7 @@ import { atMost, exactly, type Figure, shown } from '../drill.ts';
 
 /** Companies move to another shard and back while they are in use. */
 
-export interface Home {
+export interface PlacedCompany {
   readonly companyId: string;
   readonly shard: string;
 }
@@ -17,7 +17,7 @@ export interface TimedReply {
   readonly problem: string;
 }
 
-interface Window extends Home {
+interface Window extends PlacedCompany {
   readonly fromMs: number;
   readonly toMs: number;
   readonly stopMs: number;
@@ -30,10 +30,10 @@ const width = 3;
 export async function moveAll(
   environment: Readonly<Record<string, string>>,
   shards: readonly string[],
-  homes: readonly Home[],
+  companies: readonly PlacedCompany[],
   replies: () => readonly TimedReply[],
 ): Promise<Figure[]> {
-  const waiting = [...homes];
+  const waiting = [...companies];
   const windows: Window[] = [];
 
   async function move(companyId: string, shard: string): Promise<void> {
@@ -46,8 +46,8 @@ export async function moveAll(
   }
 
   async function moveSome(): Promise<void> {
-    for (let home = waiting.shift(); home; home = waiting.shift()) {
-      const { companyId, shard } = home;
+    for (let company = waiting.shift(); company; company = waiting.shift()) {
+      const { companyId, shard } = company;
       await move(companyId, shards.find((name) => name !== shard) ?? '');
       await move(companyId, shard);
     }

@@ -24,16 +24,16 @@ import { OrderActions } from './order-actions.tsx';
 import { OrderDisputes, useDisputesOf } from './order-disputes.tsx';
 import { useParams } from '../../routing.tsx';
 
-const settlingMs = 2_000;
+const pollMs = 2_000;
 
 export function OrderPage() {
   const expand = useExpand('customer');
   const { id = '' } = useParams();
   const path = `/v1/orders/${id}`;
   const query = useGet<Order>(path, { expand });
-  const settles = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
+  const isInProgress = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
   // Poll while an operation is in progress at the processor, so that its outcome appears without a reload.
-  useGet<Order>(path, { expand }, { enabled: settles ?? false, everyMs: settlingMs });
+  useGet<Order>(path, { expand }, { enabled: isInProgress ?? false, everyMs: pollMs });
   return <Load query={query}>{(order) => <Details order={order} />}</Load>;
 }
 

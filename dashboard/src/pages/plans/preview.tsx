@@ -4,7 +4,7 @@ import { cyclesOf, joinFree } from '../../bills.ts';
 import { DaysOf } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
-import { useSettled } from '../../data.ts';
+import { useDebounced } from '../../data.ts';
 import { amountOrFree } from '../../format.ts';
 import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -46,7 +46,7 @@ export function Preview({ input, currency }: PreviewProps) {
 
 function Payments({ input, currency }: { readonly input: PreviewInput; readonly currency: string }) {
   const { company } = useSignedIn();
-  const wanted = useSettled(JSON.stringify(input));
+  const wanted = useDebounced(JSON.stringify(input));
   const query = useQuery({
     queryKey: [company.id, 'plan preview', wanted],
     queryFn: () => call<BillPreview>('POST', '/dashboard/plans/preview', { body: JSON.parse(wanted) as PreviewInput }),

@@ -6,8 +6,8 @@ import type { ShardDatabase } from '../shards/shards.ts';
 import type { DatabaseUrls } from './database.ts';
 import type { Resources } from './resources.ts';
 
-/** A shard whose database may be away. */
-export interface Home extends ShardDatabase {
+/** A shard that the settings name. Its database may be away. */
+export interface ConfiguredShard extends ShardDatabase {
   readonly apiUrl: string;
   readonly replica?: Replica | undefined;
   readonly standby: StandbyWatch;
@@ -16,7 +16,7 @@ export interface Home extends ShardDatabase {
 /** A read on a replica that hangs is repeated on the primary after this time. */
 const replicaTimeoutMs = 5_000;
 
-export function openHome({ name, apiUrl, readUrl }: DatabaseUrls, config: Config, resources: Resources): Home {
+function open({ name, apiUrl, readUrl }: DatabaseUrls, config: Config, resources: Resources): ConfiguredShard {
   const primary = resources.openPool(apiUrl, 'requests', { shard: name });
   const statementTimeoutMs = Math.min(replicaTimeoutMs, config.SVC_DATABASE_TIMEOUT_MS);
   const options = { shard: name, isReplica: true, statementTimeoutMs };
@@ -25,7 +25,17 @@ export function openHome({ name, apiUrl, readUrl }: DatabaseUrls, config: Config
   return { name, apiUrl, db: primary, replica, standby: watchStandby(primary) };
 }
 
-export function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {
+/** The first shard, which must be there, and the others. */
+export type ConfiguredShards = readonly [ConfiguredShard, ...ConfiguredShard[]];
+
+export const openConfigured = (
+  databases: readonly DatabaseUrls[],
+  config: Config,
+  resources: Resources,
+): ConfiguredShards =>
+  databases.map((urls) => open(urls, config, resources)) as [ConfiguredShard, ...ConfiguredShard[]];
+
+export function checksOf({ name, db }: ConfiguredShard, { pools }: Resources): ReadinessCheck[] {
   // Without its replica, a shard is as ready as before.
   const own = pools.filter((one) => one.shard === name && one.name !== 'replica');
   return [databaseCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
