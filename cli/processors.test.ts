@@ -19,7 +19,10 @@ let url: string;
 let companyId: string;
 before(async () => {
   service = await startTestService();
-  stripe = await openSimulator('stripe', { journalFile: join(service.config.dataDir, 'stripe.ndjson'), secret: liveKey });
+  stripe = await openSimulator('stripe', {
+    journalFile: join(service.config.dataDir, 'stripe.ndjson'),
+    secret: liveKey,
+  });
   await once(stripe.listen(0, '127.0.0.1'), 'listening');
   url = `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`;
 });

@@ -47,4 +47,5 @@ const simulators: Readonly<Record<KindName, (settings: SimulatorSettings) => Pro
     }),
 };
 
-export const openSimulator = (kind: KindName, settings: SimulatorSettings): Promise<Server> => simulators[kind](settings);
+export const openSimulator = (kind: KindName, settings: SimulatorSettings): Promise<Server> =>
+  simulators[kind](settings);

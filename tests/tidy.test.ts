@@ -104,7 +104,9 @@ test('the platform knows nothing of the features or of HTTP', () => {
 
 test('no production file imports a simulated processor or what only tests use', () => {
   const forTests = /\.test\.ts$|(^|\/)testing\.ts$|\/conformance(-calls)?\.ts$/;
-  const shipped = sources.filter((file) => /^(server|cli|pages|sdk\/\w+\/src|dashboard\/src)\//.test(file) && !forTests.test(file));
+  const shipped = sources.filter(
+    (file) => /^(server|cli|pages|sdk\/\w+\/src|dashboard\/src)\//.test(file) && !forTests.test(file),
+  );
   const wrong = shipped.flatMap((file) =>
     importsOf(file)
       .filter((target) => /^(simulators|tests)\//.test(target) || forTests.test(target))
@@ -186,7 +188,9 @@ test('every enum is made by the constructor that names its type', () => {
 });
 
 test('amounts are scaled by the decimals of their currency, never by 100', () => {
-  const scaling = sources.filter((file) => /^(server|simulators|dashboard|cli)\//.test(file) && !file.endsWith('.test.ts'));
+  const scaling = sources.filter(
+    (file) => /^(server|simulators|dashboard|cli)\//.test(file) && !file.endsWith('.test.ts'),
+  );
   assert.deepEqual(offenders(scaling, /(amount|total|price|cents|discount)\w*\)?\s*[*/]\s*100\b/i), []);
   const asNumbers = scaling.filter((file) => file.startsWith('dashboard/'));
   assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
@@ -277,8 +281,11 @@ test('the guide to the code names every file and folder directly in server/', ()
 test('every decision record is listed, has a date and a status, and counts no lines of code', () => {
   const records = filesOf('docs/decisions/0*.md');
   const list = read('docs/decisions/README.md');
-  const status = /^Date: \d{4}-\d\d-\d\d(, extended \d{4}-\d\d-\d\d)?\. Status: (accepted|superseded by \[\d+\]\(.+\))[.,;]/m;
-  const wrong = records.filter((file) => !status.test(read(file)) || !list.includes(`](${file.slice('docs/decisions/'.length)})`));
+  const status =
+    /^Date: \d{4}-\d\d-\d\d(, extended \d{4}-\d\d-\d\d)?\. Status: (accepted|superseded by \[\d+\]\(.+\))[.,;]/m;
+  const wrong = records.filter(
+    (file) => !status.test(read(file)) || !list.includes(`](${file.slice('docs/decisions/'.length)})`),
+  );
   assert.deepEqual(wrong, []);
   assert.deepEqual(offenders(records, /\b[\d,]+ lines\b/), []);
 });

@@ -3,7 +3,12 @@ import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
 import { counter } from '../platform/metrics.ts';
 import type { RateCheck, RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
-import { isRefused, reserve, type ReserveDependencies, withReservation } from '../platform/rate-limiter/reservations.ts';
+import {
+  isRefused,
+  reserve,
+  type ReserveDependencies,
+  withReservation,
+} from '../platform/rate-limiter/reservations.ts';
 import type { Admitted } from './caller.ts';
 
 /**

@@ -42,7 +42,10 @@ export async function keepListening(options: ListenOptions): Promise<{ close(): 
   // the connection is closed.
   const heartbeat = setInterval(() => {
     const watched = client;
-    const question = (watched as DatabaseConnection | undefined)?.query({ text: 'SELECT 1', query_timeout: heartbeatMs });
+    const question = (watched as DatabaseConnection | undefined)?.query({
+      text: 'SELECT 1',
+      query_timeout: heartbeatMs,
+    });
     question?.catch(() => watched?.cut());
   }, heartbeatMs).unref();
 

@@ -1,4 +1,9 @@
-import { type Operation, type OperationKind, type ResponseCode, responseTexts } from '../../server/vault/processors/acquirer/protocol.ts';
+import {
+  type Operation,
+  type OperationKind,
+  type ResponseCode,
+  responseTexts,
+} from '../../server/vault/processors/acquirer/protocol.ts';
 
 /** An operation that the acquirer was asked to execute. Of a card it keeps only what a receipt may show. */
 export interface Order {

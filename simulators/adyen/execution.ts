@@ -85,7 +85,10 @@ function pay(simulator: Simulator, { body, key }: Request, fault: string | undef
     resultCode,
     ...(!isPaused && { pspReference: psp }),
     ...(refusal === null ? { amount } : { refusalReason: reason, refusalReasonCode: refusal }),
-    additionalData: { ...checksOf(body), ...(refusal === null && { authCode: String(100_000 + simulator.books.size) }) },
+    additionalData: {
+      ...checksOf(body),
+      ...(refusal === null && { authCode: String(100_000 + simulator.books.size) }),
+    },
   };
   const isAuthorized = refusal === null && !isPaused;
   if (!isPaused) {

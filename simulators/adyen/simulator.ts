@@ -68,7 +68,11 @@ function unreadable(response: ServerResponse, fault: string, { status, body }: S
 const slowMs = 150;
 
 /** Returns the answer of this key, new or existing; undefined while another request with it is in progress. */
-async function take(simulator: Simulator, request: Request, fault: string | undefined): Promise<StoredAnswer | undefined> {
+async function take(
+  simulator: Simulator,
+  request: Request,
+  fault: string | undefined,
+): Promise<StoredAnswer | undefined> {
   const { key } = request;
   if (simulator.inProgress.has(key)) return undefined;
   const stored = simulator.books.answerUnder(key);

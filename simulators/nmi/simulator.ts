@@ -106,7 +106,10 @@ const rejection = (simulator: Simulator, fields: URLSearchParams, text: string):
   response_code: '300',
 });
 
-function answerOf({ id, order_id, authorization_code, avs, cvv }: SimulatedTransaction, action: SimulatedAction): Answer {
+function answerOf(
+  { id, order_id, authorization_code, avs, cvv }: SimulatedTransaction,
+  action: SimulatedAction,
+): Answer {
   return {
     response: action.success ? '1' : action.code.startsWith('2') ? '2' : '3',
     responsetext: action.text,
@@ -225,7 +228,10 @@ async function transact(simulator: Simulator, request: IncomingMessage, response
   if (loseAnswer(fault, 'before', response, () => fail(simulator, response))) return;
   if (fault === 'late') {
     request.socket.destroy();
-    setTimeout(() => execute(simulator, fields, undefined), simulator.requestLifeMs * (0.1 + 0.7 * simulator.faults.random()));
+    setTimeout(
+      () => execute(simulator, fields, undefined),
+      simulator.requestLifeMs * (0.1 + 0.7 * simulator.faults.random()),
+    );
     return;
   }
   const result = execute(simulator, fields, fault);
@@ -301,7 +307,10 @@ async function control(simulator: Simulator, request: IncomingMessage, response:
   if (!simulator.faults.isControl(shared)) return answerJson(response, 400, { error: 'invalid' });
   simulator.faults.set(shared);
   const given = { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order };
-  Object.assign(simulator.settings, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+  Object.assign(
+    simulator.settings,
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  );
   if (shared.settle_after_ms !== undefined) simulator.settleAfterMs = shared.settle_after_ms ?? undefined;
   answerJson(response, 200, { done: true });
 }
@@ -316,7 +325,14 @@ async function dispute(
   const charge = [...books.all()].find((one) => one.order_id === reference && one.actions[0]?.type === 'sale');
   if (!charge?.actions[0]) return answerJson(response, 400, { error: 'no such charge' });
   const { amount } = charge.actions[0];
-  const action: SimulatedAction = { type: 'chargeback', amount, at_ms: clock.nowMs(), success: true, code: '100', text: '' };
+  const action: SimulatedAction = {
+    type: 'chargeback',
+    amount,
+    at_ms: clock.nowMs(),
+    success: true,
+    code: '100',
+    text: '',
+  };
   const changed = { ...charge, actions: [...charge.actions, action] };
   books.put(changed);
   await journal.append(changed);
@@ -337,7 +353,12 @@ async function handle(simulator: Simulator, request: IncomingMessage, response: 
   return send(response, 404, 'text/html', htmlPage);
 }
 
-export async function openSimulator({ securityKey, clock, journalFile, ...options }: SimulatorOptions): Promise<Server> {
+export async function openSimulator({
+  securityKey,
+  clock,
+  journalFile,
+  ...options
+}: SimulatorOptions): Promise<Server> {
   const books = openBooks();
   const journal = await openJournal(journalFile, (line) => books.put(line as SimulatedTransaction));
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -14,7 +14,11 @@ const toWire = ({ id, text, author_id, author_name }: NoteRow): Note => ({
   created_at: createdAt(id),
 });
 
-export async function getNotes({ db, company }: RequestContext, subject: NotedObject, objectId: string): Promise<NoteList> {
+export async function getNotes(
+  { db, company }: RequestContext,
+  subject: NotedObject,
+  objectId: string,
+): Promise<NoteList> {
   const rows = await findNotes(db, company.id, subject, objectId, limits.notes);
   if (!rows) throw notFound(subject);
   return { data: rows.map(toWire) };

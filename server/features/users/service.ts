@@ -22,7 +22,7 @@ import {
 } from './queries.ts';
 import type { Acceptance, PasswordChange, Session, ShownInvitation, SignIn, StepUp, UserUpdate } from './schemas.ts';
 import { codeMatches } from './second-factor.ts';
-import { type Client, type CurrentSession, openSession, replaceToken, steppedUpUntilMs } from './sessions.ts';
+import { type Client, type CurrentSession, openSession, changeToken, steppedUpUntilMs } from './sessions.ts';
 import { newUser } from './sign-up.ts';
 
 export type { UserDependencies } from './dependencies.ts';
@@ -134,7 +134,7 @@ export async function changePassword(
   const token = await db.transaction(async (transaction) => {
     await updatePassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
-    return replaceToken(transaction, dependencies, session);
+    return changeToken(transaction, dependencies, session);
   });
   await forgetLinks(dependencies, user.id);
   return token;

@@ -71,7 +71,7 @@ export async function openSession(
 }
 
 /** Keeps the session and replaces its token. */
-export async function replaceToken(
+export async function changeToken(
   db: ControlQueryable,
   { sessionKey }: SessionDependencies,
   { id }: SessionRow,

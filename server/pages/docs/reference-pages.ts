@@ -5,7 +5,15 @@ import { escaped } from '../../platform/html.ts';
 import { type Fields, fieldList, foldedMax, parameterList, typeOf } from './fields.ts';
 import { codeBlock, sampleTabs } from './highlight.ts';
 import { docsPage, type Entry, isCurrent } from './layout.ts';
-import { type Answer, type Call, type Described, exampleOf, nameOf, type ApiOperation, type Schema } from './openapi.ts';
+import {
+  type Answer,
+  type Call,
+  type Described,
+  exampleOf,
+  nameOf,
+  type ApiOperation,
+  type Schema,
+} from './openapi.ts';
 import { inline, prose, slug } from './prose.ts';
 import { bodyExample, isList, samplesOf } from './samples.ts';
 

@@ -13,7 +13,7 @@ import type { Notice, NoticeSubject, Reception } from '../notices.ts';
 import type { ChargeRequest, LookupOutcome, Outcome, Processor, ProcessorCard } from '../processor.ts';
 import { adyenKind } from './kind.ts';
 
-/** The fake of Adyen with a receiver of its notices, for the tests of the connector. */
+/** The simulator of Adyen with a receiver of its notices, for the tests of the connector. */
 
 export const apiKey = `AQE${'x'.repeat(60)}`;
 export const hmacKey = '44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056';
