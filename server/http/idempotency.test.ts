@@ -20,6 +20,7 @@ import {
 } from '../../tests/support/service.ts';
 import { type KeyedRequest, reapIdempotencyKeys } from './key-queries.ts';
 import { hashFields, runOnce } from './idempotency.ts';
+import type { definePhased } from './route.ts';
 import { Secret } from '../platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../platform/service-keys.ts';
 
@@ -676,6 +677,14 @@ describe('what is kept of a body', () => {
     const [one, two] = [newKey(), newKey()];
     assert.deepEqual(hashFields(one, 'company', { a: 1 }), hashFields(one, 'company', { a: 1 }));
     assert.notDeepEqual(hashFields(one, 'company', { a: 1 }), hashFields(two, 'company', { a: 1 }));
+  });
+});
+
+describe('a phased route', () => {
+  it('cannot declare a secret answer, which its phases would store as plain text', () => {
+    type SecretAnswer = NonNullable<Parameters<typeof definePhased>[0]['secretAnswer']>;
+    const isForbidden: [SecretAnswer] extends [never] ? true : false = true;
+    assert.ok(isForbidden, 'checked by the compiler');
   });
 });
 

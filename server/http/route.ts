@@ -124,8 +124,10 @@ type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> =
   readonly handle: (request: RouteRequest<Static<Body>, QueryValues<Parameters>, Prepared>) => Promise<unknown>;
 };
 
-type TypedPhased<Body extends TSchema> = Omit<RouteBase, 'list'> & {
+type TypedPhased<Body extends TSchema> = Omit<RouteBase, 'list' | 'secretAnswer'> & {
   readonly body?: Body;
+  /** The phases store the answer as it is, not encrypted. */
+  readonly secretAnswer?: never;
   readonly phased: (request: RouteRequest<Static<Body>, undefined>, key: PhasedRequest) => Promise<PhasedAnswer>;
 };
 
