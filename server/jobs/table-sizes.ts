@@ -13,14 +13,13 @@ const sizes = `
 const today = `(now() AT TIME ZONE 'UTC')::date`;
 
 /** Job: measures the tables if no process has done so today. */
-export async function measureTables(db: Queryable): Promise<number> {
+export async function measureTables(db: Queryable): Promise<void> {
   await db.query(
     `INSERT INTO table_sizes (measured_on, table_name, bytes, rows)
      SELECT ${today}, name, bytes, rows FROM (${sizes}) s
      WHERE NOT EXISTS (SELECT 1 FROM table_sizes WHERE measured_on = ${today}) ON CONFLICT DO NOTHING`,
   );
   await db.query(`DELETE FROM table_sizes WHERE measured_on < ${today} - $1::integer`, [limits.tableSizeDays]);
-  return 0;
 }
 
 export interface TableSize {

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { makeCustomerEmails, makeReminders } from '../features/customer-emails/jobs.ts';
 import type { EmailDependencies } from '../features/customer-emails/mail.ts';
@@ -7,6 +6,7 @@ import { type AuditDays, forgetOldEntries } from '../features/audit/jobs.ts';
 import { executeBulkRefunds } from '../features/bulk-refunds/jobs.ts';
 import { forgetOldExports, writeExports } from '../features/exports/jobs.ts';
 import { bringBackDueTimes } from './bring-back.ts';
+import { atOnce, inBatches, type Job, repeat } from './job.ts';
 import { measureTables } from './table-sizes.ts';
 import { exportedLists } from './exported-lists.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
@@ -25,6 +25,7 @@ import { reapLookups } from '../features/api-keys/service.ts';
 import { startDispatcher } from '../features/webhooks/jobs.ts';
 import { disableFailingEndpoints } from '../features/webhooks/service.ts';
 import { reapIdempotencyKeys } from '../http/key-queries.ts';
+import { type Alarm, createAlarm, type WorkLeft } from '../platform/alarm.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
 import { dayMs, hourMs } from '../platform/durations.ts';
@@ -32,7 +33,6 @@ import type { FileStore } from '../platform/files/file-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
 import { removeExpiredKeys } from '../platform/key-ring.ts';
-import { counter } from '../platform/metrics.ts';
 import type { Replica } from '../platform/replica.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
@@ -76,21 +76,11 @@ interface OnShard extends WorkerDependencies, WorkerShard {
   readonly elsewhere: Elsewhere<Queryable>;
 }
 
-interface Job<Dependencies> {
-  readonly name: string;
-  readonly everyMs: number;
-  /** A channel of the database; a message means that work is due. */
-  readonly wokenBy?: string;
-  /** Runs one batch and returns how many rows it processed; after a full batch the next one runs at once. */
-  readonly run: (dependencies: Dependencies) => Promise<number>;
-}
-
-const batch = 500;
 const noticeBatch = 100;
 const mailBatch = 20;
 const checkoutBatch = 20;
 const refundBatch = 10;
-const countFailure = counter('svc_job_failures_total');
+const pollBatch = 20;
 
 /**
  * The jobs that run on each shard by itself: a shard that is away delays no other. Every job may run in any number of
@@ -101,238 +91,191 @@ const shardJobs: readonly Job<OnShard>[] = [
     name: 'open transactions',
     everyMs: 1_000,
     wokenBy: operationsDueChannel,
-    run: ({ orders }) => orders.reconcileDue(batch),
+    run: inBatches(({ orders }, size) => orders.reconcileDue(size)),
   },
-  {
-    name: 'processors that answer again',
-    everyMs: 30_000,
-    run: async ({ orders }) => {
-      await orders.probeConnections();
-      return 0;
-    },
-  },
+  { name: 'processors that answer again', everyMs: 30_000, run: atOnce(({ orders }) => orders.probeConnections()) },
   {
     name: 'due subscriptions',
     everyMs: 1_000,
     wokenBy: subscriptionsDueChannel,
     run: ({ subscriptions }) => billAllDue(subscriptions),
   },
-  { name: 'due chargebacks', everyMs: 500, run: ({ orders }) => orders.raiseDueChargebacks(batch) },
-  {
-    name: 'index of orders',
-    everyMs: 10_000,
-    run: async ({ db, clock, log }) => ((await indexOrderObjects(db, clock, log)) ? batch : 0),
-  },
-  { name: 'unanswered disputes', everyMs: 5_000, run: ({ orders }) => orders.loseDueDisputes(batch) },
+  { name: 'due chargebacks', everyMs: 500, run: inBatches(({ orders }, size) => orders.raiseDueChargebacks(size)) },
+  { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },
+  { name: 'unanswered disputes', everyMs: 5_000, run: inBatches(({ orders }, size) => orders.loseDueDisputes(size)) },
   {
     name: 'notices of processors',
     everyMs: 1_000,
     wokenBy: noticesChannel,
-    run: async (dependencies) => ((await applyDueNotices(dependencies, noticeBatch)) === noticeBatch ? batch : 0),
+    run: inBatches(applyDueNotices, noticeBatch),
   },
   {
     name: 'checkout payments',
     everyMs: 2_000,
-    run: async (shard) =>
-      (await continuePayments(shard, shard, shard.log, checkoutBatch)) === checkoutBatch ? batch : 0,
+    run: inBatches((shard, size) => continuePayments(shard, shard, shard.log, size), checkoutBatch),
   },
-  { name: 'due checkout sessions', everyMs: 5_000, run: (shard) => expireSessions(shard, batch) },
-  { name: 'old checkout sessions', everyMs: hourMs, run: ({ db }) => forgetOldSessions(db, batch) },
+  { name: 'due checkout sessions', everyMs: 5_000, run: inBatches(expireSessions) },
+  { name: 'old checkout sessions', everyMs: hourMs, run: inBatches(({ db }, size) => forgetOldSessions(db, size)) },
   {
     name: 'old customer sessions',
     everyMs: hourMs,
-    run: ({ db, clock }) => forgetCustomerSessions(db, clock, batch),
+    run: inBatches(({ db, clock }, size) => forgetCustomerSessions(db, clock, size)),
   },
-  { name: 'polls of processors', everyMs: 30_000, run: async (dependencies) => pollProcessors(dependencies) },
+  { name: 'polls of processors', everyMs: 30_000, run: inBatches(pollProcessors, pollBatch) },
+  { name: 'bulk refunds', everyMs: 2_000, run: (shard) => executeBulkRefunds(shard, refundBatch) },
+  { name: 'exports', everyMs: 2_000, run: (shard) => writeExports(shard, exportedLists(shard)) },
+  { name: 'old exports', everyMs: 600_000, run: inBatches(({ db }, size) => forgetOldExports(db, size)) },
+  { name: 'evidence of deleted customers', everyMs: hourMs, run: inBatches(({ db }, size) => eraseEvidence(db, size)) },
+  { name: 'old notices', everyMs: hourMs, run: inBatches(({ db }, size) => forgetOldNotices(db, size)) },
   {
-    name: 'bulk refunds',
-    everyMs: 2_000,
-    run: async (shard) => ((await executeBulkRefunds(shard, refundBatch)) > 0 ? batch : 0),
-  },
-  {
-    name: 'exports',
-    everyMs: 2_000,
-    run: async (shard) => ((await writeExports(shard, exportedLists(shard))) ? batch : 0),
-  },
-  { name: 'old exports', everyMs: 600_000, run: ({ db }) => forgetOldExports(db, batch) },
-  { name: 'evidence of deleted customers', everyMs: hourMs, run: ({ db }) => eraseEvidence(db, batch) },
-  { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
-  { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
-  { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
-  { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
-  { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => removeOldTokens(db, batch) },
-  { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
-  {
-    name: 'due mails',
-    everyMs: 2_000,
-    run: ({ db, mailer, mailKey, log, elsewhere }) => sendDueMails(db, mailer, mailKey, log, mailBatch, { elsewhere }),
+    name: 'expired idempotency keys',
+    everyMs: 60_000,
+    run: inBatches(({ db }, size) => reapIdempotencyKeys(db, size)),
   },
   {
-    name: 'due emails to customers',
-    everyMs: 2_000,
-    run: async ({ db, mailer, mailKey, log, elsewhere }) => {
-      const options = { toCustomers: true, elsewhere };
-      return (await sendDueMails(db, mailer, mailKey, log, mailBatch, options)) === mailBatch ? batch : 0;
-    },
+    name: 'unreferenced files',
+    everyMs: 30_000,
+    run: inBatches(({ db, files }, size) => deleteUnreferencedFiles(db, files, size)),
   },
+  {
+    name: 'unreferenced cards',
+    everyMs: 30_000,
+    run: inBatches(({ db, vault }, size) => removeUnreferencedCards(db, vault, size)),
+  },
+  { name: 'old card tokens', everyMs: 60_000, run: inBatches(({ db }, size) => removeOldTokens(db, size)) },
+  {
+    name: 'failing webhook endpoints',
+    everyMs: 60_000,
+    run: atOnce(({ db, clock }) => disableFailingEndpoints(db, clock)),
+  },
+  { name: 'due mails', everyMs: 2_000, run: sendingMails({ toCustomers: false }) },
+  { name: 'due emails to customers', everyMs: 2_000, run: sendingMails({ toCustomers: true }) },
   {
     name: 'emails to customers',
     everyMs: 2_000,
-    run: async ({ emails, ...shard }) => (emails && (await makeCustomerEmails(shard, emails)) ? batch : 0),
+    run: async ({ emails, ...shard }) => (emails ? makeCustomerEmails(shard, emails) : 'idle'),
   },
   {
     name: 'reminders to customers',
     everyMs: 60_000,
-    run: async ({ emails, ...shard }) => (emails ? makeReminders(shard, emails) : 0),
+    run: atOnce(async ({ emails, ...shard }) => emails && makeReminders(shard, emails)),
   },
-  { name: 'daily figures', everyMs: 15_000, run: async ({ db, log }) => ((await sumEndedDays(db, log)) ? batch : 0) },
-  { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
+  { name: 'daily figures', everyMs: 15_000, run: ({ db, log }) => sumEndedDays(db, log) },
+  { name: 'expired links in mails', everyMs: 60_000, run: atOnce(({ db }) => removeExpiredLinks(db)) },
   {
     name: 'unfinished sign-ups',
     everyMs: 600_000,
-    run: ({ shards, db, clock }) => reapSignUps(shards.control, { db }, clock.nowMs(), batch),
+    run: inBatches(({ shards, db, clock }, size) => reapSignUps(shards.control, { db }, clock.nowMs(), size)),
   },
-  { name: 'times too far ahead', everyMs: 60_000, run: ({ db, log }) => bringBackDueTimes(db, log, batch) },
+  {
+    name: 'times too far ahead',
+    everyMs: 60_000,
+    run: inBatches(({ db, log }, size) => bringBackDueTimes(db, log, size)),
+  },
   {
     name: 'old mails',
     everyMs: hourMs,
-    run: ({ db, retention }) => forgetOldMails(db, batch, retention.mailDays),
+    run: inBatches(({ db, retention }, size) => forgetOldMails(db, size, retention.mailDays)),
   },
   {
     name: 'old audit entries',
     everyMs: hourMs,
-    run: ({ db, retention }) => forgetOldEntries(db, retention.audit, batch),
+    run: inBatches(({ db, retention }, size) => forgetOldEntries(db, retention.audit, size)),
   },
-  { name: 'sizes of tables', everyMs: hourMs, run: ({ db }) => measureTables(db) },
-  { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
-  { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },
+  { name: 'sizes of tables', everyMs: hourMs, run: atOnce(({ db }) => measureTables(db)) },
+  { name: 'partitions', everyMs: hourMs, run: atOnce(({ db }) => maintainPartitions(db)) },
+  { name: 'partitions of requests', everyMs: hourMs, run: atOnce(({ db }) => maintainRequestPartitions(db)) },
 ];
 
 const controlJobs: readonly Job<WorkerDependencies>[] = [
   {
     name: 'ended login attempts',
     everyMs: 60_000,
-    run: ({ shards: { control: db }, clock }) => reapAttempts({ db, clock }),
+    run: atOnce(({ shards: { control: db }, clock }) => reapAttempts({ db, clock })),
   },
   {
     name: 'expired password links',
     everyMs: 600_000,
-    run: ({ shards: { control: db }, clock }) => reapResets({ db, clock }),
+    run: atOnce(({ shards: { control: db }, clock }) => reapResets({ db, clock })),
   },
   {
     name: 'ended sessions',
     everyMs: 600_000,
-    run: ({ shards: { control: db }, clock }) => reapSessions({ db, clock }),
+    run: atOnce(({ shards: { control: db }, clock }) => reapSessions({ db, clock })),
   },
-  { name: 'retired keys', everyMs: hourMs, run: ({ shards }) => removeExpiredKeys(shards.control) },
+  { name: 'retired keys', everyMs: hourMs, run: atOnce(({ shards }) => removeExpiredKeys(shards.control)) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,
-    run: ({ shards: { control }, clock }) =>
+    run: inBatches(({ shards: { control }, clock }, size) =>
       sweepPostgresRateLimits(
         async (text, values) => ({ rows: await control.query(text, values) }),
         clock.nowMs(),
-        batch,
+        size,
       ),
+    ),
   },
   // These read whole tables. What they remove is harmless.
-  { name: 'lookups without a key', everyMs: dayMs, run: ({ shards, clock }) => reap(reapLookups, shards, clock) },
+  {
+    name: 'lookups without a key',
+    everyMs: dayMs,
+    run: atOnce(({ shards, clock }) => reapLookups(shards, clock.nowMs())),
+  },
   {
     name: 'memberships without a member',
     everyMs: dayMs,
-    run: ({ shards, clock }) => reap(reapMemberships, shards, clock),
+    run: atOnce(({ shards, clock }) => reapMemberships(shards, clock.nowMs())),
   },
 ];
 
 /** For the table of retentions, which names the job of each table. */
 export const jobNames: readonly string[] = [...shardJobs, ...controlJobs].map(({ name }) => name);
 
-/** Its pages are read at once, so it never asks to run again. */
-async function reap(
-  work: (shards: Shards<WorkerShard>, nowMs: number) => Promise<number>,
-  shards: Shards<WorkerShard>,
-  clock: Clock,
-): Promise<number> {
-  await work(shards, clock.nowMs());
-  return 0;
+function sendingMails({ toCustomers }: { readonly toCustomers: boolean }): Job<OnShard>['run'] {
+  return inBatches(
+    ({ db, mailer, mailKey, log, elsewhere }, size) =>
+      sendDueMails(db, mailer, mailKey, log, size, { toCustomers, elsewhere }),
+    mailBatch,
+  );
 }
 
 /** Batches run in parallel: while the cards of one batch are charged, the intents of the next are recorded. */
 const billingWidth = 3;
 const billingCount = 64;
 
-async function billAllDue(subscriptions: Subscriptions): Promise<number> {
+async function billAllDue(subscriptions: Subscriptions): Promise<WorkLeft> {
   const found = await Promise.all(Array.from({ length: billingWidth }, () => subscriptions.billDue(billingCount)));
-  return found.some((count) => count === billingCount) ? batch : 0;
+  return found.includes(billingCount) ? 'more' : 'idle';
 }
 
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
-  const stopping = new AbortController();
   const { shards, log, outbound, webhookSecretKey: secretKey } = dependencies;
-  const onShards: Promise<void>[] = [];
-  const dispatchers: { stop(): Promise<void> }[] = [];
+  const running: { stop(): Promise<void> }[] = [];
+  let isStopping = false;
   shards.each((shard) => {
-    if (stopping.signal.aborted) return;
+    if (isStopping) return;
     const { name, db, batchDb, clock } = shard;
     const onShard = { ...dependencies, ...shard, elsewhere: elsewhereThan(shards, name, (there) => there.db) };
     for (const job of shardJobs) {
-      const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, onShard);
-      onShards.push(loop(job, onShard, stopping.signal, alarm));
+      const alarm = createAlarm();
+      if (job.wokenBy !== undefined) listenFor(job.wokenBy, alarm, onShard);
+      running.push(repeat(job, onShard, alarm));
     }
     const elsewhere = elsewhereThan(shards, name, (there) => there.batchDb);
-    dispatchers.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, elsewhere }));
+    running.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, elsewhere }));
   });
-  const onControl = controlJobs.map((job) => loop(job, dependencies, stopping.signal, undefined));
+  for (const job of controlJobs) running.push(repeat(job, dependencies));
   return {
     async stop() {
-      stopping.abort();
-      await Promise.all([...onShards, ...onControl, ...dispatchers.map((dispatcher) => dispatcher.stop())]);
+      isStopping = true;
+      await Promise.all(running.map((each) => each.stop()));
     },
   };
 }
 
-/** Emits an event for each message of a channel. Without it the job still runs at its own interval. */
-function listenFor(channel: string, { db, log }: OnShard): EventEmitter {
-  const alarm = new EventEmitter();
-  const ring = (): boolean => alarm.emit('ring');
+/** Rings for each message of a channel. Without it the job still runs at its own interval. */
+function listenFor(channel: string, { ring }: Alarm, { db, log }: OnShard): void {
   db.listen(channel, ring, ring).catch((error: unknown) =>
     log.warn({ err: error, channel }, 'cannot listen for notifications of the database'),
   );
-  return alarm;
-}
-
-async function loop<Dependencies extends WorkerDependencies & { readonly name?: string }>(
-  job: Job<Dependencies>,
-  dependencies: Dependencies,
-  stopped: AbortSignal,
-  alarm: EventEmitter | undefined,
-): Promise<void> {
-  let rung = false;
-  alarm?.on('ring', () => {
-    rung = true;
-  });
-  while (!stopped.aborted) {
-    let done = 0;
-    rung = false;
-    try {
-      done = await job.run(dependencies);
-    } catch (error) {
-      countFailure({ job: job.name });
-      dependencies.log.error({ err: error, job: job.name, shard: dependencies.name }, 'job failed; it will be retried');
-    }
-    if (done < batch && !rung && !stopped.aborted) await pause(job.everyMs, stopped, alarm);
-  }
-}
-
-function pause(ms: number, stopped: AbortSignal, alarm?: EventEmitter): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const wake = (): void => resolve();
-  stopped.addEventListener('abort', wake, { once: true });
-  alarm?.once('ring', wake);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    stopped.removeEventListener('abort', wake);
-    alarm?.off('ring', wake);
-  });
 }

@@ -1,5 +1,8 @@
 import { EventEmitter } from 'node:events';
 
+/** What a turn of a loop leaves: more work, so that the next turn follows at once, or none until the pause ends. */
+export type WorkLeft = 'more' | 'idle';
+
 /** Ends the pause of a loop early. */
 export interface Alarm {
   /** Ends the pause, and is remembered until the next call of `rang`. */

@@ -275,8 +275,8 @@ export async function openKeyRing(
   };
 }
 
-/** Deletes retired keys whose hashes have all expired. Returns 0, so that the job waits for its next turn. */
-export async function removeExpiredKeys(db: ControlQueryable): Promise<number> {
+/** Deletes retired keys whose hashes have all expired. */
+export async function removeExpiredKeys(db: ControlQueryable): Promise<void> {
   for (const [purpose, days] of Object.entries(validForDays)) {
     if (days === Infinity) continue;
     await db.query(`DELETE FROM service_keys WHERE purpose = $1 AND retired_at < now() - $2 * interval '1 day'`, [
@@ -284,5 +284,4 @@ export async function removeExpiredKeys(db: ControlQueryable): Promise<number> {
       days + 1,
     ]);
   }
-  return 0;
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import { keyForWork, refusalOf } from '../../http/phases.ts';
+import type { WorkLeft } from '../../platform/alarm.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { OpenShard } from '../../shards/shards.ts';
@@ -20,7 +21,7 @@ const lostPermission = 'The team member who confirmed the refund can no longer r
  * Job: executes bulk refunds, a few orders of each company at a time, by the same path as a single refund. Its idempotency key is derived from the bulk
  * refund and the order, so a refund whose process died, or whose outcome is unknown, continues and is never sent twice.
  */
-export async function executeBulkRefunds(shard: RefundingShard, count: number): Promise<number> {
+export async function executeBulkRefunds(shard: RefundingShard, count: number): Promise<WorkLeft> {
   const due = await claimDueRefunds(shard.db, count);
   const asked = due.map(({ company_id, member_id }) => ({ companyId: company_id, memberId: member_id }));
   const members = due.length === 0 ? [] : await activeMembers(shard, asked);
@@ -36,7 +37,7 @@ export async function executeBulkRefunds(shard: RefundingShard, count: number): 
     await returnRefund(shard.db, refund);
   };
   await Promise.all(due.map(executeOne));
-  return due.length;
+  return due.length > 0 ? 'more' : 'idle';
 }
 
 async function execute(shard: RefundingShard, refund: DueRefund, member: ActiveMember | undefined): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Company } from '../../company.ts';
+import type { WorkLeft } from '../../platform/alarm.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { dayMs, minuteMs, secondMs } from '../../platform/durations.ts';
@@ -97,9 +98,9 @@ async function refreshCompanies(shard: EmailShard, progress: Progress): Promise<
 
 /**
  * Job: writes the emails of new events. Every few seconds it looks only at the newest events. Twice a minute it reads all from the
- * cursor on, which stays behind by the time that a transaction may take, and moves the cursor. Returns whether there is more to do.
+ * cursor on, which stays behind by the time that a transaction may take, and moves the cursor.
  */
-export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailDependencies): Promise<boolean> {
+export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailDependencies): Promise<WorkLeft> {
   const { db, clock } = shard;
   const progress = progressOf(db);
   const nowMs = clock.nowMs();
@@ -112,7 +113,7 @@ export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailD
     company_id: company.id,
     after_id: isWhole ? cursor.after_id : later(cursor.after_id, progress.latest.get(company.id)),
   }));
-  if (places.length === 0) return false;
+  if (places.length === 0) return 'idle';
   const read = { count: isWhole ? wholeCount : quickCount, openSeconds };
   const found = await findEventsAfter(db, places, mailedTypes, read);
   const byCompany = Map.groupBy(found, ({ company_id }) => company_id);
@@ -124,7 +125,7 @@ export async function makeCustomerEmails(shard: EmailShard, dependencies: EmailD
     if (events.length === read.count && (news || moved)) hasMore = true;
   });
   if (isWhole && !hasMore) progress.wholeAtMs = nowMs;
-  return hasMore;
+  return hasMore ? 'more' : 'idle';
 }
 
 /** Between the two, a little before the last event that was read. */
@@ -197,7 +198,7 @@ async function passComplete(
 }
 
 /** Job: writes the reminders that no event gives occasion to. */
-export async function makeReminders(shard: EmailShard, dependencies: EmailDependencies): Promise<number> {
+export async function makeReminders(shard: EmailShard, dependencies: EmailDependencies): Promise<void> {
   const progress = progressOf(shard.db);
   await refreshCompanies(shard, progress);
   await eachCompany(shard.log, progress.companies, async ({ company, cursor }) => {
@@ -205,5 +206,4 @@ export async function makeReminders(shard: EmailShard, dependencies: EmailDepend
     const context = { requestId: '', company, nowMs: companyNowMs(shard, company), db: shard.db };
     await remindCompany({ context, dependencies, profile }, cursor, shard.log);
   });
-  return 0;
 }

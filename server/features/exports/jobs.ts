@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from '../../http/lists.ts';
 import type { Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
+import type { WorkLeft } from '../../platform/alarm.ts';
 import { csvHeader, csvLines } from '../../platform/csv.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { secondMs } from '../../platform/durations.ts';
@@ -30,11 +31,11 @@ const turnMs = 20 * secondMs;
 
 /**
  * Job: writes one export, a page of its list at a time. A page and the position after it are committed together, so another process
- * continues an export whose process died, without a gap or a repetition. Returns whether there may be more to do.
+ * continues an export whose process died, without a gap or a repetition.
  */
-export async function writeExports(shard: OpenShard, lists: Lists): Promise<boolean> {
+export async function writeExports(shard: OpenShard, lists: Lists): Promise<WorkLeft> {
   const claimed = await claimExport(shard.db, leaseSeconds);
-  if (!claimed) return false;
+  if (!claimed) return 'idle';
   const endMs = shard.clock.nowMs() + turnMs;
   let row: ExportRow | undefined = claimed;
   while (row && shard.clock.nowMs() < endMs) {
@@ -43,7 +44,7 @@ export async function writeExports(shard: OpenShard, lists: Lists): Promise<bool
     await sleep(restShare * (performance.now() - startedMs));
   }
   if (row) await returnExport(shard.db, row);
-  return true;
+  return 'more';
 }
 
 /** Returns the export as it is afterwards, or undefined if there is nothing left to write. */

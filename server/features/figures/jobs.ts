@@ -1,3 +1,4 @@
+import type { WorkLeft } from '../../platform/alarm.ts';
 import type { Database } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import {
@@ -17,10 +18,9 @@ const companyCount = 100;
 const dayCount = 50;
 
 /**
- * Job: adds the days that have ended and sums those that are due. A company or a day that fails waits, and the others go on. Returns
- * whether there may be more to do.
+ * Job: adds the days that have ended and sums those that are due. A company or a day that fails waits, and the others go on.
  */
-export async function sumEndedDays(db: Database, log: Logger, timing: Timing = usual): Promise<boolean> {
+export async function sumEndedDays(db: Database, log: Logger, timing: Timing = usual): Promise<WorkLeft> {
   const attempt = async (companyId: string, work: () => Promise<unknown>, postpone?: () => Promise<void>) => {
     try {
       return await work();
@@ -50,5 +50,5 @@ export async function sumEndedDays(db: Database, log: Logger, timing: Timing = u
     if (isSummed && day.is_first) added += 1;
   }
   // A day that changes all the time is not summed all the time.
-  return companies.length > 0 || added > 0 || days.length === dayCount;
+  return companies.length > 0 || added > 0 || days.length === dayCount ? 'more' : 'idle';
 }

@@ -1,3 +1,4 @@
+import type { WorkLeft } from '../../platform/alarm.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { firstIdOf } from '../../platform/ids.ts';
@@ -11,10 +12,9 @@ const companiesAtOnce = 500;
 
 /**
  * Job: writes which orders contain a product, use a coupon or bill a plan. Creating an order writes nothing for it. Searches read
- * the orders that are not in the index yet one by one. A company that fails waits, and the others go on. Returns whether there may be
- * more to do.
+ * the orders that are not in the index yet one by one. A company that fails waits, and the others go on.
  */
-export async function indexOrderObjects(db: DatabasePool, clock: Clock, log: Logger): Promise<boolean> {
+export async function indexOrderObjects(db: DatabasePool, clock: Clock, log: Logger): Promise<WorkLeft> {
   const { companyIds, read } = await findDueIndexes(db, settledSeconds, companiesAtOnce);
   for (const companyId of companyIds) {
     try {
@@ -27,7 +27,7 @@ export async function indexOrderObjects(db: DatabasePool, clock: Clock, log: Log
       await postponeIndex(db, companyId);
     }
   }
-  return companyIds.length > 0 || read === companiesAtOnce;
+  return companyIds.length > 0 || read === companiesAtOnce ? 'more' : 'idle';
 }
 
 async function indexNext(db: Database, companyId: string, clock: Clock): Promise<void> {

@@ -147,11 +147,10 @@ export async function forgetOldNotices(db: Queryable, count: number): Promise<nu
 }
 
 const pollEveryMs = 10 * minuteMs;
-const pollCount = 20;
 
 /** Asks processors for what they do not send as a notice, settlements for example. */
-export async function pollProcessors(dependencies: NoticeDependencies): Promise<number> {
-  const due = await claimPolls(dependencies.db, pollEveryMs, pollCount);
+export async function pollProcessors(dependencies: NoticeDependencies, count: number): Promise<number> {
+  const due = await claimPolls(dependencies.db, pollEveryMs, count);
   await Promise.all(due.map((connection) => poll(dependencies, connection)));
   return due.length;
 }
