@@ -52,15 +52,9 @@ import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
 import type { TeamDependencies } from './features/team/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
+import { userSteps } from './features/users/caller.ts';
 import { userRoutes } from './features/users/routes.ts';
-import {
-  memberDirectory,
-  readSession,
-  steppedUpUntilMs,
-  auditMember,
-  auditUser,
-  type UserDependencies,
-} from './features/users/service.ts';
+import { memberDirectory, type UserDependencies } from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookDashboardRoutes } from './features/webhooks/dashboard-routes.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
@@ -77,13 +71,12 @@ import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRoutes } from './http/count-routes.ts';
 import { createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
-import type { HttpDependencies } from './http/mount.ts';
+import { mountRoutes } from './http/mount.ts';
 import { pageLimitsOf, rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
 import { isLocalName, sessionCookie } from './http/session-cookie.ts';
-import { mountUserRoutes } from './features/users/mount.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
@@ -214,22 +207,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
   mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
-  mountAccounts(app, users, http);
+  mountRoutes(app, http, userRoutes(users), userSteps(users, http));
   mountDashboard(app, brand, config.SMTP_URL ? 'sent' : showsMailbox(config) ? 'mailbox' : 'stored');
   return app;
-}
-
-/** Sign-up, sign-in and the settings of a user. */
-function mountAccounts(app: FastifyInstance, users: UserDependencies, http: HttpDependencies): void {
-  const { clock } = users;
-  mountUserRoutes(app, userRoutes(users), {
-    http,
-    cookie: http.identities.cookie,
-    readSession: (token) => readSession(users, token),
-    steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
-    audit: (userId, entry) => auditUser(users, userId, entry),
-    auditMember: (transaction, member, entry) => auditMember(transaction, clock, member, entry),
-  });
 }
 
 /** The pages that are the same for everyone. */

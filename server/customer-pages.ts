@@ -14,7 +14,6 @@ import {
   endedPageRoutes,
 } from './features/customer-sessions/email-link.ts';
 import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
-import { receiptUrl } from './features/customer-sessions/page.ts';
 import { customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
@@ -22,12 +21,12 @@ import type { ImageLinks } from './features/products/service.ts';
 import { customersById } from './features/customers/service.ts';
 import { logoWith } from './features/profile/service.ts';
 import { isPaid, linkedReceipt, type ReceiptLinks } from './features/receipts/service.ts';
-import type { HttpDependencies } from './http/mount.ts';
-import { mountPageRoutes } from './http/page-routes.ts';
+import type { HttpDependencies } from './http/api-caller.ts';
+import { mountRoutes } from './http/mount.ts';
+import { type PageDependencies, type PageRoute, pageSteps } from './http/page-caller.ts';
 import { companyOfAddress } from './http/page-token.ts';
 import { limits } from './limits.ts';
 import { mountCustomerEmails } from './pages/customer-emails.ts';
-import { mountCustomerReceipts } from './pages/customer-receipts.ts';
 import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountReceipts } from './pages/receipts.ts';
@@ -97,15 +96,13 @@ export function mountCustomerPages(
   /** Finds the company that the token of a page names. */
   const companyOf = async (companyId: string): Promise<Company | undefined> =>
     companyById(await shards.find(companyId), companyId);
-  mountPageRoutes(app, checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
+  const mount = <Subject>(routes: readonly PageRoute<Subject>[], page: PageDependencies<Subject>): void =>
+    mountRoutes(app, http, routes, pageSteps(page));
+  mount(checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
   mountPaymentLinks(app, { http, companyOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
-  const ofCustomer = { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken };
-  mountPageRoutes(app, customerPageRoutes(checkout), ofCustomer);
-  mountPageRoutes(app, endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
-  mountCustomerReceipts(app, ofCustomer, (context, session, orderId) =>
-    receiptUrl(checkout(context), context, session, orderId),
-  );
-  mountPageRoutes(app, companyPageRoutes(emailLinks), {
+  mount(customerPageRoutes(checkout), { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken });
+  mount(endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
+  mount(companyPageRoutes(emailLinks), {
     http,
     companyOf,
     companyIdOf: companyOfAddress,

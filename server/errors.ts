@@ -289,6 +289,10 @@ export function unavailable(message: string): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 
+export function tooManyRequests(message: string, retryAfterSeconds: number): ApiError {
+  return new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(retryAfterSeconds) } });
+}
+
 /** The same body for an unknown ID and for another merchant's object, so that IDs cannot be probed. */
 export function notFound(what: string, param = 'id'): ApiError {
   return new ApiError('resource_not_found', `No ${what} with this ID exists.`, { param });

@@ -91,6 +91,12 @@ test('what handles HTTP knows no feature, and no feature knows a page', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('one function mounts the routes of all features; only pages and operator endpoints mount themselves', () => {
+  const itself = /^server\/(http\/(mount|operations|cross-origin)|pages\/[\w-]+|vault\/.+)\.ts$/;
+  const others = production.filter((file) => !itself.test(file));
+  assert.deepEqual(offenders(others, /\b(app|scope)\.(route|get|post|put|patch|delete|options|all)\b[<(]/), []);
+});
+
 test('the platform knows nothing of the features or of HTTP', () => {
   const wrong = production
     .filter((file) => file.startsWith('server/platform/'))

@@ -40,8 +40,11 @@ export function requirePermissions(
 
 /** Actions of a member on secrets and permissions require a recent confirmation of the password. */
 export function requireStepUp(caller: Caller | undefined, nowMs: number): void {
-  if (caller?.kind !== 'member' || caller.steppedUpUntilMs > nowMs) return;
-  throw new ApiError('step_up_required', 'Confirm your password to continue.');
+  if (caller?.kind === 'member') checkStepUp(caller.steppedUpUntilMs, nowMs);
+}
+
+export function checkStepUp(untilMs: number, nowMs: number): void {
+  if (untilMs <= nowMs) throw new ApiError('step_up_required', 'Confirm your password to continue.');
 }
 
 /** An expansion shows objects that the permission of the route does not cover. */

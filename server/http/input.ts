@@ -22,12 +22,19 @@ function namedBy({ path }: RouteBase, name: string): string {
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
 
+/** Reads and checks the body of a request. A route without one takes an empty object. */
+export function bodyReader({ method, body }: Pick<RouteBase, 'method' | 'body'>): (request: FastifyRequest) => unknown {
+  if (method === 'GET') return () => undefined;
+  const checkBody = validator(body ?? emptyBody);
+  return (request) => checkBody(request.body === undefined ? {} : request.body);
+}
+
 export type ReadInput = (request: FastifyRequest, file: UploadedFile | undefined) => Input;
 
 export function inputReader(route: Route): ReadInput {
   const parameters = queryParametersOf(route);
   const fieldsName = `fields[${route.fields?.name}]`;
-  const checkBody = validator(route.body ?? emptyBody);
+  const readBody = bodyReader(route);
   const pathNames = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '');
 
   return (request, file) => {
@@ -46,7 +53,7 @@ export function inputReader(route: Route): ReadInput {
       query: values,
       expand: new Set(expand),
       file,
-      body: route.method === 'GET' || file ? undefined : checkBody(request.body === undefined ? {} : request.body),
+      body: file ? undefined : readBody(request),
       fields: fields && new Set(['id', ...fields, ...expand]),
       ...(route.list && { page: pageRequest(values) }),
     };

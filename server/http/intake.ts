@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError, tooManyRequests } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
 import { boundStrangers } from '../platform/stranger-connections.ts';
@@ -60,10 +60,7 @@ const { bytes: bytesMax, bytesOfAddress: bytesOfAddressMax, seconds: secondsMax 
 const late = (): ApiError =>
   new ApiError('invalid_request', 'The request body took too long to arrive.', { status: 408 });
 
-const crowded = (): ApiError =>
-  new ApiError('too_many_requests', 'Too many incomplete requests from your IP address. Retry shortly.', {
-    headers: { 'Retry-After': '1' },
-  });
+const crowded = (): ApiError => tooManyRequests('Too many incomplete requests from your IP address. Retry shortly.', 1);
 
 class Intake {
   readonly #owners = new Map<string, Owner>();

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { type ApiError, tooManyRequests } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { addressBucket } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -70,10 +70,8 @@ function pageBuckets(visit: PageVisit, category: RateCategory): RateCheck[] {
   return names.map((name) => ({ key: `{${pageOwner(visit)}}:${category}:${name}`, limit }));
 }
 
-const tooManyRequests = (retryAfterSeconds: number): ApiError =>
-  new ApiError('too_many_requests', 'Too many requests. Try again in a moment.', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
+const tooMany = (retryAfterSeconds: number): ApiError =>
+  tooManyRequests('Too many requests. Try again in a moment.', retryAfterSeconds);
 
 /**
  * Takes from the limit of another category, for a request that does what requests of that category do. Returns
@@ -86,7 +84,7 @@ export async function reserveFromPage(
 ): Promise<Reservation | undefined> {
   if (!rateLimits.global) return undefined;
   const outcome = await reserve({ limiter, clock }, pageBuckets(visit, category));
-  if (isRefused(outcome)) throw tooManyRequests(outcome.retryAfterSeconds);
+  if (isRefused(outcome)) throw tooMany(outcome.retryAfterSeconds);
   return outcome;
 }
 
@@ -98,7 +96,7 @@ async function takeFrom(
   if (!rateLimits.global) return;
   const refused = (await limiter.consume(buckets, clock.nowMs())).find(({ allowed }) => !allowed);
   if (!refused) return;
-  throw tooManyRequests(refused.retryAfterSeconds);
+  throw tooMany(refused.retryAfterSeconds);
 }
 
 /** Processors send notices in bursts and from few addresses, so these have a limit of their own. */

@@ -1,83 +1,68 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Company } from '../company.ts';
-import { ApiError, unavailable } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
-import { type Admission, admit, type AdmitDependencies } from './admit.ts';
-import type { Admitted } from './caller.ts';
-import { allowAnyOrigin, mountPreflight } from './cross-origin.ts';
-import { contextOf, execute, type ExecuteDependencies } from './execute.ts';
-import type { Answer } from './key-queries.ts';
-import { inputReader, type ReadInput } from './input.ts';
-import { refusingCardTesters } from './refused-cards.ts';
-import type { Route, UploadedFile } from './route.ts';
-import { receiveUpload } from './uploads.ts';
-import { renderError } from './versions/versions.ts';
-import { enter, noteBody, noteQuery, payAhead } from './work.ts';
+import type { Admissions } from './admissions.ts';
+import type { RouteBase } from './route.ts';
+import { enter } from './work.ts';
 
-/** Mounts a route: admits the request (`admit.ts`), reads its input (`input.ts`) and executes it (`execute.ts`). */
+/**
+ * Mounts routes. Every request to them takes the same steps: it is admitted before its body is read, waits until there is room
+ * for it, is served, and is answered as JSON. What admits and serves it depends on who calls: keys and members
+ * (`api-caller.ts`), visitors of a page (`page-caller.ts`), or users without a company (`features/users/caller.ts`).
+ */
 
 export const jsonType = 'application/json; charset=utf-8';
-
-export interface HttpDependencies extends AdmitDependencies, ExecuteDependencies {
-  /** Whether the company is about to leave the shard where its request ran, or has left it. */
-  readonly hasLeft: (company: Company) => Promise<boolean>;
-  /** The name of the shard of a company. */
-  readonly shardOf: (companyId: string) => Promise<string>;
-  readonly refusedCards: RateLimit | null;
-  readonly uploadDirectory: string;
-}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     uploadField?: string;
   }
-  interface FastifyRequest {
-    /** Known before the request is admitted, so that a refusal is logged for its company. */
-    admitted: Admitted | null;
-    admission: Admission | null;
+}
+
+export interface Steps {
+  /** The largest body of a route that declares none. */
+  readonly bodyBytes?: number;
+  /** Before the body is read: who calls, rate limits, room. */
+  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  readonly serve: (request: FastifyRequest, reply: FastifyReply) => Promise<Served>;
+  /** The error as the caller gets it. */
+  readonly shownError?: (error: Error, request: FastifyRequest) => Error;
+}
+
+/** A body of JSON, or the address of another page. */
+type Served = { readonly status: number; readonly body: string } | { readonly redirectTo: string };
+
+type Mountable = Pick<RouteBase, 'method' | 'bodyBytes' | 'upload'> & { readonly path: string };
+
+export function mountRoutes<Route extends Mountable>(
+  app: FastifyInstance,
+  { admissions }: { readonly admissions: Admissions },
+  routes: readonly Route[],
+  stepsOf: (route: Route) => Steps,
+): void {
+  for (const route of routes) {
+    const { bodyBytes = limits.publicBodyBytes, admit, serve, shownError } = stepsOf(route);
+    app.route({
+      method: route.method,
+      url: route.path,
+      bodyLimit: route.bodyBytes ?? bodyBytes,
+      config: { rateLimit: 'own', ...(route.upload && { uploadField: route.upload.field }) },
+      onRequest: admit,
+      handler: async (request, reply) => {
+        const entering = enter(admissions, request);
+        if (entering) await entering;
+        const served = await serve(request, reply);
+        if ('redirectTo' in served)
+          return reply.header('Referrer-Policy', 'no-referrer').redirect(served.redirectTo, 303);
+        return reply.code(served.status).header('Content-Type', jsonType).send(served.body);
+      },
+      ...(shownError && {
+        errorHandler: (error: Error, request: FastifyRequest): never => {
+          throw shownError(error, request);
+        },
+      }),
+    });
   }
-}
-
-export function mountRoute(app: FastifyInstance, route: Route, dependencies: HttpDependencies): void {
-  const readInput = inputReader(route);
-  if (route.publishable) mountPreflight(app, route);
-  app.route({
-    method: route.method,
-    url: route.path,
-    bodyLimit: route.bodyBytes ?? limits.bodyBytes,
-    config: { rateLimit: 'own', ...(route.upload && { uploadField: route.upload.field }) },
-    onRequest: async (request, reply) => {
-      if (route.publishable) allowAnyOrigin(reply);
-      request.admission = await admit(route, request, reply, dependencies);
-    },
-    handler: async (request, reply) => {
-      noteQuery(request, route);
-      const entering = enter(dependencies.admissions, request);
-      if (entering) await entering;
-      let answer: Answer;
-      try {
-        answer = await serve(route, request, reply, readInput, dependencies);
-      } catch (error) {
-        throw await orMoved(error, request.admission?.company, dependencies);
-      }
-      return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);
-    },
-    errorHandler: (error, request) => {
-      const version = request.admission?.apiVersion;
-      throw version && error instanceof ApiError ? renderError(version, route, error) : error;
-    },
-  });
-}
-
-/** These depend on the request only, not on what the shard has. */
-const ofRequest: readonly string[] = ['validation_error', 'invalid_request'];
-
-/** A request that failed on a shard which its company leaves proves nothing: on the new shard it may succeed. */
-async function orMoved(error: unknown, company: Company | undefined, { hasLeft }: HttpDependencies): Promise<unknown> {
-  if (!company || (error instanceof ApiError && ofRequest.includes(error.code))) return error;
-  const moves = await hasLeft(company).catch(() => false);
-  return moves ? unavailable('The data of this company is being moved. Retry shortly.') : error;
 }
 
 export function notJson(): ApiError {
@@ -92,34 +77,4 @@ export function refuseForms(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     if (request.isMultipart() && !request.routeOptions.config.uploadField) throw notJson();
   });
-}
-
-async function serve(
-  route: Route,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  readInput: ReadInput,
-  dependencies: HttpDependencies,
-): Promise<Answer> {
-  const { admission } = request;
-  if (!admission) throw new Error(`${route.operationId} was reached without admission`);
-  if (!route.upload) return await answerWith(undefined);
-  const upload = await receiveUpload(request, route.upload, dependencies.uploadDirectory);
-  try {
-    return await answerWith(upload.file);
-  } finally {
-    await upload.discard();
-  }
-
-  async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
-    const input = readInput(request, file);
-    noteBody(request, route, input.body);
-    const paying = payAhead(dependencies, request);
-    if (paying) await paying;
-    const answer = (): Promise<Answer> => execute(route, request, reply, input, dependencies);
-    if (!route.testedCard || !admission) return await answer();
-    const context = contextOf(request, admission, dependencies);
-    const tested = await route.testedCard({ ...input, context, prepared: undefined });
-    return refusingCardTesters(dependencies, admission, request.ip, tested, answer);
-  }
 }

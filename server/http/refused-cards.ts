@@ -72,14 +72,15 @@ export interface CardTesting extends ReserveDependencies {
   readonly refusedCards: RateLimit | null;
 }
 
+/** Without a tested card it only answers. */
 export async function refusingCardTesters<Answer>(
   { limiter, clock, refusedCards }: CardTesting,
   admitted: Admitted,
   address: string,
-  tested: TestedCard,
+  tested: TestedCard | undefined,
   answer: () => Promise<Answer>,
 ): Promise<Answer> {
-  if (!refusedCards) return answer();
+  if (!refusedCards || !tested) return answer();
   const buckets = bucketsOf(admitted, address, tested, refusedCards);
   const outcome = await reserve({ limiter, clock }, buckets);
   if (!isRefused(outcome)) return withReservation(outcome, (error) => error instanceof RefusedCard, answer);

@@ -23,7 +23,9 @@ import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { takeFromAddress } from './limiting.ts';
 import { boundIntake, knownCaller } from './intake.ts';
-import { type HttpDependencies, jsonType, mountRoute, notJson, refuseForms } from './mount.ts';
+import { apiSteps, type HttpDependencies } from './api-caller.ts';
+import { mountPreflight } from './cross-origin.ts';
+import { jsonType, mountRoutes, notJson, refuseForms } from './mount.ts';
 import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
@@ -161,7 +163,8 @@ export async function buildServer(
   await app.register(multipart, { throwFileSizeLimit: false });
   parseBodiesAsJson(app, admissions, options.recorder?.beginningLength ?? Infinity);
   refuseForms(app);
-  for (const route of routes) mountRoute(app, route, dependencies);
+  for (const route of routes) if (route.publishable) mountPreflight(app, route);
+  mountRoutes(app, dependencies, routes, apiSteps(dependencies));
   // Never called, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
   return app;

@@ -6,7 +6,7 @@ import {
   receiveNotices,
 } from '../features/processors/notices.ts';
 import { takeNoticeFromAddress, takeNoticeFromConnection } from '../http/limiting.ts';
-import type { HttpDependencies } from '../http/mount.ts';
+import type { HttpDependencies } from '../http/api-caller.ts';
 import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
 import { checkRoom, enter, leave } from '../http/work.ts';

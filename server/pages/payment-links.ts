@@ -4,8 +4,7 @@ import type { LinkDependencies } from '../features/checkout-sessions/service.ts'
 import type { LinkRow } from '../features/payment-links/queries.ts';
 import { type LinkState, stateOf, visitLink } from '../features/payment-links/service.ts';
 import { ApiError } from '../errors.ts';
-import { admitPage, openPage, type PageDependencies } from '../http/page-routes.ts';
-import { enter } from '../http/work.ts';
+import { type PageDependencies, visitPage } from '../http/page-caller.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendClosedPage, wantsPage } from './closed-page.ts';
 
@@ -29,8 +28,6 @@ export function mountPaymentLinks(
   links: LinkDependencies,
 ): void {
   app.get('/pay/:token', { config: { rateLimit: 'own' } }, async (request, reply) => {
-    await admitPage(request, reply, dependencies);
-    await enter(dependencies.http.admissions, request);
     const found = await find(request, reply, dependencies);
     if (!found) return sendClosedPage(reply, { reason: 'unknown' });
     const { context, link } = found;
@@ -49,7 +46,7 @@ async function find(
   dependencies: PageDependencies<LinkRow>,
 ): Promise<{ readonly context: RequestContext; readonly link: LinkRow } | undefined> {
   try {
-    const { context, subject: link } = await openPage({ category: 'write' }, request, reply, dependencies);
+    const { context, subject: link } = await visitPage('write', request, reply, dependencies);
     return { context, link };
   } catch (error) {
     if (wantsPage(request) && error instanceof ApiError && error.code === 'resource_not_found') return undefined;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from '../company.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, tooManyRequests } from '../errors.ts';
 import {
   openRenderer,
   readReceipt,
@@ -48,9 +48,8 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
   async function checkRoom({ id }: Pick<Company, 'id'>): Promise<void> {
     const [decision] = await limiter.consume(roomOf(id), clock.nowMs());
     if (!decision || decision.allowed) return;
-    throw new ApiError('too_many_requests', 'Too many receipts were opened. Open the link again in a minute.', {
-      headers: { 'Retry-After': String(decision.retryAfterSeconds) },
-    });
+    const message = 'Too many receipts were opened. Open the link again in a minute.';
+    throw tooManyRequests(message, decision.retryAfterSeconds);
   }
 
   app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(

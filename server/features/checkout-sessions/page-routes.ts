@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors.ts';
-import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
+import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '../../errors.ts';
-import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
+import { tooManyRequests } from '../../errors.ts';
+import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import { limits } from '../../limits.ts';
 import { addressBucket } from '../../platform/addresses.ts';
 import type { Background } from '../../platform/background.ts';
@@ -71,9 +71,8 @@ async function requestLink(
   const key = `{${context.company.id}}:customer_links:${addressBucket(address)}`;
   const [decision] = await limiter.consume([{ key, limit: limits.linkMailsPerAddress }], clock.nowMs());
   if (decision && !decision.allowed) {
-    throw new ApiError('too_many_requests', 'Too many links were requested from your network. Try again later.', {
-      headers: { 'Retry-After': String(decision.retryAfterSeconds) },
-    });
+    const message = 'Too many links were requested from your network. Try again later.';
+    throw tooManyRequests(message, decision.retryAfterSeconds);
   }
   background.run(mailLink(dependencies, context, email), (error) =>
     log.error({ err: error, company_id: context.company.id }, 'failed to create an email with a customer page link'),

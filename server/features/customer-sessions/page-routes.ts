@@ -1,4 +1,4 @@
-import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
+import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
@@ -7,6 +7,7 @@ import {
   actAndShow,
   chooseCard,
   payNow,
+  receiptUrl,
   showAccount,
   showPayments,
   subscriptionActs,
@@ -44,6 +45,13 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       body: paymentsAfter,
       handle: ({ context, subject, body }) =>
         showPayments(dependenciesOf(context), context, subject, body.starting_after),
+    }),
+    definePageRoute({
+      method: 'GET',
+      path: '/customer/:token/orders/:id/receipt',
+      category: 'read',
+      redirects: true,
+      handle: ({ context, subject, params }) => receiptUrl(dependenciesOf(context), context, subject, params.id ?? ''),
     }),
     definePageRoute({
       method: 'POST',

@@ -1,4 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { unknownPage } from '../../http/page-caller.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
 import { customersById } from '../customers/service.ts';
@@ -151,16 +152,18 @@ export async function showPayments(
 const goodsOf = ({ items }: Order): string =>
   items.map(({ name, quantity }) => (quantity > 1 ? `${quantity} × ${name}` : name)).join(', ');
 
-/** Null if the payment has no receipt. An order of another customer does not exist for this one. */
+/** An order of another customer does not exist for this one, nor does the receipt of an order that took no money. */
 export async function receiptUrl(
   { orders, receiptUrlOf }: Pick<AccountDependencies, 'orders' | 'receiptUrlOf'>,
   context: RequestContext,
   { customer_id }: CustomerSessionRow,
   orderId: string,
-): Promise<string | null> {
+): Promise<string> {
   const order = await orders.get(context, orderId, new Set());
   if (order.customer_id !== customer_id) throw notFound('order');
-  return withReceipt.includes(order.status) ? receiptUrlOf(context, order) : null;
+  const url = withReceipt.includes(order.status) ? await receiptUrlOf(context, order) : null;
+  if (url === null) throw unknownPage();
+  return url;
 }
 
 /** Makes a card the default and moves the subscriptions to it. A payment that is due is then made with it. */

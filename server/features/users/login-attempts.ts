@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { ApiError } from '../../errors.ts';
+import { tooManyRequests } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ControlQueryable } from '../../platform/database.ts';
@@ -39,7 +39,7 @@ async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Co
   const endMs = (await findAttempts(db, key))?.getTime() ?? nowMs;
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
   const message = `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes, or reset your password by email.`;
-  throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
+  throw tooManyRequests(message, seconds);
 }
 
 /** An attempt counts as failed until it succeeds. An attempt that could not be checked does not count. */

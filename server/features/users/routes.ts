@@ -1,4 +1,4 @@
-import { defineUserRoute, type UserAnswer, type UserRoute } from './mount.ts';
+import { defineUserRoute, type UserAnswer, type UserRoute } from './caller.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { notFound } from '../../errors.ts';
 import {

@@ -1,24 +1,23 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type Static, type TSchema } from 'typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import type { Company } from '../company.ts';
-import { ApiError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { ApiError, tooManyRequests } from '../errors.ts';
 import { readId } from '../platform/ids.ts';
 import { createMisses } from '../platform/misses.ts';
 import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
-import type { Admitted } from './caller.ts';
+import type { HttpDependencies } from './api-caller.ts';
 import { contextOf } from './execute.ts';
+import { bodyReader } from './input.ts';
 import { reserveFromPage, takeFromAddress, takeFromPage, visitorFlow } from './limiting.ts';
-import { type HttpDependencies, jsonType } from './mount.ts';
+import type { Steps } from './mount.ts';
 import { companyOfToken, hashPageToken } from './page-token.ts';
 import { refusingCardTesters, type TestedCard } from './refused-cards.ts';
 import type { RateCategory } from './route.ts';
-import { validator } from './validate.ts';
 import { changeFlow, checkRoom, enter } from './work.ts';
 
 /**
- * The routes of pages for customers. The token in the path is the only credential: it leads to one company and one
+ * Routes that visitors of a page for customers call. The token in the path is the only credential: it leads to one company and one
  * subject, for example a checkout session.
  */
 
@@ -41,6 +40,8 @@ export interface PageRoute<Subject> {
   readonly category: RateCategory;
   readonly body?: TSchema;
   readonly status?: 201;
+  /** The result of the handler is a URL, to which the browser is sent. */
+  readonly redirects?: true;
   /** For routes that take card numbers. Too many rejected cards make the client wait. */
   readonly testedCard?: (request: PageRouteRequest<Subject, unknown>) => Promise<TestedCard>;
   readonly handle: (request: PageRouteRequest<Subject, unknown>) => Promise<unknown>;
@@ -70,7 +71,7 @@ export interface PageDependencies<Subject> {
 }
 
 /** A page is like a publishable key without permissions: it is in the hands of anyone. */
-const page: Caller = {
+const visitor: Caller = {
   kind: 'key',
   id: 'page',
   name: 'Page',
@@ -79,49 +80,47 @@ const page: Caller = {
   steppedUpUntilMs: 0,
 };
 
-const emptyBody = Type.Object({}, { additionalProperties: false });
-
-export function mountPageRoutes<Subject>(
-  app: FastifyInstance,
-  routes: readonly PageRoute<Subject>[],
-  dependencies: PageDependencies<Subject>,
-): void {
-  const { http } = dependencies;
-  for (const route of routes) {
-    const checkBody = validator(route.body ?? emptyBody);
-    app.route({
-      method: route.method,
-      url: route.path,
-      bodyLimit: limits.publicBodyBytes,
-      config: { rateLimit: 'own' },
-      onRequest: async (request, reply) => {
-        await admitPage(request, reply, dependencies);
+export function pageSteps<Subject>(page: PageDependencies<Subject>): (route: PageRoute<Subject>) => Steps {
+  const { http } = page;
+  return (route) => {
+    const readBody = bodyReader(route);
+    return {
+      async admit(request, reply) {
+        await admitPage(request, reply, page);
         if (route.method !== 'GET') checkSameOrigin(request);
       },
-      handler: async (request, reply) => {
-        await enter(http.admissions, request);
-        const asked = await openPage(route, request, reply, dependencies);
-        const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
-        const result = await answer(route, { ...asked, body }, http);
-        await checkStillOpen(request, asked.context, dependencies);
-        return reply
-          .code(route.status ?? 200)
-          .header('Content-Type', jsonType)
-          .send(JSON.stringify(result));
+      async serve(request, reply) {
+        const opened = await openPage(route.category, request, reply, page);
+        const asked = { ...opened, body: readBody(request) };
+        const tested = await route.testedCard?.(asked);
+        const admitted = { company: asked.context.company, caller: visitor };
+        const result = await refusingCardTesters(http, admitted, asked.address, tested, () => route.handle(asked));
+        await checkStillOpen(request, asked.context, page);
+        if (route.redirects) return { redirectTo: String(result) };
+        return { status: route.status ?? 200, body: JSON.stringify(result) };
       },
-    });
-  }
+    };
+  };
 }
 
-const misses = createMisses(
-  (retryAfterSeconds) =>
-    new ApiError('too_many_requests', 'Too many pages that do not exist were opened from your IP address.', {
-      headers: { 'Retry-After': String(retryAfterSeconds) },
-    }),
+/** The same steps for a page that is not answered as JSON. */
+export async function visitPage<Subject>(
+  category: RateCategory,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: PageDependencies<Subject>,
+): Promise<PageRouteRequest<Subject, undefined>> {
+  await admitPage(request, reply, page);
+  await enter(page.http.admissions, request);
+  return openPage(category, request, reply, page);
+}
+
+const misses = createMisses((retryAfterSeconds) =>
+  tooManyRequests('Too many pages that do not exist were opened from your IP address.', retryAfterSeconds),
 );
 
 /** The checks before the body is read: rate limit of the address, and room on the shard of the company. */
-export async function admitPage<Subject>(
+async function admitPage<Subject>(
   request: FastifyRequest,
   reply: FastifyReply,
   { http, companyIdOf = companyOfToken }: PageDependencies<Subject>,
@@ -138,8 +137,8 @@ export async function admitPage<Subject>(
 }
 
 /** Finds what the token leads to. Unknown tokens count against the address only. */
-export async function openPage<Subject>(
-  { category }: Pick<PageRoute<Subject>, 'category'>,
+async function openPage<Subject>(
+  category: RateCategory,
   request: FastifyRequest,
   reply: FastifyReply,
   { http, companyOf, companyIdOf = companyOfToken, sharedToken = false, subjectOf }: PageDependencies<Subject>,
@@ -149,7 +148,7 @@ export async function openPage<Subject>(
   const companyId = companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
   if (!company) throw missed();
-  const context = contextOf(request, { company, caller: page }, http);
+  const context = contextOf(request, { company, caller: visitor }, http);
   const subject = await subjectOf(context, token);
   if (!subject) throw missed();
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);
@@ -167,7 +166,7 @@ export async function openPage<Subject>(
 }
 
 /** A change of the customer ends the link in its transaction: what was read after the change is not shown. */
-export async function checkStillOpen<Subject>(
+async function checkStillOpen<Subject>(
   request: FastifyRequest,
   context: RequestContext,
   { endsAtOnce = false, subjectOf }: PageDependencies<Subject>,
@@ -175,19 +174,6 @@ export async function checkStillOpen<Subject>(
   if (!endsAtOnce) return;
   const { token = '' } = request.params as { token?: string };
   if (!(await subjectOf(context, token))) throw unknownPage();
-}
-
-function answer<Subject>(
-  route: PageRoute<Subject>,
-  asked: PageRouteRequest<Subject, unknown>,
-  http: HttpDependencies,
-): Promise<unknown> {
-  const { testedCard } = route;
-  if (!testedCard) return route.handle(asked);
-  const admitted: Admitted = { company: asked.context.company, caller: page };
-  return testedCard(asked).then((tested) =>
-    refusingCardTesters(http, admitted, asked.address, tested, () => route.handle(asked)),
-  );
 }
 
 /** Everything in a path but the token is an ID. What cannot be one does not exist. */

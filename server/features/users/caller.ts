@@ -1,20 +1,22 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import Type, { type Static, type TSchema } from 'typebox';
-import { ApiError } from '../../errors.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { ApiError, tooManyRequests } from '../../errors.ts';
+import type { HttpDependencies } from '../../http/api-caller.ts';
+import { checkStepUp } from '../../http/caller.ts';
+import { bodyReader } from '../../http/input.ts';
+import { takeFromAddress } from '../../http/limiting.ts';
+import type { Steps } from '../../http/mount.ts';
+import type { SessionCookie } from '../../http/session-cookie.ts';
+import { checkRoom } from '../../http/work.ts';
 import { limits } from '../../limits.ts';
 import { addressBucket } from '../../platform/addresses.ts';
-import type { Queryable } from '../../platform/database.ts';
-import type { AuditedMember, UserAudit } from './dependencies.ts';
-import type { Client, CurrentSession } from './sessions.ts';
 import type { RateDecision } from '../../platform/rate-limiter/rate-limiter.ts';
 import { isRefused, reserve, withReservation } from '../../platform/rate-limiter/reservations.ts';
-import { takeFromAddress } from '../../http/limiting.ts';
-import { type HttpDependencies, jsonType } from '../../http/mount.ts';
-import type { SessionCookie } from '../../http/session-cookie.ts';
-import { validator } from '../../http/validate.ts';
-import { checkRoom, enter } from '../../http/work.ts';
+import { auditOf } from './audit.ts';
+import type { UserAudit, UserDependencies } from './dependencies.ts';
+import { type Client, type CurrentSession, readSession, steppedUpUntilMs } from './sessions.ts';
 
-/** Routes of a user account, before a company is chosen: signing up and in, passwords, second factors, sessions. */
+/** Routes that users call, before a company is chosen: signing up and in, passwords, second factors, sessions. */
 
 export interface UserRequest<Body> {
   readonly body: Body;
@@ -65,65 +67,29 @@ export function defineUserRoute<Body extends TSchema = never>(
   return route as unknown as UserRoute;
 }
 
-interface AuditedChange {
-  readonly action: string;
-  readonly address: string;
-  readonly requestId: string;
-}
-
-export interface UserRouteDependencies {
-  readonly http: HttpDependencies;
-  readonly cookie: SessionCookie;
-  readonly readSession: (token: string | undefined) => Promise<CurrentSession>;
-  readonly steppedUpUntilMs: (current: CurrentSession) => number;
-  readonly audit: (userId: string, entry: AuditedChange) => Promise<void>;
-  readonly auditMember: (transaction: Queryable, member: AuditedMember, entry: AuditedChange) => Promise<void>;
-}
-
-const emptyBody = Type.Object({}, { additionalProperties: false });
-
-export function mountUserRoutes(
-  app: FastifyInstance,
-  routes: readonly UserRoute[],
-  dependencies: UserRouteDependencies,
-): void {
-  const { http, cookie } = dependencies;
+export function userSteps(users: UserDependencies, http: HttpDependencies): (route: UserRoute) => Steps {
+  const { cookie } = http.identities;
   const sessions = new WeakMap<FastifyRequest, CurrentSession>();
-  for (const route of routes) {
-    const checkBody = validator(route.body ?? emptyBody);
-    app.route({
-      method: route.method,
-      url: route.path,
-      config: { rateLimit: 'own' },
-      onRequest: async (request, reply) => {
+  return (route) => {
+    const readBody = bodyReader(route);
+    return {
+      async admit(request, reply) {
         await takeFromAddress(request, reply, http);
         checkRoom(http.admissions, request);
         cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
         if (route.limitsCalls) await takeCall(request, http);
         if (!route.needsSession) return;
-        sessions.set(request, await currentSession(route, request, dependencies));
+        const current = await readSession(users, cookie.read(request));
+        if (route.stepUp) checkStepUp(steppedUpUntilMs(current.session), http.clock.nowMs());
+        sessions.set(request, current);
         request.work.isKnown = true;
       },
-      handler: async (request, reply) => {
-        await enter(http.admissions, request);
+      async serve(request, reply) {
         const current = sessions.get(request);
-        const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
-        let audited = false;
-        const { action } = route;
-        const entry = action === undefined ? undefined : { action, address: request.ip, requestId: request.id };
-        const audit: UserAudit = {
-          async before(id) {
-            if (entry) await dependencies.audit(id, entry);
-            audited = true;
-          },
-          async within(transaction, member) {
-            if (entry) await dependencies.auditMember(transaction, member, entry);
-            audited = true;
-          },
-        };
+        const audit = auditOf(users, route.action, request);
         const asked: UserRequest<unknown> = {
-          body,
+          body: readBody(request),
           params: request.params as Record<string, string>,
           client: {
             address: request.ip,
@@ -135,37 +101,22 @@ export function mountUserRoutes(
         };
         const work = (): Promise<UserAnswer> => route.handle(asked);
         const answer = await (route.limitsAttempts ? limitingAttempts(request, http, work) : work());
-        const userId = current?.user.id ?? answer.userId;
-        if (userId && !audited) await audit.before(userId);
-        if (answer.token) cookie.set(reply, answer.token);
-        if (answer.token === null) cookie.clear(reply);
-        if (answer.browser) cookie.setBrowser(reply, answer.browser);
-        return reply
-          .code(route.status ?? 200)
-          .header('Content-Type', jsonType)
-          .send(JSON.stringify(answer.body));
+        await audit.afterwards(current?.user.id ?? answer.userId);
+        setCookies(reply, cookie, answer);
+        return { status: route.status ?? 200, body: JSON.stringify(answer.body) };
       },
-    });
-  }
+    };
+  };
 }
 
-async function currentSession(
-  route: UserRoute,
-  request: FastifyRequest,
-  { http, cookie, readSession, steppedUpUntilMs }: UserRouteDependencies,
-): Promise<CurrentSession> {
-  const current = await readSession(cookie.read(request));
-  if (route.stepUp && steppedUpUntilMs(current) <= http.clock.nowMs()) {
-    throw new ApiError('step_up_required', 'Confirm your password to continue.');
-  }
-  return current;
+function setCookies(reply: FastifyReply, cookie: SessionCookie, { token, browser }: UserAnswer): void {
+  if (token) cookie.set(reply, token);
+  if (token === null) cookie.clear(reply);
+  if (browser) cookie.setBrowser(reply, browser);
 }
 
-function tooManyAttempts({ retryAfterSeconds }: Pick<RateDecision, 'retryAfterSeconds'>): ApiError {
-  return new ApiError('too_many_requests', 'Too many attempts from your IP address. Try again later.', {
-    headers: { 'Retry-After': String(retryAfterSeconds) },
-  });
-}
+const tooManyAttempts = ({ retryAfterSeconds }: Pick<RateDecision, 'retryAfterSeconds'>): ApiError =>
+  tooManyRequests('Too many attempts from your IP address. Try again later.', retryAfterSeconds);
 
 async function takeCall(request: FastifyRequest, { limiter, clock }: HttpDependencies): Promise<void> {
   const bucket = { key: `{${addressBucket(request.ip)}}:strangers`, limit: limits.strangersPerAddress };
