@@ -93,8 +93,18 @@ describe('the vault over HTTP', () => {
   });
 
   it('removes as many cards as the worker takes at once', async () => {
-    const companyId = service.company.id;
-    await remote.remove(Array.from({ length: 500 }, () => ({ companyId, cardId: randomUUID() })));
+    const card = { companyId: service.company.id, cardId: randomUUID() };
+    await remote.store({ ...card, mode: 'sandbox', number: new CardNumber(someNumber()) });
+    const copies = await service.vaultDb.query<{ id: string }>(
+      `INSERT INTO vault.cards (company_id, id, mode, key_version, wrapped_key, sealed)
+       SELECT company_id, gen_random_uuid(), mode, key_version, wrapped_key, sealed
+       FROM vault.cards, generate_series(1, 500) WHERE id = $1 RETURNING id`,
+      [card.cardId],
+    );
+    await remote.remove(copies.map(({ id }) => ({ ...card, cardId: id })));
+    const ids = copies.map(({ id }) => id);
+    const left = await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = ANY ($1::uuid[])', [ids]);
+    assert.deepEqual([copies.length, left.length, await countOf(card.cardId)], [500, 0, 1]);
   });
 
   it('refuses to store a second number under the id of a card', async () => {
@@ -261,7 +271,7 @@ describe('a vault that is away', () => {
   after(() => api.stop());
 
   for (const [failure, listener] of Object.entries(failures)) {
-    it(`which ${failure} makes the API answer 503 and leave nothing half done, and a retry works when it is back`, async () => {
+    it(`which ${failure} makes the API answer 503 and store nothing, and a retry works when it is back`, async () => {
       const broken = listener && createServer(listener);
       const real = buildVaultServer(service.vault, [new Secret(credential)]);
       try {
