@@ -13,8 +13,8 @@ import { startTestServer } from './support/test-server.ts';
  * database from, and runs the test files side by side.
  *
  * `--all` also runs the tests of whole deployments, as CI does.
- * `--rerun-failed` runs the files that failed a second time, one after another. The run passes if they pass then, and ends
- * with their names: a flaky test is a bug, of the test or of the product.
+ * `--rerun-failed` runs the files that failed a second time, one after another. The run passes if they pass then and are at
+ * most three, and ends with their names: a flaky test is a bug, of the test or of the product.
  * `--save-durations` writes how long each file took into durations.json, from which the next run plans.
  */
 
@@ -53,7 +53,8 @@ const { values, positionals } = readCommandLine({
     all: { type: 'flag', describe: 'Also runs the tests of whole deployments (tests/deployments), like CI.' },
     'rerun-failed': {
       type: 'flag',
-      describe: 'Runs the files that failed a second time, alone, and names those that pass then: they are flaky.',
+      describe:
+        'Runs the files that failed a second time, alone, and names those that pass then: they are flaky. More than three fail the run.',
     },
     'save-durations': { type: 'flag', describe: 'Saves how long each file took. The next run plans with it.' },
   },

@@ -46,15 +46,25 @@ describe('the test runner with --rerun-failed', () => {
   it('passes and names a file as flaky that failed and passed when run again', () => {
     const { status, report } = rerunning(passing, flaky('first'));
     assert.equal(status, 0, report);
-    assert.match(report, /FLAKY: .*\n=+\n {2}\S*first\.test\.mjs\n$/);
+    assert.match(report, /FLAKY: .*\n=+\n {2}\S*first\.test\.mjs\n {4}first\n$/);
   });
 
   it('fails and names a file that failed twice, and does not run a file again that passed', () => {
     const { status, report } = rerunning(passing, failing, flaky('second'));
     assert.equal(status, 1, report);
     assert.match(report, /FLAKY: .*\n=+\n {2}\S*second\.test\.mjs\n/);
-    assert.match(report, /FAILED twice\n=+\n {2}\S*failing\.test\.mjs\n$/);
+    assert.match(report, /FAILED twice\n=+\n {2}\S*failing\.test\.mjs\n {4}failing\n$/);
     assert.equal(report.match(/✔ passing/g)?.length, 1);
+  });
+
+  it('fails if more than three files are flaky, and names them', () => {
+    const names = ['one', 'two', 'three'];
+    const three = rerunning(...names.map(flaky));
+    assert.equal(three.status, 0, three.report);
+    const four = rerunning(...[...names, 'four'].map((name) => flaky(`${name}-again`)));
+    assert.equal(four.status, 1, four.report);
+    const listed = /FLAKY: .* More than 3 fail the run\n=+\n([^]*)$/.exec(four.report)?.[1];
+    assert.equal(listed?.match(/-again\.test\.mjs$/gm)?.length, 4, four.report);
   });
 });
 
@@ -70,8 +80,40 @@ describe('the test runner', () => {
   it('fails if a file that waits fails', () => {
     const { status, report } = beside(passing, failing);
     assert.equal(status, 1, report);
-    assert.match(report, /FAILED\n=+\n {2}\S*failing\.test\.mjs\n$/);
+    assert.match(report, /FAILED\n=+\n {2}\S*failing\.test\.mjs\n {4}failing\n$/);
     assert.deepEqual(report.match(/(?:tests|pass|fail) \d+/g), ['tests 2', 'pass 1', 'fail 1']);
+  });
+
+  it('ends with the failed tests, each with the suites around it', () => {
+    const path = join(folder, 'nested.test.mjs');
+    const failure = `() => { throw new Error('always'); }`;
+    writeFileSync(
+      path,
+      `import { before, describe, it } from 'node:test';
+      describe('outer', () => {
+        it('passes', () => {});
+        describe('inner', () => { it('passes', () => {}); it('fails', ${failure}); it('fails, too', ${failure}); });
+        it('fails alone', ${failure});
+        describe('unprepared', () => { before(${failure}); it('is not run', () => {}); });
+      });`,
+    );
+    const { status, report } = running([passing, path], '{}');
+    assert.equal(status, 1, report);
+    const [, listed = ''] = report.split(/FAILED\n=+\n/);
+    assert.deepEqual(
+      listed
+        .trimEnd()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim()),
+      [
+        'outer › inner › fails',
+        'outer › inner › fails, too',
+        'outer › fails alone',
+        'outer › unprepared › is not run',
+        'outer › unprepared',
+      ],
+    );
   });
 
   it('fails if a test causes an error that it does not catch', () => {

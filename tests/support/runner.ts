@@ -52,6 +52,8 @@ const waitingFiles = new Set([
 const processTimeoutMs = 600_000;
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
+// A flaky file is a bug, of the test or of the product. A run with more of them than this fails.
+const flakyMax = 3;
 
 const secondsOf = (files: readonly string[]): number =>
   files.reduce((total, file) => total + (seconds[file] ?? secondsOfNewFile), 0);
@@ -105,9 +107,32 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => st
 // About a hundred processes load the same modules, so they share the compile cache.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compiled');
 
+/** Test files, each with the names of its failed tests: `suite › suite › test`. None if the whole process failed. */
+type Failures = ReadonlyMap<string, readonly string[]>;
+
 interface Outcome {
-  failed: string[];
-  seconds: Record<string, number>;
+  readonly failed: Failures;
+  readonly seconds: Record<string, number>;
+}
+
+interface Failure {
+  readonly nesting: number;
+  readonly name: string;
+  readonly file?: string | undefined;
+  /** The suites around the test, and its name; empty for a suite that failed only because of its tests. */
+  readonly path: readonly string[];
+}
+
+function watchFailures(results: ReturnType<typeof run>, onFail: (failure: Failure) => void): void {
+  const around: string[] = [];
+  // The events come in the order in which the tests are written, also if these run at the same time.
+  results.on('test:start', ({ nesting, name }) => {
+    around.splice(nesting, Infinity, name);
+  });
+  results.on('test:fail', ({ nesting, name, file, details }) => {
+    const isOfTests = (details.error as Error & { failureType?: string }).failureType === 'subtestsFailed';
+    onFail({ nesting, name, file, path: isOfTests ? [] : [...around.slice(0, nesting), name] });
+  });
 }
 
 /** Groups that run side by side, up to a number at a time. */
@@ -150,7 +175,7 @@ async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome
     groups.map((files, index) => programOf(files, join(folder, `group-${index}.test.mjs`))),
   );
   const filesOf = (program = ''): readonly string[] => groups[programs.indexOf(program)] ?? [];
-  const failed = new Set<string>();
+  const failed = new Map<string, string[]>();
   const took: Record<string, number> = {};
   const keepDuration = (file: string, durationMs: number): void => {
     took[file] = Math.ceil(durationMs / 1000);
@@ -158,11 +183,12 @@ async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome
   const streams = lanes.map((lane) => {
     const files = lane.groups.map((group) => programs[groups.indexOf(group)] ?? '');
     const results = run({ files, concurrency: lane.concurrent, timeout: processTimeoutMs, signal: stopped.signal });
-    results.on('test:fail', ({ nesting, name, file }) => {
+    watchFailures(results, ({ nesting, name, file, path: [testFile = '', ...names] }) => {
+      if (names.length > 0) failed.set(testFile, [...(failed.get(testFile) ?? []), names.join(' › ')]);
       if (nesting > 0) return;
       // A failed suite has the name of its file. Anything else, such as a crash, concerns the whole process.
       const members = filesOf(file);
-      for (const each of members.includes(name) ? [name] : members) failed.add(each);
+      for (const each of members.includes(name) ? [name] : members) failed.set(each, failed.get(each) ?? []);
     });
     results.on('test:pass', ({ nesting, name, file, details }) => {
       if (nesting === 0 && filesOf(file).includes(name)) keepDuration(name, details.duration_ms);
@@ -170,7 +196,7 @@ async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome
     return results as AsyncIterable<TestEvent>;
   });
   await pipeline(inOrder(streams), new spec(), process.stdout, { end: false });
-  return { failed: [...failed].toSorted(), seconds: took };
+  return { failed, seconds: took };
 }
 
 function saveDurations(took: Record<string, number>): void {
@@ -179,11 +205,17 @@ function saveDurations(took: Record<string, number>): void {
   writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(merged), null, 2)}\n`);
 }
 
-function listFiles(title: string, files: readonly string[]): void {
-  if (files.length === 0) return;
+function list(title: string, failures: Failures): void {
+  if (failures.size === 0) return;
   const line = '='.repeat(title.length);
-  process.stdout.write(`\n${line}\n${title}\n${line}\n${files.map((file) => `  ${file}\n`).join('')}`);
+  const files = [...failures]
+    .toSorted(([left], [right]) => left.localeCompare(right))
+    .flatMap(([file, tests]) => [`  ${file}\n`, ...tests.map((name) => `    ${name}\n`)]);
+  process.stdout.write(`\n${line}\n${title}\n${line}\n${files.join('')}`);
 }
+
+const subset = (failures: Failures, isWanted: (file: string) => boolean): Failures =>
+  new Map([...failures].filter(([file]) => isWanted(file)));
 
 export interface RunOptions {
   readonly rerunFailed?: boolean | undefined;
@@ -198,18 +230,18 @@ export interface RunOptions {
 export async function runTestFiles(files: readonly string[], folder: string, options: RunOptions): Promise<boolean> {
   const first = await runTests(lanesOf(files, options.waiting ?? waitingFiles), folder);
   if (options.saveDurations) saveDurations(first.seconds);
-  const rerun = options.rerunFailed && first.failed.length <= rerunMax && !stopped.signal.aborted;
-  if (first.failed.length === 0 || !rerun) {
-    listFiles('FAILED', first.failed);
-    return first.failed.length === 0 && !stopped.signal.aborted;
+  const rerun = options.rerunFailed && first.failed.size <= rerunMax && !stopped.signal.aborted;
+  if (first.failed.size === 0 || !rerun) {
+    list('FAILED', first.failed);
+    return first.failed.size === 0 && !stopped.signal.aborted;
   }
-  listFiles('These test files failed and run again, one after another', first.failed);
-  const alone = { groups: first.failed.map((file) => [file]), concurrent: 1 };
+  list('These test files failed and run again, one after another', first.failed);
+  const alone = { groups: [...first.failed.keys()].map((file) => [file]), concurrent: 1 };
   const second = await runTests([alone], folder);
-  listFiles(
-    'FLAKY: these test files failed, and passed when run alone',
-    first.failed.filter((file) => !second.failed.includes(file)),
-  );
-  listFiles('FAILED twice', second.failed);
-  return second.failed.length === 0 && !stopped.signal.aborted;
+  const flaky = subset(first.failed, (file) => !second.failed.has(file));
+  const isTooFlaky = flaky.size > flakyMax;
+  const limit = isTooFlaky ? `. More than ${flakyMax} fail the run` : '';
+  list(`FLAKY: these test files failed, and passed when run alone${limit}`, flaky);
+  list('FAILED twice', second.failed);
+  return second.failed.size === 0 && !isTooFlaky && !stopped.signal.aborted;
 }
