@@ -165,7 +165,7 @@ describe('an amount that is typed', () => {
     assert.ok(refusals < 250, `${refusals} refusals`);
   });
 
-  it('without a comma or a point is whole units, and a mark with one or two digits behind it is a decimal mark', () => {
+  it('is whole units without a comma or point; one or two digits after a mark are decimals', () => {
     fc.assert(
       fc.property(fc.nat(10 ** 9), fc.nat(99), fc.constantFrom('.', ','), (units, cents, mark) => {
         assert.equal(readAmount(`${units}`, 'usd').amount, units * 100);

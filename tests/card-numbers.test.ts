@@ -608,7 +608,7 @@ test('the search finds a number in every form it could have, and no other number
   }
 });
 
-test('the search finds a number that was planted in a table, in the dump and in the log of the database’s changes', async () => {
+test('the search finds a card number in a table, in the dump and in the write-ahead log', async () => {
   const found = [...plantedDump].filter(([, text]) => plantedFinder.find(text).length > 0).map(([name]) => name);
   assert.ok(found.includes('public.planted'));
   const changes = (await files()).filter((file) => file.includes('/pg_wal/'));

@@ -231,7 +231,7 @@ describe('a database that a newer version migrated', () => {
   });
 });
 
-it('the first line of a migration says what it is, the oldest version that runs with it, and what it removes', () => {
+it('the first line of a migration names its kind, the oldest version beside it, and what it removes', () => {
   assert.deepEqual(readPromise('-- expand, runs with 0.1.0\nSELECT 1'), {
     kind: 'expand',
     oldestVersion: '0.1.0',

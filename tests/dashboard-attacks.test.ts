@@ -271,7 +271,7 @@ describe('a flood', () => {
     assert.equal((await owner.in('GET', '/dashboard/statistics')).status, 200);
   });
 
-  it('of sign-ins is rejected before it takes CPU time, and a person who knows the password can still sign in', async () => {
+  it('of sign-ins is rejected before it takes CPU time, and a person with the password can still sign in', async () => {
     const flooded = await startTestService();
     try {
       const person = await signUp(flooded);

@@ -716,7 +716,7 @@ describe('the overview', () => {
     assert.deepEqual((await owner.in('GET', `/dashboard/timeline?object_id=${order.id}`)).body.data, []);
   });
 
-  it('lists the orders and cards of a customer with those of the customer, and actors only to who reads the audit log', async () => {
+  it('lists the events of a customer with its orders and cards, and actors only for the audit permission', async () => {
     const { data } = (await person.in('GET', `/dashboard/timeline?object_id=${customer}`)).body;
     const types = new Set(data.map(({ type }: { type: string }) => type));
     for (const type of ['customer.created', 'payment_method.attached', 'order.succeeded', 'order.failed']) {

@@ -334,7 +334,7 @@ test('every operation names a permission: read to read, write to write', () => {
 // What the contract states as required; it leaves every other change open, and we honour a key there.
 const keyRequired = new Set(['POST /v1/orders', 'POST /v1/coupons', 'POST /v1/products', 'PATCH /v1/products/{id}']);
 
-test('an idempotency key is required where the contract says so, honoured on every other change, and documented', () => {
+test('an idempotency key is required where the contract says so, accepted on other changes, and documented', () => {
   for (const { name, method, operation } of operations) {
     const rule = method === 'GET' || readsByPost.has(name) ? 'none' : keyRequired.has(name) ? 'required' : 'optional';
     assert.equal(operation['x-idempotency'], rule, name);

@@ -180,7 +180,7 @@ describe('a vault of its own', () => {
     assert.throws(() => loadConfig({ SVC_VAULT_DATABASE_URL: 'postgres://a@b/c' }), /needs DATABASE_URL/);
   });
 
-  it('makes no keys where another vault has made them already, unless they are given up before the first card', async () => {
+  it('creates no keys if another vault has created them, unless they are given up before the first card', async () => {
     const { vaultUrl } = await database();
     const { settings } = await startVault({ SVC_VAULT_DATABASE_URL: vaultUrl });
     await assert.rejects(
@@ -229,7 +229,7 @@ describe('a vault of its own', () => {
 });
 
 describe('keys of the vault', () => {
-  it('from before a rotation are refused beside cards that newer ones have sealed, and found out by the doctor', async () => {
+  it('from before a rotation are refused if newer keys have sealed cards, and the doctor reports them', async () => {
     const { connectionString } = await database();
     const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
     const service = await start(settings);

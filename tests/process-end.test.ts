@@ -132,7 +132,7 @@ test('SIGINT to the service and to PostgreSQL at once is a stop, and no error', 
   await allEnd(first.postgres, first.watchdog, second.postgres, second.watchdog);
 });
 
-test('after kill -9, a start at once adopts PostgreSQL, and the watchdog of the killed process leaves it running', async () => {
+test('a start right after kill -9 adopts PostgreSQL, and the watchdog of the killed process leaves it alone', async () => {
   let one = await ready(service());
   const watchdogs = [one.watchdog];
   for (let round = 0; round < 3; round += 1) {

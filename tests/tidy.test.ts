@@ -126,7 +126,7 @@ test('the SQL of a feature is in its queries', () => {
   assert.deepEqual(offenders(elsewhere, /\b(SELECT .* FROM|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b/), []);
 });
 
-test('only a condition that AND connects looks up a row with EXISTS: elsewhere PostgreSQL may hash the whole table', () => {
+test('EXISTS looks up a row only in a condition that AND connects: PostgreSQL may hash the table otherwise', () => {
   const lookups = /(?<before>[\s\S]{0,12})\bEXISTS\s*\((?<query>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)/g;
   const found = production.flatMap((file) =>
     [...read(file).matchAll(lookups)]

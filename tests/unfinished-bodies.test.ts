@@ -177,7 +177,7 @@ function firstOfEachKind(): Target[] {
   return kinds.map((row) => unread.find((one) => one.row === row) as Target);
 }
 
-test('bodies that are read before the caller is known cost little memory, and get an answer or are cut in 10 seconds', async () => {
+test('bodies of unknown callers cost little memory, and are answered or cut within 10 seconds', async () => {
   const reading = targets.filter(isRead);
   assert.ok(reading.length > 10);
   const before = await measured.bytes();

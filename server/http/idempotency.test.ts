@@ -637,7 +637,7 @@ describe('the life of a key', () => {
 });
 
 describe('the reaper', () => {
-  it('reads no key if no clock is ahead and none has expired, for any known sizes of the tables', async () => {
+  it('reads no key if no clock is ahead and no key has expired, with any statistics of the tables', async () => {
     const prepare = [
       'UPDATE companies SET clock_offset_ms = 0',
       `UPDATE idempotency_keys SET expires_at = now() + interval '1 hour'`,
@@ -702,7 +702,7 @@ describe('an upload with a key', () => {
     return service.call('POST', `/v1/products/${productId}/images`, { raw, headers, idempotencyKey });
   }
 
-  it('and the same file is replayed and adds no second image', async () => {
+  it('is replayed for the same file and adds no second image', async () => {
     const id = await createdProduct();
     const key = randomUUID();
     const first = await upload(id, red, key);
@@ -712,7 +712,7 @@ describe('an upload with a key', () => {
     assert.equal(body.images.length, 1);
   });
 
-  it('and another file conflicts on `file`', async () => {
+  it('conflicts on `file` with another file', async () => {
     const id = await createdProduct();
     const key = randomUUID();
     const first = await upload(id, red, key);

@@ -257,7 +257,7 @@ describe('pagination continues from an object that was deleted meanwhile', () =>
     }
   }
 
-  it('and knows that nothing is left before it', async () => {
+  it('and reports that nothing is left before it', async () => {
     const rows = someRows(5);
     const merchant = await seeded('/v1/products', rows);
     const [first = '', ...rest] = sorted(rows, 'created_at', 'desc');

@@ -353,7 +353,7 @@ describe('rotation', () => {
     return { path, keys: await fileKeyStore(path, { create: true }) };
   }
 
-  it('runs twice while 8 writers store and readers open, without an error, and leaves no card on an old key', async () => {
+  it('runs twice beside 8 writers and readers without an error, and leaves no card on an old key', async () => {
     const { keys } = await newKeys();
     const vault = localVault(service.vaultDb, keys);
     const company = randomUUID();
@@ -645,7 +645,7 @@ describe('cards that nothing names', () => {
     });
   }
 
-  it('are noted before they are stored: a crash between the vault and the token leaves one that goes when due', async () => {
+  it('are noted before they are stored, so a card is removed after a crash between the vault and the token', async () => {
     const stored: string[] = [];
     const vault: Vault = {
       ...service.vault,

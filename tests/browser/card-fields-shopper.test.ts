@@ -198,7 +198,7 @@ describe('a shopper', () => {
       await until(one.page, 'submits === 1');
     }));
 
-  test('presses the button also where one more message needs more room than is kept: it comes after the click', () =>
+  test('can press the button although a message needs more room than is reserved: it appears after the click', () =>
     during({}, async (one) => {
       await one.frame.locator('#number').pressSequentially('4000 12');
       await one.frame.locator('#expiry').pressSequentially('1');

@@ -90,7 +90,7 @@ async function during(url: string, body: (visited: Visited) => Promise<void>, lo
 }
 
 describe('the checkout page', () => {
-  test('sells with quantity, promotion code and address, and is accessible in both themes on phone and desktop', async () => {
+  test('sells with quantity, code and address, and is accessible in both themes on phone and desktop', async () => {
     const { code } = await someCoupon(service, { percentage: 10 });
     const session = await sell({
       allow_coupons: true,

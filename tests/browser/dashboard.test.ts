@@ -214,7 +214,7 @@ describe('a merchant', () => {
     assert.notEqual(second, first);
   });
 
-  it('makes a plan, subscribes a customer with a card typed into the card fields, and sees the renewal a month later', async () => {
+  it('creates a plan, subscribes a customer with a card from the card fields, and sees the first renewal', async () => {
     await call('POST', '/v1/products', secretKey, { ...gear, sku: 'gear' });
     await call('POST', '/v1/coupons', secretKey, { name: 'OIL20', kind: 'promo', percentage: 20, duration: 'once' });
     await page.goto('/plans/new');
@@ -321,7 +321,7 @@ describe('a merchant', () => {
     assert.equal(receiver.received.at(-1)?.event.id, renewed[0]?.event.id, 'the same event is sent again');
   });
 
-  it('refunds a part of an order once, after a confirmation that shows the amount, although an answer is lost', async () => {
+  it('refunds a part of an order once, after a confirmation with the amount, although a response is lost', async () => {
     // Until a day: that day included.
     await page.goto(`/orders?from=${renewedOn}&to=${renewedOn}`);
     await table().getByRole('row').nth(1).click();

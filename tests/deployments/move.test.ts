@@ -260,7 +260,7 @@ describe('a company that moves', () => {
     await assertTidy();
   });
 
-  it('brings dated pieces of tables that belong to the owner of the table, also with the login of a superuser', async () => {
+  it('creates the partitions as the owner of the table, also with the login of a superuser', async () => {
     const store = await openStore();
     const ownerOf = async (table: string): Promise<unknown> =>
       (

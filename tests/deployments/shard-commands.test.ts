@@ -378,7 +378,7 @@ describe('svc shards add', () => {
     assert.equal(tables.rows.length, 1, 'a refused database is left as it was');
   });
 
-  it('and every command refuse a shard with a newer or edited schema, by its name', async () => {
+  it('refuses a shard with a newer or edited schema and names it, as every command does', async () => {
     const newer = await migratedDatabase(
       'newer',
       `INSERT INTO schema_migrations (name, run_on) VALUES ('999999_later', now())`,

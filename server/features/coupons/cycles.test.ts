@@ -79,7 +79,7 @@ describe('the duration', () => {
     ['repeating', { duration_in_cycles: 3 }, [220, 190, 190, 0]],
     ['forever', {}, [220, 190, 190, 190]],
   ] as const) {
-    it(`${duration} ${JSON.stringify(more)} discounts ${discounts.join()}, as upcoming said, for one redemption`, async () => {
+    it(`${duration} ${JSON.stringify(more)} discounts ${discounts.join()} for one redemption, as upcoming shows`, async () => {
       const at = await openScene(service, { ...everyTen, one_time_amount: 300 });
       const coupon = await someCoupon(service, { duration, ...more }, at);
       const { id } = await created(service, at, { coupon_code: coupon.code });
@@ -321,7 +321,7 @@ describe('a later start', () => {
     await assertTally(coupon, at, 0);
   });
 
-  it('releases its redemption when it is canceled with its first charge in doubt, and the charge was declined', async () => {
+  it('releases its redemption if it is canceled while its first charge is in doubt and later declined', async () => {
     const [at, coupon, id] = await waiting();
     faults.charge = unknownOutcome;
     faults.lookup = unknownOutcome;

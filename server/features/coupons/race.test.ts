@@ -101,7 +101,7 @@ describe('80 orders for 10 redemptions, over two processes', () => {
     await assertBooks(coupon, 10);
   });
 
-  it('with a third of the cards declining it is still exactly 10: other orders use the released redemptions', async () => {
+  it('sell exactly 10 although a third of the cards decline: other orders use the released redemptions', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 10, codes: { count: 3 } });
     const replies = await race(
       numbers(80).map((index) =>

@@ -114,7 +114,7 @@ describe('POST /v1/customer_sessions', () => {
 });
 
 describe('the link of a customer', () => {
-  it('opens nothing when it is unknown, of another kind, or expired, also if the sandbox clock was advanced', async () => {
+  it('opens nothing if it is unknown, of another kind or expired, also by an advanced sandbox clock', async () => {
     const scene = await openScene(service);
     const token = await open(scene);
     for (const wrong of [token.slice(0, -1), `${token.slice(0, -1)}!`, token.toLowerCase(), 'x'.repeat(44)]) {
@@ -488,7 +488,7 @@ describe('a customer', () => {
     assert.equal((await ordersOf(service, scene)).length, 2);
   });
 
-  it('is not charged again after the renewal has ended, although the merchant wants another cycle or a pause', async () => {
+  it('is not charged again after the renewal has ended, although the merchant changes the cycle or pauses', async () => {
     const scene = await openScene(service);
     const { id, current_period_end } = await created(service, scene);
     const token = await open(scene);

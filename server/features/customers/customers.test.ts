@@ -224,7 +224,7 @@ describe('e-mail', () => {
     assert.equal((await post(someCustomer({ email }))).status, 201);
   });
 
-  test('and phone of one merchant are free for another', async () => {
+  test('and phone number of one merchant can be used by another', async () => {
     const fields = someCustomer();
     assert.equal((await post(fields)).status, 201);
     const other = await service.createMerchant();
@@ -672,7 +672,7 @@ describe('a deleted customer', () => {
     await service.db.query('DELETE FROM requests');
   }
 
-  test('that was hard-deleted leaves nothing of the person in the database but events and requests that have their time', async () => {
+  test('that was hard-deleted is left only in events and requests, until their retention ends', async () => {
     const { fields, traces } = person();
     const { id } = await created(fields);
     await changed(id, { last_name: `${traces[0]}other` });
@@ -682,7 +682,7 @@ describe('a deleted customer', () => {
     await assertTraces(traces, false);
   });
 
-  test('that was hard-deleted is also out of the answers kept for idempotency once those expire', async () => {
+  test('that was hard-deleted is also gone from the responses of idempotency keys when those expire', async () => {
     const { fields, traces } = person();
     const { body } = await post(fields, { idempotencyKey: randomUUID() });
     await remove(body.id);

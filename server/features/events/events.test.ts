@@ -149,7 +149,7 @@ describe('an event', () => {
     assert.equal(await events(), before);
   });
 
-  it('and its change are committed together', async () => {
+  it('is committed together with its change', async () => {
     const { body: customer } = await newCustomer();
     const shop = await openShop(service);
     const charged = await succeeded(service, shop);

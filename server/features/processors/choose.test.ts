@@ -52,7 +52,7 @@ it('a connection that does not answer is tried last', () => {
   );
 });
 
-it('a connection counts as broken after ten calls of which half failed, and is tried again after 30 seconds', () => {
+it('a connection is broken when half of ten calls failed, and is tried again after 30 seconds', () => {
   let nowMs = 0;
   const health = watchConnections(() => nowMs);
   for (let call = 0; call < 9; call += 1) health.note('a', { outcome: 'unknown' });
@@ -76,7 +76,7 @@ it('a connection counts as broken after ten calls of which half failed, and is t
   assert.deepEqual(figures(health.of('a')), { calls: 0, failures: 0, isBroken: false });
 });
 
-it('no failure is a decline, an outage of our vault, a currency that the account does not take, or a lookup', () => {
+it('declines, outages of the vault, unsupported currencies and lookups are no failures of a connection', () => {
   const health = watchConnections(() => 0);
   for (let call = 0; call < 20; call += 1) {
     health.note('a', { outcome: 'declined' });

@@ -514,7 +514,7 @@ describe('a notice about a dispute', () => {
     assert.deepEqual(await resultOf(unknown), { applied: true, result: 'no charge of this connection has this id' });
   });
 
-  it('about a charge that may be one in doubt, or that a restored database has forgotten, is tried for a day', async () => {
+  it('about a charge that is in doubt or that a restored database has forgotten is tried for a day', async () => {
     await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
     assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
     const [open] = await service.db.query<{ order_id: string; reference: string }>(

@@ -334,7 +334,7 @@ describe('a process that died while it moved the clock', () => {
     assert.ok((await heldFor(company.id)) <= 0, 'free when it is over');
   });
 
-  it('that fails half-way is continued by the next advance: each cycle once, at its time', async () => {
+  it('is continued by the next advance of the clock: each cycle is charged once, at its time', async () => {
     const { pass, read, company, subscribed, nowMs } = await newScene();
     const made = await subscribed();
     // It moved the clock beyond two due dates, and did nothing.

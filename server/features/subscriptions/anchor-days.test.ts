@@ -61,7 +61,7 @@ function begun(startMs: number, cycle: BillingCycle, cycles: number): Subscripti
 }
 
 describe('a change of the billing cycle', () => {
-  it('bills on the first date of the new cadence that is to come and half an interval after the last charge', () => {
+  it('bills on the first future date of the new cycle that is half an interval after the last charge', () => {
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     const cycles = fc.integer({ min: 1, max: 5 });
     const any = fc.property(

@@ -277,7 +277,7 @@ describe('PATCH /v1/subscriptions/{id}', () => {
     assert.deepEqual(dates, ['2029-01-15', '2029-02-01', '2029-03-01']);
   });
 
-  it('from yearly to monthly in month 8: the next date is the next month’s, which is long after the last charge', async () => {
+  it('from yearly to monthly in month 8 bills next in the next month, long after the last charge', async () => {
     const at = await scene({ billing_cycle: { interval: 'month', interval_count: 12, anchor_day: 'signup_date' } });
     await moveTo(service, at.key, '2029-01-15T10:00:00.000Z');
     const { id } = await created(service, at);

@@ -181,7 +181,7 @@ describe('a renewal that is declined softly', () => {
     assert.deepEqual(days, [0, 1, 3, 5, 7]);
   });
 
-  it('that is recovered by a retry is active, sends subscription.charged and subscription.recovered once', async () => {
+  it('is active after a retry that succeeds, with subscription.charged and subscription.recovered once', async () => {
     faults.charge = async (request) => (request.amount === 4321 ? declinedOutcome() : approvedOutcome());
     const at = await openScene(service, { ...monthly30, amount: 4321, one_time_amount: 1 });
     const { id, next_billing_at } = await created(service, at);

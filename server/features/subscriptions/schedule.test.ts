@@ -54,7 +54,7 @@ describe('start_date and end_date', () => {
     assert.deepEqual(await ordersOf(service, at), []);
   });
 
-  it('a later start_date: active and uncharged until 00:00 UTC of that day, then cycle 1 with the setup fee', async () => {
+  it('leave a subscription active and uncharged until 00:00 UTC of a later start_date, then charge cycle 1', async () => {
     const at = await scene({ one_time_amount: 500 });
     const start = day(later(day(await clockOf(service, at.key)), 10 * dayMs));
     const body = await created(service, at, { start_date: start });
@@ -193,7 +193,7 @@ describe('billing_cycle', () => {
     assert.equal(day((await created(service, at, { billing_cycle })).next_billing_at), '2029-03-01');
   });
 
-  it('with any anchor bills what `upcoming` and the preview of the plan said, each period of 13 days or more', async () => {
+  it('with any anchor bills what `upcoming` and the preview of the plan show, every 13 days or more', async () => {
     const at = await scene();
     await moveTo(service, at.key, '2028-01-29T10:00:00.000Z');
     const subscribed = new Map<string, Reply['body'][]>();

@@ -130,7 +130,7 @@ describe('the state table of the contract', () => {
     assert.deepEqual(await eventTypes(service, held.id), ['subscription.created']);
   });
 
-  it('(none), POST /v1/subscriptions, first charge declines: failed, subscription.created failed, order.failed', async () => {
+  it('(none), POST /v1/subscriptions, first charge declines: failed, subscription.created, order.failed', async () => {
     const held = await failedFirst();
     await pass(held, 60);
     assert.equal((await read(held)).status, 'failed');

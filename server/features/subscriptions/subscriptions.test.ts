@@ -114,7 +114,7 @@ describe('POST /v1/subscriptions', () => {
     assert.deepEqual(await eventTypes(service, body.id), ['subscription.created']);
   });
 
-  it('first charge declined: 201 failed, order.failed with a null cycle and no retry, subscription.created failed', async () => {
+  it('answers 201 with a failed subscription and no retry if the first charge is declined', async () => {
     const at = await scene({ one_time_amount: 100 }, declined);
     const body = await created(service, at, {}, 'failed');
     assert.partialDeepStrictEqual(body, {

@@ -303,7 +303,7 @@ describe('mails', () => {
     }
   });
 
-  it('are shown at /mailbox nowhere behind a public address, however little the proxy in front says of its clients', async () => {
+  it('are never shown at /mailbox behind a public address, even if the proxy hides its clients', async () => {
     const behind = await startTestService({ settings: { SVC_BASE_URL: 'https://pay.example.com' } });
     try {
       assert.equal((await fetch(`${behind.baseUrl}/mailbox`)).status, 404);

@@ -162,7 +162,7 @@ describe('GET /v1/transactions/{id}', () => {
     assert.deepEqual(reply.body, { data: at(0) });
   });
 
-  it('answers 404 for an id that never existed, is no id, is that of an order, or belongs to another merchant', async () => {
+  it('answers 404 for an unknown id, a malformed id, the id of an order, and the id of another merchant', async () => {
     for (const id of [randomUUID(), 'nothing', at(0).order_id]) {
       assertRefused(await get(id), 404, 'resource_not_found', 'id');
     }

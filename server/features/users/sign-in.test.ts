@@ -248,7 +248,7 @@ describe('requests of other sites', () => {
     });
   }
 
-  it('are distinguished from those of the public address, also behind a proxy that does not forward the host', async () => {
+  it('are rejected, and those of the public address are not, behind a proxy that does not forward the host', async () => {
     const person = await signUp(service);
     const headers = { origin: 'http://service.test', 'sec-fetch-site': 'same-origin' };
     assert.equal((await person.call('DELETE', '/dashboard/session', { headers })).status, 200);

@@ -184,7 +184,7 @@ describe('several workers', () => {
     clock_offset_ms: 0,
   });
 
-  it('that lost a claim cannot undo what the next one achieved', async () => {
+  it('cannot undo, after one lost its claim, what the next one achieved', async () => {
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe('https://receiver.invalid/');
     const id = await subscriber.happen();

@@ -237,7 +237,7 @@ describe('a JPEG', () => {
     await assert.rejects(assertSamePicture(noted, plain), /pixels differ/, 'the profile matters');
   });
 
-  it('keeps the picture of every kind: progressive, grey, CMYK, with restarts, with a profile in many parts', async () => {
+  it('keeps its picture: progressive, grey, CMYK, with restarts, with a profile in many parts', async () => {
     const jpegs = {
       progressive: await noise(200).jpeg({ progressive: true }).toBuffer(),
       grey: await noise().greyscale().jpeg().toBuffer(),

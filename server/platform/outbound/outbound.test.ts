@@ -161,7 +161,7 @@ describe('a request to an address that a merchant chose', () => {
     });
   });
 
-  it('is given up when the host name does not resolve in time, or the server at the address does not speak TLS', async () => {
+  it('ends when the host name does not resolve in time, or when the server does not speak TLS', async () => {
     const tooLong = { answered: false, error: 'the connection took too long' };
     const times = { isAllowed: addressCheck(['127.0.0.1']), connectTimeoutMs: 100 };
     const silent = createOutbound({ ...times, resolve: () => new Promise(() => undefined) });

@@ -417,7 +417,7 @@ describe('a key that Stripe refuses in the middle of a charge', () => {
     });
   }
 
-  it('also after more than a day, when Stripe has forgotten the idempotency keys', async () => {
+  it('leaves the payment to be charged once, also when Stripe has forgotten the idempotency keys', async () => {
     const request = await prepared();
     await stripe.control({ next: ['revoke:charge'] });
     assertRefusal(await processor.charge(request));
