@@ -17,7 +17,9 @@ import { changeSale, claimWaiting, findOpenByReference, findOpenOf, type OpenTra
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { mayBeForgotten } from './other-connections.ts';
-import { askOthers, recordElsewhere, recordFound } from './reconcile.ts';
+import { askOthers, recordElsewhere } from './reconcile.ts';
+import { applyAnswer } from './apply-answer.ts';
+import { claimStopped } from './due-queries.ts';
 import { isOpenSale, type OpenSale } from './sales.ts';
 import { lockMs } from './timing.ts';
 import { nextOrderStatus, refundReturned, transactionChanges } from './transitions.ts';
@@ -89,7 +91,9 @@ async function applyOutcome(
     const isCertain = elsewhere.kind === 'not_executed' && elsewhere.prepared.length === 0;
     if (!isCertain) return later('another connection may have executed it');
   }
-  await recordFound(charging, state, open, found);
+  const claimed = open.state === 'sending' ? await claimStopped(charging.db, open) : open;
+  if (!claimed) return later('the operation is being sent');
+  await applyAnswer(charging, state, { open: claimed, found, isNotice: true });
   return done(`the operation is ${found.outcome}`);
 }
 

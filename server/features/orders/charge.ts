@@ -12,16 +12,25 @@ import {
   vaultUnavailable,
 } from './errors.ts';
 import { aboutCharge, connectionOf } from './connection.ts';
-import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, startSending } from './open-queries.ts';
+import {
+  discardUnexecuted,
+  markInDoubt,
+  markWaiting,
+  type OpenKey,
+  startSending,
+  type Waiting,
+} from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { type ExecutedElsewhere, findElsewhere, mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed, referencesAfter, sentAs } from './reference.ts';
-import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
+import { type OpenedSale, redemptionIdOf } from './sales.ts';
 import type { Order } from './schemas.ts';
-import { isUnexecuted, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
+import { send, type Sent } from './sending.ts';
+import { heardFromSending } from './heard.ts';
+import { nextStep, type SendAnswer, type Step } from './next-step.ts';
 import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
@@ -44,69 +53,55 @@ export async function charge(
   /** Connections that have failed for this order in this request. */
   failed: readonly string[] = [],
 ): Promise<Order> {
-  const { order } = state;
-  const { cause } = sale;
-  const isFirst = failed.length === 0;
-  failpoint(`${failpoints[cause]}.after_intent`);
-  const sent = await unlessInDoubt(charging, state, await sendCharge(charging, state, sale, atMs, failed));
-  failpoint(`${failpoints[cause]}.after_processor`);
-  if (!sent) return currentOrder(charging, order, sale.id);
-  const { intent, outcome } = sent;
-  if (cause === 'renewal' && isFirst && isMisconfigured(outcome)) {
-    countOpenCharge(state.mode, 'waiting');
-    throw await waitForMerchant(charging, intent, outcome);
-  }
-  if (outcome.outcome === 'unavailable') {
-    countOpenCharge(state.mode, 'waiting');
-    throw cause === 'retry' || !isFirst
-      ? await abandonRetry(charging, order, intent, outcome)
-      : await waitForVault(charging, intent, outcome);
-  }
-  const isRefused = outcome.outcome === 'conflict' && isKeyed(sale);
-  if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
-    countOpenCharge(state.mode, 'in_doubt');
-    const isRefusal = isRefusedCall(outcome);
-    // If the lookup says that nothing was executed, a renewal is sent again: the bank has declined nothing.
-    const interrupted = isRefusal || (outcome.outcome === 'unknown' && outcome.isInterrupted === true);
-    const doubt = { checkAfterMs: firstCheckMs, interrupted };
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
-    throw isRefusal ? refusedInDoubt('charge') : gatewayError('charge');
-  }
+  const name = failpoints[sale.cause];
+  failpoint(`${name}.after_intent`);
+  const sent = await sendCharge(charging, state, sale, atMs, failed);
+  failpoint(`${name}.after_processor`);
+  if (!sent) return currentOrder(charging, state.order, sale.id);
+  const error = await endings[sent.step]?.(charging, state, sent);
+  if (error) throw error;
+  const { intent, outcome, step } = sent;
+  if (outcome.outcome === 'unknown' || outcome.outcome === 'unavailable')
+    throw new Error(`nothing follows from ${step}`);
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const charged = {
-    state,
-    sale: intent,
-    outcome,
-    nowMs,
-    replacesAnswer: !isFirst,
-    unexecuted: isUnexecuted(outcome),
-  };
+  const isUnexecuted = outcome.outcome === 'not_sent' || (outcome.outcome === 'declined' && isFault(outcome));
+  const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0, unexecuted: isUnexecuted };
   const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
-  failpoint(`${failpoints[cause]}.after_record`);
-  if (isRefused) throw usedByAnother();
-  const isFault = outcome.outcome === 'declined' && outcome.isProcessorFault && !refusesCredentials(outcome);
-  // A lost order with this key may have been paid elsewhere, under a reference that is derived from its own ID.
-  const mayBePaid = isKeyed(sale) && mayBeForgotten(charging, sale);
-  if (recorded && isFault && !mayBePaid && intent.connection_id !== null) {
-    const home = await homeOf(charging, order);
-    const next = await home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
-    if (next) return next;
-  }
-  return recorded ?? currentOrder(charging, order, sale.id);
+  failpoint(`${name}.after_record`);
+  if (outcome.outcome === 'conflict') throw usedByAnother();
+  const next =
+    recorded && step === 'record_and_hand_over' ? await handOver(charging, state, intent, failed, atMs) : undefined;
+  return next ?? recorded ?? currentOrder(charging, state.order, sale.id);
 }
 
-/** Whether only the merchant's configuration is wrong: nothing was executed, and the card was not declined. */
-function isMisconfigured(outcome: VaultOutcome): boolean {
-  return (
-    refusesCredentials(outcome) ||
-    (outcome.outcome === 'unavailable' && outcome.refusesCredentials === true) ||
-    (outcome.outcome === 'not_sent' && outcome.failureCode === 'invalid_merchant_configuration')
-  );
-}
+type SentCharge = Sent<OpenedSale & OpenKey>;
 
-/** Whether the processor rejected the credentials, even if an earlier call may have executed the charge. */
-function isRefusedCall(outcome: VaultOutcome): boolean {
-  return 'refusesCredentials' in outcome && outcome.refusesCredentials;
+/** What a step that records no outcome does. Returns the error for the request. */
+const endings: Partial<Record<Step, (charging: Charging, state: OrderState, sent: SentCharge) => Promise<Error>>> = {
+  wait_for_lookup: markDoubt,
+  wait_as_interrupted: markDoubt,
+  wait_for_service: waitLater,
+  wait_for_request: waitLater,
+  wait_for_comparison: waitLater,
+  wait_for_credentials: waitLater,
+  wait_for_connection: waitLater,
+  discard: abandonRetry,
+};
+
+/** Whether the processor, and not the bank, has declined: nothing was executed, although a later call may. */
+const isFault = (outcome: Extract<VaultOutcome, { outcome: 'declined' }>): boolean =>
+  outcome.isProcessorFault === true || outcome.refusesCredentials === true;
+
+async function handOver(
+  charging: Charging,
+  state: OrderState,
+  intent: OpenedSale,
+  failed: readonly string[],
+  atMs: number | undefined,
+): Promise<Order | undefined> {
+  if (intent.connection_id === null) return undefined;
+  const home = await homeOf(charging, state.order);
+  return home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
 }
 
 /** The time by the company's clock, by which the sandbox decides whether a card has expired. */
@@ -119,24 +114,26 @@ async function sendCharge(
   sale: OpenedSale,
   atMs: number | undefined,
   failed: readonly string[],
-): Promise<Sent<OpenedSale & OpenKey> | undefined> {
+): Promise<SentCharge | undefined> {
   const { order, card, mode } = state;
   const { company_id, id: order_id, currency } = order;
   let intent = { ...sale, company_id, order_id };
   const lookFirst = charging.restores?.looksFirst() ?? false;
   const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
   const isForgotten = mode === 'live' && mayBeForgotten(charging, sale);
-  const elsewhereThan = async (
-    used: string | undefined,
-  ): Promise<Sent<OpenedSale & OpenKey> | undefined | 'nowhere'> => {
+  const cause = failed.length === 0 ? sale.cause : 'retry';
+  const stepAfter = (heard: SendAnswer): Step =>
+    nextStep({ state: 'sending', cause, heard, next: 'none', gate: 'open' });
+  const elsewhereThan = async (used: string | undefined): Promise<SentCharge | undefined | 'nowhere'> => {
     const found = isForgotten ? await findElsewhere(charging, { ...intent, currency }, used, later) : undefined;
     if (!found) return 'nowhere';
-    return found.kind === 'not_asked' ? { intent, outcome: found.outcome } : moveTo(charging, intent, found);
+    if (found.kind === 'not_asked') return { intent, outcome: found.outcome, step: stepAfter('service_away') };
+    return moveTo(charging, intent, found);
   };
   if (!card) {
     const found = await elsewhereThan(undefined);
     if (found !== 'nowhere') return found;
-    return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
+    return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
   }
   const { billing: _, ...chargedCard } = card;
   const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
@@ -151,12 +148,21 @@ async function sendCharge(
   }
   const elsewhere = await elsewhereThan(first);
   if (elsewhere !== 'nowhere') return elsewhere;
-  if (mode === 'live' && first === undefined) return { intent, outcome: takenByNone(charging, intent, currency) };
+  if (mode === 'live' && first === undefined) {
+    return { intent, outcome: takenByNone(charging, intent, currency), step: stepAfter('not_taken') };
+  }
+  // A lost order with this key may have been paid elsewhere, under a reference that is derived from its own ID.
+  const mayBePaid = isForgotten && isKeyed(sale);
   return await send(charging, {
     mode,
+    cause,
     intent,
     numbered: sale.numbered,
-    next: ({ connection_id }) => candidates[candidates.indexOf(connection_id ?? '') + 1],
+    subject: sale.subject,
+    next: ({ connection_id }, heard) =>
+      heard === 'processor_failed'
+        ? candidates.find((id) => id !== connection_id && !mayBePaid)
+        : candidates[candidates.indexOf(connection_id ?? '') + 1],
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
       const laterReferences = later.slice(later.indexOf(reference) + 1);
@@ -171,14 +177,18 @@ async function sendCharge(
   });
 }
 
-async function moveTo<Intent extends OpenedSale & OpenKey>(
+const cardDeleted = { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } as const;
+
+async function moveTo(
   charging: Charging,
-  intent: Intent,
+  intent: OpenedSale & OpenKey,
   { connectionId, reference, found }: ExecutedElsewhere,
-): Promise<Sent<Intent> | undefined> {
+): Promise<SentCharge | undefined> {
   const there = { connectionId, isResolved: true, ...sentAs(intent.company_id, intent.numbered, reference) };
   const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs.live));
-  return moved && { intent: { ...intent, ...moved, reference }, outcome: found };
+  const heard = heardFromSending(found, { numbered: undefined, isKeyed: isKeyed(intent), elapsedMs: 0 });
+  const step = nextStep({ state: 'sending', cause: intent.cause, heard, next: 'none', gate: 'open' });
+  return moved && { intent: { ...intent, ...moved, reference }, outcome: found, step };
 }
 
 /** The connections of a live charge, in the order in which they are tried. */
@@ -197,7 +207,7 @@ function takenByNone(
   { log }: Charging,
   { company_id, order_id, card_brand }: OpenedSale & OpenKey,
   currency: string,
-): Sent<unknown>['outcome'] {
+): SentCharge['outcome'] {
   const reason = `no connected processor takes ${currency} with ${card_brand}`;
   log.warn({ company_id, order_id, reason }, 'the charge was not sent');
   const failureReason = `No connected processor takes ${currency.toUpperCase()} with this card brand.`;
@@ -221,52 +231,86 @@ async function currentOrder(charging: Charging, order: OrderRow, saleId: string)
   return toWire(now);
 }
 
-const awaited = { credentials: 'the merchant', processor: 'a processor', service: 'the vault' } as const;
-
-/** Leaves the sale to be sent later, see `resend.ts`. Returns the error for the request. */
-async function waitForVault(
+/** The outcome is unknown, so a lookup finds it. */
+async function markDoubt(
   charging: Charging,
-  open: OpenKey & Pick<Sale, 'cause'>,
-  outcome: NotAsked,
+  { mode }: OrderState,
+  { intent, outcome, step }: SentCharge,
 ): Promise<Error> {
-  const { company_id, order_id, id, cause } = open;
-  const { reason, awaitsProcessor = false } = outcome;
-  const isRefused = isRefusedCall(outcome);
-  const waitsFor = isRefused ? 'credentials' : awaitsProcessor ? 'processor' : 'service';
-  charging.log.warn(
-    { company_id, order_id, transaction_id: id, reason },
-    `the charge was not sent; it waits for ${awaited[waitsFor]}`,
-  );
-  const resentAfterMs = awaitsProcessor ? correctedDelayMs : resendDelayMs;
-  const waiting = { waitsFor, checkAfterMs: cause === 'renewal' ? resentAfterMs : repeatWithinMs } as const;
-  await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
-  return notSentYet(outcome, true);
+  countOpenCharge(mode, 'in_doubt');
+  const doubt = { checkAfterMs: firstCheckMs, interrupted: step === 'wait_as_interrupted' };
+  await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
+  return isRefusedCall(outcome) ? refusedInDoubt('charge') : gatewayError('charge');
 }
 
-/** Leaves a renewal to be sent again, until the merchant has corrected the connection. Returns the error for the log. */
-async function waitForMerchant(charging: Charging, open: OpenKey, outcome: VaultOutcome): Promise<Error> {
-  const { company_id, order_id, id } = open;
+/** Whether the processor rejected the credentials, even if an earlier call may have executed the charge. */
+function isRefusedCall(outcome: VaultOutcome): boolean {
+  return 'refusesCredentials' in outcome && outcome.refusesCredentials;
+}
+
+/** What a charge waits for: whether the merchant can end that, and how soon it is looked at again. */
+const waits = {
+  wait_for_service: { waitsFor: 'service', checkAfterMs: resendDelayMs },
+  wait_for_comparison: { waitsFor: 'service', checkAfterMs: resendDelayMs },
+  wait_for_request: { waitsFor: 'service', checkAfterMs: repeatWithinMs },
+  wait_for_credentials: { waitsFor: 'credentials', checkAfterMs: correctedDelayMs },
+  wait_for_connection: { waitsFor: 'connection', checkAfterMs: correctedDelayMs },
+} as const;
+
+const awaited: Readonly<Record<Waiting['waitsFor'], string>> = {
+  service: 'the vault',
+  credentials: 'the merchant',
+  connection: 'the merchant',
+  processor: 'a processor',
+};
+
+/** Leaves the sale to be sent later, see `resend.ts`. */
+async function waitLater(
+  charging: Charging,
+  { mode }: OrderState,
+  { intent, outcome, step }: SentCharge,
+): Promise<Error> {
+  countOpenCharge(mode, 'waiting');
+  const waiting = waitingOf(waits[step as keyof typeof waits], outcome);
+  const { company_id, order_id, id } = intent;
   const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
-  charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the renewal waits for the merchant');
-  const waitsFor = isRefusedCall(outcome) ? 'credentials' : 'connection';
-  const waiting = { waitsFor, checkAfterMs: correctedDelayMs } as const;
-  await recordResult(charging, open, ({ db }) => markWaiting(db, open, waiting));
-  return misconfigured();
+  charging.log.warn(
+    { company_id, order_id, transaction_id: id, reason },
+    `the charge was not sent; it waits for ${awaited[waiting.waitsFor]}`,
+  );
+  await recordResult(charging, intent, ({ db }) => markWaiting(db, intent, waiting));
+  return outcome.outcome === 'unavailable' ? notSentYet(outcome, true) : misconfigured();
+}
+
+/** After a restore, a charge may wait for a processor that has to say first whether it executed it before. */
+function waitingOf({ waitsFor, checkAfterMs }: Waiting, outcome: VaultOutcome): Waiting {
+  if (outcome.outcome !== 'unavailable') return { waitsFor, checkAfterMs };
+  const isRefused = isRefusedCall(outcome);
+  const isBySchedule = checkAfterMs === resendDelayMs && (isRefused || outcome.awaitsProcessor === true);
+  const delayMs = isBySchedule ? correctedDelayMs : checkAfterMs;
+  if (isRefused) return { waitsFor: 'credentials', checkAfterMs: delayMs };
+  return { waitsFor: outcome.awaitsProcessor ? 'processor' : waitsFor, checkAfterMs: delayMs };
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
-async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey, outcome: NotAsked): Promise<Error> {
+async function abandonRetry(
+  charging: Charging,
+  { order, mode }: OrderState,
+  { intent, outcome }: SentCharge,
+): Promise<Error> {
+  countOpenCharge(mode, 'waiting');
   const redemptionId = redemptionIdOf(order);
   const discarded = await recordResult(charging, order, ({ db }) =>
     db.transaction(async (transaction) => {
-      if (!(await discardUnexecuted(transaction, open))) return false;
+      if (!(await discardUnexecuted(transaction, intent))) return false;
       if (redemptionId === undefined) return true;
       const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
       await closeRedemptions(transaction, [end]);
       return true;
     }),
   );
-  return discarded ? notSentYet(outcome, false) : gatewayError('charge');
+  if (!discarded || outcome.outcome !== 'unavailable') return gatewayError('charge');
+  return notSentYet(outcome, false);
 }
 
 function notSentYet(outcome: NotAsked, unfinished: boolean): Error {

@@ -1,68 +1,49 @@
 import { newId } from '../../platform/ids.ts';
-import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
-import { closeOpen, discardOpen, insertOpen, type OpenKey, waitAgain } from './open-queries.ts';
+import type { LookupAnswer } from './next-step.ts';
+import { closeOpen, discardOpen, insertOpen, type OpenKey, type OpenTransaction, waitAgain } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
-import type { ChargeCause } from './operation-moves.ts';
 import type { OrderRow, OrderState } from './order.ts';
-import { deriveReference, interruptionsMax, type Numbered, numberedOf } from './reference.ts';
+import { deriveReference, type Numbered, numberedOf } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { nextAttempt } from './retry.ts';
-import { type OpenSale, redemptionIdOf } from './sales.ts';
+import { isOpenSale, type OpenSale, redemptionIdOf } from './sales.ts';
 import { repeatWithinMs } from './timing.ts';
 
 /**
  * A part of the service stopped while it had a charge: the process that was to send it, the vault, or the connection to the
  * database. It is certain that the charge was not executed, and that what was sent will not be. The bank has declined
- * nothing, so it does not count as an attempt. What happens next depends on who waits for it.
+ * nothing, so it does not count as an attempt. A renewal is sent by the worker, and the charge of a request when the
+ * request is repeated: the customer may have gone.
  */
-const waitsFor: Readonly<Record<ChargeCause, 'the worker' | 'its request' | 'no one'>> = {
-  renewal: 'the worker',
-  // The customer may have gone, so it is sent only if the request is repeated.
-  order: 'its request',
-  first_charge: 'its request',
-  // The order stays declined as it was, and can be retried again.
-  retry: 'no one',
-};
-
-const delaysMs = { 'the worker': 0, 'its request': repeatWithinMs } as const;
-
-type NotFound = Extract<LookupOutcome, { outcome: 'not_found' }>;
-
-/** Returns false if the sale is to be recorded as failed. */
-export async function continueLater(
+export async function waitToBeSent(
   charging: Charging,
   state: OrderState,
-  open: OpenSale,
-  { isFinal = false, isSafeToRepeat = false }: NotFound,
-): Promise<boolean> {
-  if (open.state !== 'interrupted' || open.interruptions >= interruptionsMax) return false;
-  if (!isFinal && !isSafeToRepeat) return false;
-  const awaited = waitsFor[open.cause];
-  const isMine =
-    awaited === 'no one'
-      ? await discardRetry(charging, state.order, open)
-      : isFinal
-        ? await replace(charging, state, open, delaysMs[awaited])
-        : await waitAgain(charging.db, open, delaysMs[awaited]);
-  if (isMine) {
-    const { company_id, order_id, id } = open;
-    charging.log.warn(
-      { company_id, order_id, transaction_id: id },
-      `the charge was interrupted; it waits for ${awaited}`,
-    );
-  }
-  return true;
+  open: OpenTransaction,
+  heard: LookupAnswer,
+): Promise<void> {
+  if (!isOpenSale(open)) throw new Error('this is not a charge');
+  const delayMs = open.cause === 'renewal' ? 0 : repeatWithinMs;
+  const isWaiting =
+    heard === 'never_executed'
+      ? await replace(charging, state, open, delayMs)
+      : await waitAgain(charging.db, open, delayMs);
+  if (!isWaiting) return;
+  const { company_id, order_id, id, cause } = open;
+  charging.log.warn(
+    { company_id, order_id, transaction_id: id, cause },
+    'the charge was interrupted; it is sent again',
+  );
 }
 
-async function discardRetry({ db }: Charging, order: OrderRow, open: OpenKey): Promise<boolean> {
-  return db.transaction(async (transaction) => {
-    if (!(await discardOpen(transaction, open))) return false;
+/** A retry that was interrupted leaves the order declined as it was. */
+export async function discardRetry({ db }: Charging, order: OrderRow, open: OpenKey): Promise<void> {
+  await db.transaction(async (transaction) => {
+    if (!(await discardOpen(transaction, open))) return;
     const id = redemptionIdOf(order);
     const { company_id, id: order_id } = order;
     if (id !== undefined) await closeRedemptions(transaction, [{ company_id, id, order_id, redeemed: false }]);
-    return true;
   });
 }
 

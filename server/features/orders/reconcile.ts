@@ -1,25 +1,19 @@
 import { ApiError } from '../../errors.ts';
 import { failpoint } from '../../platform/failpoints.ts';
-import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
-import { charge } from './charge.ts';
+import { applyAnswer } from './apply-answer.ts';
 import type { Charging } from './charging.ts';
-import { checkAllAt, checkWithin, claimDue, claimStopped, findProbes } from './due-queries.ts';
+import { checkAllAt, claimDue, claimStopped, findProbes } from './due-queries.ts';
 import { findOpenOf, type OpenTransaction, startSending } from './open-queries.ts';
 import { isInDoubt } from './operation-moves.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { askConnections, type ExecutedElsewhere, mayBeForgotten } from './other-connections.ts';
-import { deriveReference, isKeyed, type Numbered, numberedOf, referencesAfter, sentAs } from './reference.ts';
-import { firstUnused } from './reference-queries.ts';
-import { continueLater } from './interrupted.ts';
-import { recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
-import { resendOrGiveUp, unwanted } from './resend.ts';
+import { numberedOf, referencesAfter, sentAs } from './reference.ts';
+import { resendOrGiveUp } from './resend.ts';
 import { isOpenSale, type OpenSale } from './sales.ts';
-import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
-import { checkDelaysMs, lockMs, correctedDelayMs, resendDelayMs } from './timing.ts';
-import { recordVoid } from './voids.ts';
+import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
 
 /**
  * Looks up an open operation at the processor, by our reference, and records the result. Without a definite answer
@@ -71,17 +65,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     charging.connections.note(connection, { ...found, isLookup: true });
   }
   failpoint('reconcile.after_lookup');
-  if (found.outcome === 'unknown') {
-    // The merchant may replace the credentials at any time.
-    if (found.refusesCredentials) await checkWithin(charging.db, open, correctedDelayMs);
-    return false;
-  }
-  // A notice does not come here: it may report a charge that the processor had, and that could still be executed.
-  const isContinued =
-    isOpenSale(open) && found.outcome === 'not_found' && (await continueLater(charging, state, open, found));
-  if (isContinued) return true;
-  await recordFound(charging, state, open, found);
-  return true;
+  return applyAnswer(charging, state, { open, found });
 }
 
 /** Asks the other connections of the company whether they executed the charge. */
@@ -106,95 +90,14 @@ export async function recordElsewhere(
 ): Promise<boolean> {
   const there = { connectionId, isResolved: true, ...sentAs(open.company_id, numberedOf(open), reference) };
   const moved = await startSending(charging.db, open, there, lockMs[state.mode]);
-  if (moved) await recordFound(charging, state, { ...open, ...moved, reference }, found);
+  if (moved) await applyAnswer(charging, state, { open: { ...open, ...moved, state: 'in_doubt', reference }, found });
   return true;
 }
-
-/** Records what a lookup or a notice says about an open operation. */
-export async function recordFound(
-  charging: Charging,
-  state: OrderState,
-  open: OpenTransaction,
-  found: Known,
-): Promise<void> {
-  if (contradicts(found, open)) {
-    const { company_id, order_id, id } = open;
-    charging.log.error(
-      { company_id, order_id, transaction_id: id },
-      'the processor executed a different operation than we sent',
-    );
-    return;
-  }
-  if (open.type === 'void') return recordVoid(charging, open, found.outcome === 'conflict' ? notFound : found);
-  if (open.type === 'refund') {
-    if (open.state === 'accepted') return recordRefundSettlement(charging, open, found);
-    const outcome = isAnotherRefund(open, found) ? notFound : found;
-    await recordRefundOutcome(charging, open, outcome);
-    // A notice that a refund has settled is the only one, and may arrive before the refund is recorded as accepted.
-    if (outcome.outcome === 'approved') await recordRefundSettlement(charging, open, outcome);
-    return;
-  }
-  if (isOpenSale(open)) await recordSale(charging, state, open, found);
-}
-
-const notFound = { outcome: 'not_found' } as const;
 
 const cardOf = ({ cardId, expMonth, expYear }: ChargedCard): ChargedCard => ({ cardId, expMonth, expYear });
 
 function contentOf({ type, amount, currency, card_last4 }: OpenTransaction): NonNullable<VaultLookup['sent']> {
   return { amount, currency, last4: type === 'sale' ? card_last4 : null };
-}
-
-type Known = Exclude<LookupOutcome, { outcome: 'unknown' }>;
-
-/** The key was used again after it had expired, and the processor has the operation of the first use. */
-function isAnotherRefund(open: OpenTransaction, found: Known): found is Extract<Known, { outcome: 'conflict' }> {
-  if (found.outcome === 'conflict') return true;
-  return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && isKeyed(open);
-}
-
-/**
- * Other content under our reference is expected only if it was executed before our operation, which a restored
- * database has forgotten.
- */
-function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean {
-  return found.outcome === 'conflict' && found.executed !== undefined && !executedBefore(found, age_ms);
-}
-
-async function recordSale(charging: Charging, state: OrderState, open: OpenSale, found: Known): Promise<void> {
-  const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const attempt = numberedOf(open);
-  if (found.outcome === 'conflict' && state.mode === 'live') await noteEarlier(charging, open, found, open.age_ms);
-  if (found.outcome === 'conflict' && attempt) {
-    // Another approved charge has the reference of this attempt: `svc reconcile` lists it, and adopts it on demand.
-    if (found.approved === false) await chargeNext(charging, state, open, attempt);
-    return;
-  }
-  // The key was used again after it had expired, and the processor has the charge of the first use: this one was not charged.
-  const isAnother = !attempt && found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open);
-  const outcome = isAnother ? notFound : found;
-  const failureReason = found.outcome === 'not_found' && (await whyDiscarded(charging, state, open, nowMs));
-  const sale = { state, sale: open, disowned: isAnother, nowMs };
-  await charging.recordOutcome({ ...sale, outcome: failureReason ? { ...unwanted, failureReason } : outcome });
-}
-
-/** After a restore, a renewal that is discarded is looked up first, see `resend.ts`. */
-async function whyDiscarded(
-  { db, billing, restores }: Charging,
-  { order }: OrderState,
-  { cause }: OpenSale,
-  nowMs: number,
-): Promise<string | undefined> {
-  return cause === 'renewal' && restores?.looksFirst() ? billing.whyUnwanted(db, order, nowMs) : undefined;
-}
-
-/** The processor has another operation under the reference, so the sale continues with the next number. */
-async function chargeNext(charging: Charging, state: OrderState, open: OpenSale, attempt: Numbered): Promise<void> {
-  const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
-  const reference = deriveReference(open.company_id, numbered);
-  const resending = { as: { reference, number: numbered.number }, isResolved: true };
-  const opened = await startSending(charging.db, open, resending, lockMs[state.mode]);
-  if (opened) await charge(charging, state, { ...open, ...opened, reference, numbered });
 }
 
 /**

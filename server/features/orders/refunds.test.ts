@@ -28,7 +28,7 @@ import { silentLog } from '../../../tests/support/silent-log.ts';
 import { subscriptionBilling } from '../subscriptions/service.ts';
 import { findOpenOf } from './open-queries.ts';
 import { findOrder } from './queries.ts';
-import { recordFound } from './reconcile.ts';
+import { applyAnswer } from './apply-answer.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;
@@ -143,7 +143,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     const state = await findOrder(service.db, service.company.id, id);
     assert.ok(open?.state === 'accepted' && state);
     const declined = await declinedOutcome();
-    await recordFound(charging, state, { ...open, state: 'in_doubt' }, declined);
+    await applyAnswer(charging, state, { open: { ...open, state: 'in_doubt' }, found: declined, isNotice: true });
     const { status, refunded_amount } = await readOrder(service, id);
     assert.deepEqual([status, refunded_amount], ['refund_failed', 0]);
   });

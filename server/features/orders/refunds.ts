@@ -11,27 +11,26 @@ import { generationOf } from './generations.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { isUnsent, refusesCredentials, send, type Sent, unlessInDoubt } from './sending.ts';
+import { endReversal } from './reversals.ts';
+import { send, type Sent } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
-import { credentialsRefused, gatewayError, inUse, notSentError, usedByAnother, vaultUnavailable } from './errors.ts';
+import { gatewayError, inUse, notSentError, usedByAnother } from './errors.ts';
 import {
   acceptOpen,
   closeOpen,
   discardOpen,
-  discardUnexecuted,
   findOpenOf,
   insertOpen,
-  markInDoubt,
   type Opened,
   type OpenTransaction,
 } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
-import { deriveReference, isKeyed, nextFree, type Numbered, subjects } from './reference.ts';
+import { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { reconcileOrFail } from './resume.ts';
-import { firstCheckMs, lockMs } from './timing.ts';
+import { lockMs } from './timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface Refund {
@@ -139,28 +138,14 @@ export function nextRefund({ order, transactions }: OrderState): Numbered {
 /** Sends a refund whose intent is recorded to the processor, and records the outcome. */
 export async function refund(charging: Charging, state: OrderState, opened: OpenedRefund): Promise<Order> {
   failpoint('refund.after_intent');
-  const sent = await unlessInDoubt(charging, state, await sendRefund(charging, state, opened));
+  const sent = await sendRefund(charging, state, opened);
   failpoint('refund.after_processor');
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
-  if (outcome.outcome === 'conflict') {
-    await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-    throw isKeyed(intent.numbered) ? usedByAnother() : notSentError('refund');
-  }
-  if (outcome.outcome === 'unknown') {
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
-    throw gatewayError('refund');
-  }
-  if (isUnsent(outcome)) {
-    const discarded = await recordResult(charging, intent, ({ db }) => discardUnexecuted(db, intent));
-    if (!discarded) return currentOrder(charging, intent);
-  }
-  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
-    throw outcome.outcome === 'not_sent'
-      ? notSentError('refund', outcome)
-      : vaultUnavailable('refund', { unfinished: false });
-  }
-  if (refusesCredentials(outcome)) throw credentialsRefused('refund');
+  const end = await endReversal(charging, 'refund', opened.numbered.subject, sent);
+  if (end === 'taken over') return currentOrder(charging, intent);
+  if (end) throw end;
+  if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a refund has no outcome');
   const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
   failpoint('refund.after_accept');
   return accepted ?? currentOrder(charging, intent);
@@ -174,11 +159,13 @@ async function sendRefund(
   const { company_id: companyId, currency } = state.order;
   const { mode } = state;
   const charge = chargeOf(state);
-  if (!charge) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' } };
+  if (!charge) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' }, step: 'discard' };
   return send(charging, {
     mode,
+    cause: 'refund',
     intent,
     numbered: intent.numbered,
+    subject: intent.numbered.subject,
     call: (sending) => {
       const { reference, validUntilMs, amount } = sending;
       const operation = { companyId, mode, reference, validUntilMs, ...connectionOf(sending) };

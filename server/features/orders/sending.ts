@@ -1,10 +1,10 @@
 import type { Mode } from '../../company.ts';
-import { hourMs } from '../../platform/durations.ts';
-import type { Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
-import { limits } from '../../limits.ts';
 import type { Charging } from './charging.ts';
-import { type Intended, type Opened, type OpenTransaction, type Resending, startSending } from './open-queries.ts';
+import { type Executed, executedBefore, heardFromSending } from './heard.ts';
+import { nextStep, type SendAnswer, type Step } from './next-step.ts';
+import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
+import type { OperationCause } from './operation-moves.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { deriveReference, isKeyed, type Numbered, sentAs } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
@@ -16,121 +16,112 @@ import { lockMs } from './timing.ts';
  * backup.
  */
 
-const keyLifeMs = limits.idempotencyKeyHours * hourMs;
-/** Longer than an answer takes, and than the clocks of one processor differ. */
-const marginMs = 5_000;
 /** How often an operation is sent again with a new validity. The first time, the processor's own clock decides it. */
 const expiredMax = 2;
 
-type Executed = Extract<Outcome, { outcome: 'approved' | 'declined' | 'conflict' }>;
-
-function isExecuted(outcome: VaultOutcome): outcome is Executed {
-  return ['approved', 'declined', 'conflict'].includes(outcome.outcome);
-}
-
-/** Whether the processor rejected the credentials, and no call has executed the operation. */
-export function refusesCredentials(outcome: VaultOutcome): boolean {
-  return outcome.outcome === 'declined' && outcome.refusesCredentials === true;
-}
-
-/** Whether the operation was executed before the last `sinceMs` milliseconds. */
-export function executedBefore({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
-  return executed !== undefined && executed.ageMs > sinceMs + marginMs;
-}
-
-/** Whether the key of the operation had expired and was used again, by the clock of the processor. */
-function isOfExpiredKey({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
-  return executed !== undefined && executed.ageMs > keyLifeMs + sinceMs;
-}
-
-/**
- * The same for an operation loaded from the database, which may have been in doubt for more than a day. Its age is by
- * the database clock, which may have been set back since, so the validity that was sent must agree.
- */
-export function isFoundOfExpiredKey(found: Pick<Executed, 'executed'>, open: OpenTransaction): boolean {
-  return isOfExpiredKey(found, open.age_ms) && (found.executed?.atMs ?? 0) + keyLifeMs < open.valid_until_ms;
-}
-
+/** The operation as it was last sent, what the processor answered, and what follows from it. */
 export interface Sent<Intent> {
-  readonly outcome: Exclude<VaultOutcome, { outcome: 'expired' }>;
-  /** The intent as it was last sent. */
   readonly intent: Intent;
+  readonly outcome: Exclude<VaultOutcome, { outcome: 'expired' }>;
+  readonly step: Step;
 }
 
 interface SendOptions<Intent extends Intended & Opened> {
   readonly mode: Mode;
+  readonly cause: OperationCause;
   readonly intent: Intent;
-  /** What its reference is derived from. Without it the operation cannot use another reference. */
+  /** What its reference is derived from, if another number can be used. */
   readonly numbered?: Numbered | undefined;
+  /** As it is recorded. */
+  readonly subject: readonly string[];
   readonly call: (intent: Intent) => Promise<VaultOutcome>;
-  /** The connection to try if this one certainly did not execute it; undefined if there is none. */
-  readonly next?: (intent: Intent) => string | undefined;
+  /** The connection that may take the operation instead. */
+  readonly next?: (intent: Intent, heard: SendAnswer) => string | undefined;
 }
 
 /** Returns undefined if another process has recorded the outcome or taken over the operation. */
 export async function send<Intent extends Intended & Opened>(
   charging: Charging,
-  { mode, intent: first, numbered: firstNumbered, call, next }: SendOptions<Intent>,
+  options: SendOptions<Intent>,
 ): Promise<Sent<Intent> | undefined> {
-  let intent = first;
-  let numbered = firstNumbered;
-  const again = (resending: Resending): Promise<Opened | undefined> =>
-    recordResult(charging, intent, ({ db }) => startSending(db, intent, resending, lockMs[mode]));
+  const { mode, cause, subject, call, next } = options;
+  let { intent, numbered } = options;
   for (let expired = 0; ; ) {
     const startedMs = performance.now();
-    const outcome = await call(intent);
+    const outcome = expired > expiredMax ? alwaysExpired : await call(intent);
     const elapsedMs = performance.now() - startedMs;
+    const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
+    const connectionId = next?.(intent, heard);
+    const other = connectionId === undefined ? 'none' : 'another';
+    const step = nextStep({ state: 'sending', cause, heard, next: other, gate: 'open' });
+    if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
+    if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
+    const again = resendingOf(step, { outcome, intent, connectionId, numbered });
+    if (!again) return endOf(charging, mode, { heard, intent, outcome, step, numbered });
+    const opened = await startAgain(charging, mode, intent, again);
+    if (!opened) return undefined;
+    intent = { ...intent, ...opened, reference: again.as?.reference ?? intent.reference };
     if (outcome.outcome === 'expired') {
       expired += 1;
       noteExpired(charging, intent, outcome.nowMs);
-      if (expired > expiredMax) {
-        return {
-          intent,
-          outcome: { outcome: 'unavailable', reason: 'the processor rejects every request as expired' },
-        };
-      }
-      const opened = await again({ fromMs: outcome.nowMs });
-      if (!opened) return undefined;
-      intent = { ...intent, ...opened };
-      continue;
     }
-    // A charge without its card cannot be sent anywhere. One that this connection does not take may fit another.
-    const isElsewhere =
-      (outcome.outcome === 'not_sent' && outcome.failureCode !== 'invalid_account') || refusesCredentials(outcome);
-    const connectionId = isElsewhere ? next?.(intent) : undefined;
-    if (connectionId !== undefined) {
-      const opened = await again({ connectionId });
-      if (!opened) return undefined;
-      intent = { ...intent, ...opened };
-      continue;
-    }
-    if (!isExecuted(outcome)) return { intent, outcome };
-    const found = outcome.reference;
-    if (found !== undefined) {
-      const opened = await again({ ...sentAs(intent.company_id, numbered, found), isResolved: true });
-      if (!opened) return undefined;
-      intent = { ...intent, ...opened, reference: found };
-    }
-    if (mode === 'live') await noteEarlier(charging, intent, outcome, elapsedMs);
-    if (found !== undefined) return { intent, outcome };
-    if (!numbered || !takesNext(outcome, numbered, elapsedMs)) return { intent, outcome };
-    const { db } = await homeOf(charging, intent);
-    numbered = await firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
-    const reference = deriveReference(intent.company_id, numbered);
-    const opened = await again({ as: { reference, number: numbered.number } });
-    if (!opened) return undefined;
-    intent = { ...intent, ...opened, reference };
   }
 }
 
-/** Whether the call executed nothing, and there is nothing to record. */
-export function isUnsent(outcome: VaultOutcome): boolean {
-  return outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || refusesCredentials(outcome);
+const alwaysExpired = { outcome: 'unavailable', reason: 'the processor rejects every request as expired' } as const;
+
+const isExecuted = (outcome: VaultOutcome): outcome is Executed =>
+  ['approved', 'declined', 'conflict'].includes(outcome.outcome);
+
+interface Resent {
+  readonly outcome: VaultOutcome;
+  readonly intent: Intended;
+  readonly connectionId: string | undefined;
+  readonly numbered: Numbered | undefined;
 }
 
-/** Whether the call executed nothing, although a later one may. */
-export function isUnexecuted(outcome: VaultOutcome): boolean {
-  return isUnsent(outcome) || (outcome.outcome === 'declined' && outcome.isProcessorFault === true);
+/** What changes when the operation is sent again; undefined if it is not. */
+function resendingOf(step: Step, { outcome, intent, connectionId, numbered }: Resent): Resending | undefined {
+  if (step === 'extend') return { fromMs: outcome.outcome === 'expired' ? outcome.nowMs : undefined };
+  if (step === 'send_at_next' && connectionId !== undefined) return { connectionId };
+  if (step !== 'send_as_next' || !numbered) return undefined;
+  return { as: { reference: deriveReference(intent.company_id, numbered), number: numbered.number } };
+}
+
+async function nextNumber(
+  charging: Charging,
+  intent: Intended,
+  numbered: Numbered | undefined,
+): Promise<Numbered | undefined> {
+  if (!numbered) return undefined;
+  const { db } = await homeOf(charging, intent);
+  return firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
+}
+
+const startAgain = (
+  charging: Charging,
+  mode: Mode,
+  intent: Intended & Opened,
+  resending: Resending,
+): Promise<Opened | undefined> =>
+  recordResult(charging, intent, ({ db }) => startSending(db, intent, resending, lockMs[mode]));
+
+/** The process that sent it knows that the call executed nothing, although a later one may. */
+const nothingExecuted: readonly SendAnswer[] = [
+  'credentials_refused',
+  'not_taken',
+  'no_card',
+  'not_received',
+  'service_away',
+  'processor_failed',
+];
+
+interface Ended<Intent> {
+  readonly heard: SendAnswer;
+  readonly intent: Intent;
+  readonly outcome: VaultOutcome;
+  readonly step: Step;
+  readonly numbered: Numbered | undefined;
 }
 
 /**
@@ -138,24 +129,21 @@ export function isUnexecuted(outcome: VaultOutcome): boolean {
  * lookup may execute what was prepared, so only one of them may record its result. Returns undefined if the operation is
  * in doubt.
  */
-export async function unlessInDoubt<Intent extends Intended & Opened>(
+async function endOf<Intent extends Intended & Opened>(
   charging: Charging,
-  { mode }: { readonly mode: Mode },
-  sent: Sent<Intent> | undefined,
+  mode: Mode,
+  { heard, intent, outcome, step, numbered }: Ended<Intent>,
 ): Promise<Sent<Intent> | undefined> {
-  if (!sent || !isUnexecuted(sent.outcome)) return sent;
-  const { intent, outcome } = sent;
-  const opened = await recordResult(charging, intent, ({ db }) => startSending(db, intent, {}, lockMs[mode]));
-  return opened && { intent: { ...intent, ...opened }, outcome };
-}
-
-/** Whether the answer concerns another operation, so that this one continues with the next number. */
-function takesNext(outcome: Executed, numbered: Numbered, elapsedMs: number): boolean {
-  if (isKeyed(numbered)) return isOfExpiredKey(outcome, elapsedMs);
-  if (outcome.outcome !== 'conflict') return false;
-  // An approved charge with the same subject may be the same payment, so another charge could charge twice. Another
-  // refund of the order is simply another refund.
-  return outcome.approved === false || numbered.subject[0] === 'refund';
+  if (outcome.outcome === 'expired') throw new Error('an expired request ends nothing');
+  const found = isExecuted(outcome) ? outcome.reference : undefined;
+  const claim = found
+    ? { ...sentAs(intent.company_id, numbered, found), isResolved: true }
+    : nothingExecuted.includes(heard)
+      ? {}
+      : undefined;
+  if (!claim) return { intent, outcome, step };
+  const opened = await startAgain(charging, mode, intent, claim);
+  return opened && { intent: { ...intent, ...opened, reference: found ?? intent.reference }, outcome, step };
 }
 
 /** The processor knew the reference before it was sent, so the database has lost the operation. */

@@ -10,18 +10,19 @@ import { newEvent } from '../events/service.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { isUnsent, refusesCredentials, send, unlessInDoubt } from './sending.ts';
+import { endReversal } from './reversals.ts';
+import { send } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
-import { credentialsRefused, gatewayError, inUse, notSentError, vaultUnavailable } from './errors.ts';
-import { changeSale, discardOpen, discardUnexecuted, insertOpen, markInDoubt, type Opened } from './open-queries.ts';
+import { gatewayError, inUse } from './errors.ts';
+import { changeSale, discardOpen, insertOpen, type Opened } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { refuseWhileInFlight } from './refunds.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { reconcileOrFail } from './resume.ts';
-import { firstCheckMs, lockMs } from './timing.ts';
+import { lockMs } from './timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 interface VoidIntent {
@@ -100,33 +101,24 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   failpoint('void.after_intent');
   const charge = chargeOf(state) ?? { chargeReference: '' };
   const charged = { amount: order.total, currency: order.currency };
-  const answered = await send(charging, {
+  const sent = await send(charging, {
     mode,
+    cause: 'void',
     intent: opened,
+    subject: subjects.void(order.id),
     call: (sending) => {
       const { reference, validUntilMs } = sending;
       const operation = { companyId: order.company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
       return charging.vault.void({ ...operation, ...charge, charged });
     },
   });
-  const sent = await unlessInDoubt(charging, state, answered);
   failpoint('void.after_processor');
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
-  if (isUnsent(outcome)) {
-    const discarded = await recordResult(charging, intent, ({ db }) => discardUnexecuted(db, intent));
-    if (!discarded) return currentOrder(charging, intent);
-  }
-  if (outcome.outcome === 'unknown') {
-    await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, { checkAfterMs: firstCheckMs }));
-    throw gatewayError('void');
-  }
-  if (outcome.outcome === 'conflict') await recordResult(charging, intent, ({ db }) => discardOpen(db, intent));
-  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {
-    if (outcome.outcome === 'unavailable') throw vaultUnavailable('void', { unfinished: false });
-    throw notSentError('void', outcome.outcome === 'not_sent' ? outcome : {});
-  }
-  if (refusesCredentials(outcome)) throw credentialsRefused('void');
+  const end = await endReversal(charging, 'void', subjects.void(order.id), sent);
+  if (end === 'taken over') return currentOrder(charging, intent);
+  if (end) throw end;
+  if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a void has no outcome');
   await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
   failpoint('void.after_record');
   const home = await homeOf(charging, intent);
