@@ -54,8 +54,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     },
     {
       name: 'restored',
-      summary: 'Pause live billing after a restore of the database from a backup',
-      more: 'Run it before you start the service. `svc reconcile` resumes billing.',
+      summary: 'Close live charges after a restore of the database from a backup',
+      more: 'Run it before you start the service. The worker compares each company with its processors, then opens it.',
       options: ['shard'],
       load: async () => (await import('./restored.ts')).restoredCommand,
     },
@@ -63,8 +63,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'reconcile',
       summary: 'Compare the records with the processors and list missing operations',
       more:
-        'Charges nothing. Resumes live billing when every live company has been compared. Exits with 1 if a company could not ' +
-        'be compared.',
+        'Charges nothing. After a restore, opens each company that was compared. Exits with 1 if a company could not be compared, ' +
+        'unless --finish has opened it.',
       options: ['since', 'adopt', 'finish', 'dismiss'],
       examples: ['svc reconcile', 'svc reconcile --adopt --since 2026-02-11'],
       load: async () => (await import('./reconcile.ts')).reconcileCommand,

@@ -73,9 +73,14 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'restored',
-    means: 'company that is not billed: the database was restored from a backup; run `svc reconcile`',
-    sql: `SELECT c.id AS company_id, r.id FROM restores r, companies c
-          WHERE r.reconciled_at IS NULL AND c.mode = 'live' AND c.processor IS NOT NULL`,
+    means: 'company that is closed after a restore: `svc status` says what it waits for, `svc reconcile` compares it',
+    sql: `SELECT company_id, company_id AS id FROM company_gates WHERE opened_at IS NULL`,
+  },
+  {
+    name: 'refund_without_notice',
+    means:
+      'refund that a processor accepted more than ten days ago and did not report as settled: have it send its notices again',
+    sql: `SELECT company_id, id FROM open_transactions WHERE slot = id AND opened_at < now() - interval '10 days'`,
   },
   {
     name: 'missing_operation',

@@ -101,8 +101,15 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
      SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
   ],
   restored: [
-    `UPDATE companies SET processor = 'acquirer' WHERE mode = 'live'`,
-    `INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`,
+    `INSERT INTO company_gates (company_id, noticed_by, detail) SELECT id, 'operator', 'a test' FROM companies
+     WHERE mode = 'live' LIMIT 1`,
+  ],
+  refund_without_notice: [
+    `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
+       card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at)
+     SELECT company_id, id, made, made, customer_id, payment_method_id, 'refund',
+       total, currency, card_brand, card_last4, now(), now() - interval '11 days', now(), now()
+     FROM orders, gen_random_uuid() AS made WHERE status = 'succeeded' LIMIT 1`,
   ],
   missing_operation: [
     `INSERT INTO missing_operations (company_id, reference, kind, processor_transaction_id, executed_at)

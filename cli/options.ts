@@ -106,7 +106,7 @@ export const options = {
     value: 'REFERENCE',
     describe: 'stop listing an operation that you have resolved at the processor',
   },
-  finish: { type: 'boolean', describe: 'resume live billing even if a company could not be compared' },
+  finish: { type: 'boolean', describe: 'open the companies even if one could not be compared' },
   'base-url': {
     type: 'string',
     value: 'URL',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Comparison,
   type Difference,
@@ -28,13 +29,28 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
     const { shards, clock } = connected;
     await refuseTwice(shards);
     return withVault(connected, async (vault) => {
-      const result = await withProgress('Comparing with the processors', () =>
-        reconcileAll(shards.all, { vault, clock }, options),
-      );
-      if (result.comparisons.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
+      const compareAll = (): Promise<Reconciliation> =>
+        withProgress('Comparing with the processors', () => reconcileAll(shards.all, { vault, clock }, options));
+      let result = await compareAll();
+      const opens = opensAtMs(result);
+      if (opens !== undefined) {
+        await withProgress('Waiting until no request can be in flight', () =>
+          sleep(Math.max(0, opens - clock.nowMs())),
+        );
+        result = await compareAll();
+      }
+      const isIncomplete = result.comparisons.some(({ failure }) => failure !== undefined);
+      if (isIncomplete && !(options.finish && result.gates.length === 0)) process.exitCode = 1;
       return flags.json ? `${JSON.stringify(shownOf(result))}\n` : text(result, options.adopt);
     });
   });
+}
+
+/** When the list can be taken again, if that is all that the gates wait for. */
+function opensAtMs({ gates }: Reconciliation): number | undefined {
+  const again = gates.filter(({ waits_for }) => waits_for === 'second_list');
+  if (again.length === 0) return undefined;
+  return Math.max(...again.map(({ next_compare_at }) => next_compare_at.getTime()));
 }
 
 /** After a restore, a company that has moved since can be on two shards. Both would bill its subscriptions. */
@@ -82,10 +98,11 @@ function operationOf(operation: Missing['operation']): object {
   };
 }
 
-function shownOf({ restore, comparisons, finished }: Reconciliation): object {
+function shownOf({ closedAt, comparisons, finished, gates }: Reconciliation): object {
   return {
-    restored_at: restore?.noticed_at ?? null,
+    restored_at: closedAt ?? null,
     finished,
+    waiting: gates.map(({ company_id, waits_for, failure }) => ({ company_id, waits_for, failure })),
     companies: comparisons.map(({ company, compared, missing, differences, missingDeclines, failure }) => ({
       company_id: company.id,
       name: company.name,
@@ -156,15 +173,27 @@ function companyLines({ company, compared, missing, differences, missingDeclines
   ];
 }
 
-function text({ restore, comparisons, finished }: Reconciliation, adopt: boolean): string {
+function text({ closedAt, comparisons, finished, gates }: Reconciliation, adopt: boolean): string {
   const count = sum(comparisons, ({ missing }) => missing.length);
-  const failed = sum(comparisons, ({ failure }) => (failure === undefined ? 0 : 1));
-  const end = !restore
-    ? 'The database is not marked as restored.'
-    : finished
-      ? 'Live subscriptions are billed again.'
-      : `Live subscriptions are still not billed: ${failed} of ${comparisons.length} companies could not be compared. Run the command again, or with --finish to resume billing anyway.`;
+  const end = finished
+    ? 'Charges and renewals of all companies are open.'
+    : gates.length > 0
+      ? `${gates.length} of ${comparisons.length} companies are still closed:\n${gates.map(gateLine).join('\n')}\nRun the command again, or with --finish to open them anyway.`
+      : closedAt
+        ? 'Charges and renewals of all companies are open.'
+        : 'No company was closed after a restore.';
   const missing = count === 1 ? '1 operation is' : `${count} operations are`;
   const adopted = adopt && count > 0 ? ' The running service records the adopted operations.' : '';
   return `${[...comparisons.flatMap(companyLines), '', `${missing} missing in our records.${adopted}`, end].join('\n')}\n`;
 }
+
+const waits: Readonly<Record<Reconciliation['gates'][number]['waits_for'], string>> = {
+  comparison: 'the comparison',
+  second_list: 'requests that may still be in flight',
+  processor: 'a processor that does not answer',
+  connection: 'a processor that was connected after the backup: connect it again',
+  operator: 'you: a processor cannot list what it executed. Compare its report, then use --finish',
+};
+
+const gateLine = ({ company_id, waits_for }: Reconciliation['gates'][number]): string =>
+  `  ${company_id} waits for ${waits[waits_for]}`;

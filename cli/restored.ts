@@ -1,4 +1,5 @@
-import { currentRestore, noteRestored } from '../server/features/restores/service.ts';
+import { join } from 'node:path';
+import { currentRestore, markName, noteRestored } from '../server/features/restores/service.ts';
 import { findResidents } from '../server/shards/inspect-queries.ts';
 import { setFences } from '../server/shards/move/queries.ts';
 import { firstShard, type ShardDatabase, type Shards } from '../server/shards/shards.ts';
@@ -9,16 +10,16 @@ import type { Flags } from './options.ts';
 
 /** `restored`: marks the database as restored from a backup, before the service starts. */
 export async function restoredCommand(_words: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ shards, clock }) => {
+  return withDatabase(async ({ shards, clock, config }) => {
     const shard = chosenShard(shards, flags.shard);
     const { db } = shard;
-    const isNew = await noteRestored(db, clock.nowMs(), 'svc restored');
-    const restore = await currentRestore(db);
     const moved = await fenceMoved(shards, shard);
+    const isNew = await noteRestored(db, clock.nowMs(), 'svc restored', join(config.dataDir, markName(shard.name)));
+    const restore = await currentRestore(db);
     if (flags.json)
       return `${JSON.stringify({ restored: true, noticed_at: restore?.noticed_at ?? null, moved: [...moved.keys()] })}\n`;
     const since = isNew ? '' : ` since ${restore?.noticed_at.toISOString()}`;
-    return `The database is marked as restored${since}. Live subscriptions are not billed until \`svc reconcile\` has compared the records with the processors.\n${movedText(moved)}`;
+    return `The database is marked as restored${since}. Requests that move money and renewals are closed until the worker has compared the records of each live company with its processors.\n${movedText(moved)}`;
   });
 }
 

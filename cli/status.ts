@@ -1,6 +1,6 @@
 import { type Backlog, readBacklog, sumOf } from '../server/observation/backlog.ts';
 import { missingOperations } from '../server/features/reconciliation/service.ts';
-import { currentRestore } from '../server/features/restores/service.ts';
+import { currentRestore, gates, type GateWait } from '../server/features/restores/service.ts';
 import type { Config } from '../server/config.ts';
 import { backupAgeSeconds } from '../server/platform/backup-age.ts';
 import { isAway } from '../server/platform/database.ts';
@@ -59,6 +59,12 @@ interface Status {
   readonly backup_age_seconds: number | null;
   readonly archived_seconds_ago: number | null;
   readonly restored: { readonly noticed_at: Date; readonly noticed_by: string; readonly detail: string } | null;
+  /** The companies that are closed after a restore, or whose renewals wait. */
+  readonly closed_companies: readonly {
+    readonly company_id: string;
+    readonly waits_for: GateWait;
+    readonly failure: string | null;
+  }[];
   readonly missing_operations: number;
 }
 
@@ -76,7 +82,8 @@ async function readStatus(reached: Reached): Promise<Status> {
   if (shards) await readKeys(shards.control, await loadMasterSecrets(config));
   const { found, states } = await readShards(reached);
   const [first] = all;
-  const restore = found.find((one) => one.restore !== undefined)?.restore;
+  const closed = found.flatMap((one) => one.closed);
+  const restore = restoreOf(found);
   const clock = await openDatabaseClock(first.db, () => undefined);
   clock.stop();
   // The keys of the vault are found with the control plane.
@@ -99,11 +106,18 @@ async function readStatus(reached: Reached): Promise<Status> {
     clock_skew_ms: { process: clock.skewMs(), vault: vault.nowMs === undefined ? null : vault.nowMs - clock.nowMs() },
     backup_age_seconds: age ?? null,
     archived_seconds_ago: control?.archivedSecondsAgo ?? null,
-    restored: restore
-      ? { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by, detail: restore.detail }
-      : null,
+    restored: restore ?? null,
+    closed_companies: closed.map(({ company_id, waits_for, failure }) => ({ company_id, waits_for, failure })),
     missing_operations: found.reduce((sum, { missing }) => sum + missing, 0),
   };
+}
+
+/** A restore of a shard, or the first company that was found to be older than its processor. */
+function restoreOf(found: readonly Found[]): Status['restored'] | undefined {
+  const restore = found.find((one) => one.restore !== undefined)?.restore;
+  if (restore) return { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by, detail: restore.detail };
+  const [gate] = found.flatMap(({ closed }) => closed);
+  return gate && { noticed_at: gate.closed_at, noticed_by: gate.noticed_by, detail: gate.detail };
 }
 
 const unknownVault: VaultState = { isKnown: false, problem: undefined, processorProblem: undefined, nowMs: undefined };
@@ -147,6 +161,7 @@ async function readShard({ name, db }: ShardDatabase) {
     standby: await standbyState(db),
     backlog: await readBacklog(db),
     restore: await currentRestore(db),
+    closed: await gates.closed(db),
     missing: await missingOperations(db),
   };
 }
@@ -226,16 +241,30 @@ function shown(status: Status, config: Config): string {
     ...(status.archived_seconds_ago === null
       ? []
       : ([['Last archived log', `${duration(status.archived_seconds_ago)} ago`]] as [string, string][])),
-    [
-      'Restored from a backup',
-      restored
-        ? `since ${restored.noticed_at.toISOString()} (${restored.detail}); live subscriptions are not billed until \`svc reconcile\` has run`
-        : 'no',
-    ],
+    ['Restored from a backup', restored ? `since ${restored.noticed_at.toISOString()} (${restored.detail})` : 'no'],
+    ['Closed companies', closedText(status.closed_companies)],
     ['Missing operations', `${status.missing_operations}`],
   ];
   return `${rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join('\n')}\n`;
 }
+
+/** The failures of the first few; `--json` has them all. */
+function closedText(closed: Status['closed_companies']): string {
+  if (closed.length === 0) return '0';
+  const counts = [...Map.groupBy(closed, ({ waits_for }) => waits_for)].map(
+    ([what, some]) => `${some.length} for ${waitNames[what]}`,
+  );
+  const failures = closed.flatMap(({ company_id, failure }) => (failure === null ? [] : `${company_id}: ${failure}`));
+  return [`${closed.length}; they wait: ${counts.join(', ')}`, ...failures.slice(0, 3)].join('\n'.padEnd(25));
+}
+
+const waitNames: Readonly<Record<GateWait, string>> = {
+  comparison: 'the comparison',
+  second_list: 'the second list of the comparison',
+  processor: 'a processor that does not answer',
+  connection: 'a connection that was made after the backup',
+  operator: '`svc reconcile --finish`',
+};
 
 const partNames: Readonly<Record<string, string>> = {
   vault: 'Vault',

@@ -105,7 +105,7 @@ export interface AppDependencies {
   /** The time of the control plane. */
   readonly clock: Clock;
   readonly clocks: ClockWatch;
-  readonly restores: Pick<RestoreWatch, 'isRestored'>;
+  readonly restores: Pick<RestoreWatch, 'isRestored' | 'waiting'>;
   readonly log: Logger;
   readonly background: Background;
   readonly keys: ServiceKeys;

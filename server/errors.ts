@@ -147,6 +147,11 @@ export const errorCatalogue = {
     'An error occurred in the service. Retry with the same idempotency key.',
   ),
   not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
+  restore_in_progress: entry(
+    'processing_error',
+    503,
+    'The database was restored from a backup. Requests that move money are closed until the records of the company are compared with its processors. Nothing was done. Retry with the same idempotency key after the time in `Retry-After`.',
+  ),
   service_unavailable: entry(
     'processing_error',
     503,

@@ -195,11 +195,13 @@ CREATE TABLE companies (
   request_life_ms integer NOT NULL DEFAULT 60000,
   connection_id uuid,
   time_zone text NOT NULL DEFAULT 'UTC'::text,
+  gate text,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
+  CONSTRAINT companies_gate_check CHECK ((gate = ANY (ARRAY['closed'::text, 'renewals_wait'::text, 'remembers'::text]))),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
@@ -216,6 +218,27 @@ CREATE TABLE company_fences (
   since timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT company_fences_pkey PRIMARY KEY (company_id),
   CONSTRAINT company_fences_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'left'::text, 'arriving'::text])))
+);
+
+CREATE TABLE company_gates (
+  company_id uuid NOT NULL,
+  restore_id uuid,
+  noticed_by text NOT NULL,
+  detail text NOT NULL,
+  closed_at timestamp with time zone NOT NULL DEFAULT now(),
+  books_until timestamp with time zone,
+  lost_connections jsonb NOT NULL DEFAULT '[]'::jsonb,
+  waits_for text NOT NULL DEFAULT 'comparison'::text,
+  failure text,
+  failures integer NOT NULL DEFAULT 0,
+  next_compare_at timestamp with time zone NOT NULL DEFAULT now(),
+  opened_at timestamp with time zone,
+  compared_until timestamp with time zone,
+  CONSTRAINT company_gates_check CHECK (((opened_at IS NULL) = (compared_until IS NULL))),
+  CONSTRAINT company_gates_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT company_gates_noticed_by_check CHECK ((noticed_by = ANY (ARRAY['operator'::text, 'high_water_mark'::text, 'earlier_result'::text]))),
+  CONSTRAINT company_gates_pkey PRIMARY KEY (company_id),
+  CONSTRAINT company_gates_waits_for_check CHECK ((waits_for = ANY (ARRAY['comparison'::text, 'second_list'::text, 'processor'::text, 'connection'::text, 'operator'::text])))
 );
 
 CREATE TABLE company_profiles (
@@ -659,9 +682,11 @@ CREATE TABLE missing_operations (
   subscription_cycle integer,
   found_at timestamp with time zone NOT NULL DEFAULT now(),
   dismissed_at timestamp with time zone,
+  connection_id uuid,
   CONSTRAINT missing_operations_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'void'::text]))),
   CONSTRAINT missing_operations_pkey PRIMARY KEY (company_id, reference)
 );
+CREATE INDEX missing_operations_subscription ON public.missing_operations USING btree (company_id, subscription_id) WHERE (subscription_id IS NOT NULL);
 
 CREATE TABLE notes (
   company_id uuid NOT NULL,
@@ -713,6 +738,7 @@ CREATE TABLE open_transactions (
   cause text,
   subject text[],
   number integer,
+  adopted boolean NOT NULL DEFAULT false,
   CONSTRAINT open_transactions_accepted_check CHECK (((state = 'accepted'::text) = (slot = id))),
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_cause_check CHECK (((cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'refund'::text, 'void'::text])) AND ((cause = ANY (ARRAY['refund'::text, 'void'::text])) OR (type = 'sale'::text)) AND ((cause = type) OR (type = 'sale'::text)))),

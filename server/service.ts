@@ -12,7 +12,7 @@ import { customerPageLink } from './features/customer-sessions/service.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { batchConnections, type MoneyDependencies } from './features/orders/service.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
-import { type RestoreWatch, watchRestores } from './features/restores/service.ts';
+import { allRestores, markName, type RestoreWatch, watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
@@ -44,7 +44,7 @@ import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
 import { elsewhereThan } from './shards/follow.ts';
-import { firstShard, openShards, type Shards } from './shards/shards.ts';
+import { openShards, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { fileStore } from './start/file-store.ts';
@@ -141,7 +141,7 @@ interface Parts extends Surroundings {
   readonly connections: Connections;
   readonly clock: Clock;
   readonly clocks: ClockWatch;
-  readonly restores: Pick<RestoreWatch, 'isRestored'>;
+  readonly restores: Pick<RestoreWatch, 'isRestored' | 'waiting'>;
   readonly outbound: Outbound;
   readonly isAllowed: ReturnType<typeof addressCheck>;
   readonly keys: ServiceKeys;
@@ -169,7 +169,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
   const { first, shards } = await openAll(surroundings, connections, configured, directory);
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
-  const restores = { isRestored: () => shards.all.some((shard) => shard.restores.isRestored()) };
+  const restores = allRestores(() => shards.all.map((shard) => shard.restores));
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
   const outbound = createOutbound({
@@ -266,8 +266,7 @@ async function openShard(
   resources.onStop(async () => clock.stop());
   const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem, shard: name }, 'clocks differ'));
   resources.onStop(async () => clocks.stop());
-  const mark = name === firstShard ? 'high-water.json' : `high-water-${name}.json`;
-  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, mark) });
+  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, markName(name)) });
   resources.onStop(() => restores.stop());
   const batchDb = resources.openPool(apiUrl, 'money', {
     shard: name,

@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { cloneDatabase, copyDatabase, type TestDatabase } from './support/database.ts';
+import { afterFlight, compareOnce } from './support/gates.ts';
 import { compareLedger } from './support/ledger.ts';
 import { reconcile, type Reconciliation } from '../server/features/reconciliation/service.ts';
 import { deriveReference, subjects } from '../server/features/orders/reference.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import { svc } from './support/command.ts';
-import { contextOf, openShop, readOrder, type Shop } from './support/orders.ts';
+import { assertRefused, contextOf, openShop, readOrder, type Shop } from './support/orders.ts';
 import { connectMerchant, type LiveMerchant, openAcquirer, type OwnAcquirer } from './support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { somePlan, someSubscriber, subscribe } from './support/subscriptions.ts';
@@ -32,6 +33,8 @@ let service: TestService;
 let merchant: LiveMerchant;
 let shop: Shop;
 let planId: string;
+/** A request that the backup knows. */
+let beforeBackup: Request;
 /** Orders that the backup knows. */
 const known: Record<'paid' | 'toRefund' | 'toVoid' | 'failed' | 'retried', string> = {
   paid: '',
@@ -98,6 +101,8 @@ before(async () => {
   await acquirer.control({ settle_after_ms: null });
   known.toVoid = await placed();
   await acquirer.control({ settle_after_ms: 0 });
+  beforeBackup = anOrder();
+  assert.equal((await call(beforeBackup)).status, 201);
   known.failed = await placed('decline:51');
   known.retried = await placed('decline:51');
   await service.stop();
@@ -136,6 +141,8 @@ async function readiness(): Promise<Record<string, unknown>> {
 
 const restored = (): Promise<{ noticed_by: string; open: boolean }[]> =>
   service.db.query('SELECT noticed_by, reconciled_at IS NULL AS open FROM restores ORDER BY noticed_at');
+const gates = (): Promise<{ noticed_by: string; waits_for: string; open: boolean }[]> =>
+  service.db.query('SELECT noticed_by, waits_for, opened_at IS NOT NULL AS open FROM company_gates');
 
 describe('a restored database', { concurrency: false }, () => {
   const requests: Request[] = [];
@@ -171,20 +178,35 @@ describe('a restored database', { concurrency: false }, () => {
     await service.stop();
   });
 
-  it('is noticed by the transaction that the data folder knows of, shown, and not billed', async () => {
+  it('is noticed by the transaction that the data folder knows of, and closed: nothing is billed, and no money moves', async () => {
     service = await startTestService({ database: backup, dataDir });
     assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: true }]);
-    assert.match(String((await readiness()).restored), /not billed until svc reconcile has run/);
+    assert.deepEqual(await gates(), [{ noticed_by: 'high_water_mark', waits_for: 'comparison', open: false }]);
+    const { status, restored: shown } = await readiness();
+    assert.equal(status, 'degraded');
+    assert.match(String(shown), /closed until .* 1 for comparison/);
     const { text: metrics } = await readProbe(service.baseUrl, '/metrics');
     assert.match(metrics, /^svc_restored 1$/m);
+    assert.match(metrics, /^svc_companies_closed\{waits_for="comparison"\} 1$/m);
     await billAll();
     assert.deepEqual(await cyclesOf(), [{ status: 'active', cycle: 1, orders: renewals }]);
+    for (const request of [anOrder(), requests[0] as Request, ...requests.slice(keys)]) {
+      const refused = await call(request);
+      assertRefused(refused, 503, 'restore_in_progress');
+      assert.ok(Number(refused.headers.get('retry-after')) > 0);
+    }
+    const voided = service.orders.void(contextOf(service, merchant.company), known.toVoid, withoutKey);
+    await assert.rejects(voided, { code: 'restore_in_progress' });
+    assert.equal((await readOrder(service, known.paid, merchant)).status, 'succeeded', 'reads work');
+    const repeated = await call(beforeBackup);
+    assert.deepEqual([repeated.status, repeated.headers.get('svc-idempotent-replayed')], [201, 'true']);
     assert.deepEqual(await charges(), journal);
   });
 
-  it('lists every operation that the books miss, and the object it belongs to', async () => {
+  it('is compared by the worker, which adopts every operation that it can attribute', async () => {
     const { finished, comparisons } = await compare(false);
-    assert.equal(finished, true);
+    assert.equal(finished, false, 'the list is taken again when no request can be in flight any more');
+    assert.deepEqual(await gates(), [{ noticed_by: 'high_water_mark', waits_for: 'second_list', open: false }]);
     const [comparison] = comparisons;
     assert.ok(comparison && comparisons.length === 1);
     const { missing, differences, failure } = comparison;
@@ -193,12 +215,23 @@ describe('a restored database', { concurrency: false }, () => {
     assert.deepEqual(Object.fromEntries(Object.entries(states).map(([name, some]) => [name, some?.length])), {
       'charge billing': renewals,
       'charge listed': keys + 1,
-      'charge adoptable': 2,
-      'refund adoptable': 2,
-      'void adoptable': 1,
+      'charge adopted': 2,
+      'refund adopted': 2,
+      'void adopted': 1,
     });
     assert.deepEqual(missing.map(({ operation }) => operation.reference).toSorted(), lostReferences.toSorted());
+    await recover();
+    assert.equal((await readOrder(service, known.paid, merchant)).refunded_amount, 300);
+    assert.equal((await readOrder(service, known.toVoid, merchant)).status, 'voided');
+    assert.equal((await readOrder(service, known.retried, merchant)).status, 'succeeded');
+    assertRefused(await call(anOrder()), 503, 'restore_in_progress');
+  });
+
+  it('opens by itself when the list was taken again', async () => {
+    await afterFlight(service);
+    assert.equal(await compareOnce(service), 1);
     assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: false }]);
+    assert.equal((await gates())[0]?.open, true);
     assert.deepEqual(await charges(), journal);
   });
 
@@ -212,30 +245,26 @@ describe('a restored database', { concurrency: false }, () => {
     assert.equal((await restored()).length, 1);
   });
 
-  it('charges no repeated key again, and finds what each of them did', async () => {
-    const replies = await Promise.all(requests.map((request) => call(request)));
+  it('charges no repeated key again, and finds what each of them did without asking the processor', async () => {
+    await acquirer.control({ next: ['reset_before'] });
+    const replies = await Promise.all(requests.slice(0, keys).map((request) => call(request)));
     const statuses = replies.map(({ status, body }) => `${status} ${body.status}`);
     assert.deepEqual(
-      statuses.slice(0, keys),
+      statuses,
       Array.from({ length: keys }, () => '201 succeeded'),
     );
-    assert.deepEqual(statuses.slice(keys), ['200 partially_refunded', '200 succeeded', '201 active']);
+    await acquirer.control({ next: [] });
+    const others = await Promise.all(requests.slice(keys).map((request) => call(request)));
+    assert.deepEqual(
+      others.map(({ status, body }) => `${status} ${body.status}`),
+      ['200 partially_refunded', '200 succeeded', '201 active'],
+    );
     assert.deepEqual(await charges(), journal);
-    for (const request of requests) assert.equal((await call(request)).headers.get('svc-idempotent-replayed'), 'true');
+    // The refund was adopted, so its answer is not stored under the key: its reference finds it.
+    const stored = requests.filter(({ path }) => !path.endsWith('/refund'));
+    for (const request of stored) assert.equal((await call(request)).headers.get('svc-idempotent-replayed'), 'true');
     assert.deepEqual(await charges(), journal);
     assert.equal((await restored()).length, 1);
-  });
-
-  it('adopts what nothing repeats: a refund, a retry and a void of orders that it knows', async () => {
-    const { comparisons } = await compare(true);
-    assert.deepEqual(
-      comparisons[0]?.missing.map(({ operation, state }) => `${operation.kind} ${state}`),
-      ['refund adopted', 'charge adopted', 'void adopted'],
-    );
-    await recover();
-    assert.equal((await readOrder(service, known.paid, merchant)).refunded_amount, 300);
-    assert.equal((await readOrder(service, known.toVoid, merchant)).status, 'voided');
-    assert.equal((await readOrder(service, known.retried, merchant)).status, 'succeeded');
   });
 
   it('has the books of the acquirer afterwards, and nothing is missing any longer', async () => {
@@ -256,6 +285,7 @@ describe('the restored state', { concurrency: false }, () => {
 
   it('is entered by an answer that was executed before it was asked for', async () => {
     await service.db.query('DELETE FROM restores');
+    await service.db.query('DELETE FROM company_gates');
     await service.stop();
     await rm(join(dataDir, 'high-water.json'), { force: true });
     service = await startTestService({ database: backup, dataDir });
@@ -266,7 +296,9 @@ describe('the restored state', { concurrency: false }, () => {
     await acquirer.charge({ reference, amount: 4900, currency: 'usd', card });
     acquirer.offsetMs = 0;
     assert.equal((await call({ ...anOrder(), idempotencyKey: key })).body.status, 'succeeded');
-    assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);
+    assert.deepEqual(await gates(), [{ noticed_by: 'earlier_result', waits_for: 'comparison', open: false }]);
+    assert.deepEqual(await restored(), [], 'it concerns one company, not the shard');
+    assertRefused(await call(anOrder()), 503, 'restore_in_progress');
     assert.ok((await readiness()).restored);
   });
 
@@ -275,7 +307,7 @@ describe('the restored state', { concurrency: false }, () => {
     const dependencies = { name: service.company.shard, db: service.db, vault: silent, clock: service.clock };
     const { finished, comparisons } = await reconcile(dependencies, { adopt: false });
     assert.deepEqual([finished, comparisons[0]?.failure], [false, 'acquirer: no answer']);
-    assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);
+    assert.deepEqual(await gates(), [{ noticed_by: 'earlier_result', waits_for: 'processor', open: false }]);
     assert.equal((await reconcile(dependencies, { adopt: false, finish: true })).finished, true);
   });
 
@@ -283,14 +315,16 @@ describe('the restored state', { concurrency: false }, () => {
     const noted = await svc(settings(), 'restored');
     assert.match(
       noted.stdout,
-      /^The database is marked as restored\. Live subscriptions are not billed until/,
+      /^The database is marked as restored\. Requests that move money and renewals are closed until/,
       noted.stderr,
     );
     assert.match((await svc(settings(), 'restored')).stdout, /^The database is marked as restored since /);
     const status = await svc(settings(), 'status');
     assert.match(status.stdout, /^Restored from a backup +since .*svc restored/m, status.stderr);
     const doctor = await svc(settings(), 'doctor');
-    assert.match(doctor.stderr, /not billed: the database was restored from a backup/);
+    assert.match(status.stdout, /^Closed companies +1; they wait: 1 for the comparison$/m);
+    assert.match(doctor.stderr, /company that is closed after a restore/);
+    await afterFlight(service);
     const reference = randomUUID();
     const card = { number: '4242424242424242', exp_month: 12, exp_year: 2031 };
     await acquirer.charge({ reference, amount: 1234, currency: 'usd', card });
@@ -300,7 +334,7 @@ describe('the restored state', { concurrency: false }, () => {
       stdout,
       new RegExp(`charge of 1234 usd on 4242, acq_\\d+, reference ${reference}: recorded when the client`),
     );
-    assert.match(stdout, /1 operation is missing in our records\.\nLive subscriptions are billed again/);
+    assert.match(stdout, /1 operation is missing in our records\.\nCharges and renewals of all companies are open\./);
     assert.match(
       (await svc(settings(), 'doctor')).stderr,
       /1 × operation that a processor executed and that is missing in our records/,

@@ -90,7 +90,8 @@ export interface Operations {
   readonly components: Pick<Components, 'refresh' | 'states'>;
   readonly metrics: Metrics;
   readonly clocks: Pick<ClockWatch, 'expired'>;
-  readonly restores: { isRestored(): boolean };
+  /** How many companies wait for what after a restore. */
+  readonly restores: { isRestored(): boolean; waiting(): Readonly<Partial<Record<string, number>>> };
   /** Whether each shard responds; empty if there is one. */
   readonly shards?: () => Promise<Readonly<Record<string, boolean>>>;
   /** The shards whose writes wait for a synchronous standby. */
@@ -118,7 +119,8 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
     // Without the vault only charges stop, without the object store only uploads, and the part is away for every
     // process: the process still serves the rest, so it stays ready.
     // Reads work while writes wait for a standby, at every process.
-    const isDegraded = waiting.length > 0 || [...states, ...shardStates].some(([, isUp]) => !isUp);
+    const isDegraded =
+      restores.isRestored() || waiting.length > 0 || [...states, ...shardStates].some(([, isUp]) => !isUp);
     const shown = (each: readonly (readonly [string, boolean])[]): object =>
       Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
     return sendJson(reply, {
@@ -130,13 +132,19 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
       }),
       // Requests that are repeated with the processor's time succeed, so this is only a warning.
       ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
-      ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),
+      ...(restores.isRestored() && { restored: restoredText(restores.waiting()) }),
     });
   });
 
   app.get('/metrics', options, async (_request, reply) =>
     reply.header('Content-Type', metrics.contentType).send(await figures()),
   );
+}
+
+function restoredText(waiting: Readonly<Partial<Record<string, number>>>): string {
+  const counts = Object.entries(waiting).map(([what, count]) => `${count} for ${what.replace('_', ' ')}`);
+  const companies = counts.length > 0 ? ` (companies that wait: ${counts.join(', ')})` : '';
+  return `restored from a backup: live charges are closed until they are compared with the processors${companies}`;
 }
 
 /** How long the answers of these endpoints are shared. */

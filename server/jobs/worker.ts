@@ -16,6 +16,7 @@ import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { eraseEvidence } from '../features/disputes/service.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
+import { compareClosed } from '../features/reconciliation/jobs.ts';
 import { indexOrderObjects } from '../features/orders/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
@@ -99,6 +100,14 @@ const shardJobs: readonly Job<OnShard>[] = [
     everyMs: 1_000,
     wokenBy: subscriptionsDueChannel,
     run: ({ subscriptions }) => billAllDue(subscriptions),
+  },
+  {
+    name: 'comparisons after a restore',
+    everyMs: 2_000,
+    run: async (shard) => {
+      const others = shard.shards.all.filter(({ name }) => name !== shard.name);
+      return (await compareClosed({ ...shard, others })) > 0 ? 'more' : 'idle';
+    },
   },
   { name: 'due chargebacks', everyMs: 500, run: inBatches(({ orders }, size) => orders.raiseDueChargebacks(size)) },
   { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },

@@ -1,4 +1,5 @@
 import { type Backlog, readBacklog, sumOf } from './backlog.ts';
+import { type GateWait, gateWaits } from '../features/restores/service.ts';
 import type { Operations } from '../http/operations.ts';
 import type { AdmissionControl } from '../platform/admission-control.ts';
 import { backupAgeSeconds } from '../platform/backup-age.ts';
@@ -28,7 +29,7 @@ export interface GaugeSources {
       readonly standby: StandbyWatch;
     }[];
     readonly clocks: Pick<ClockWatch, 'skews'>;
-    readonly restores: { isRestored(): boolean };
+    readonly restores: { isRestored(): boolean; waiting(): Readonly<Partial<Record<GateWait, number>>> };
     readonly connections: { broken(): readonly string[] };
     readonly sendsMail: boolean;
     readonly backupPath: string | undefined;
@@ -151,6 +152,13 @@ function stateSamples({ clocks, restores, connections }: NonNullable<GaugeSource
       ? []
       : [{ name: 'svc_clock_skew_seconds', value: vaultMs / 1_000, labels: { of: 'vault' } } as const]),
     { name: 'svc_restored', value: restores.isRestored() ? 1 : 0 },
+    ...gateWaits.map(
+      (waits_for): Sample => ({
+        name: 'svc_companies_closed',
+        value: restores.waiting()[waits_for] ?? 0,
+        labels: { waits_for },
+      }),
+    ),
     { name: 'svc_processor_connections_broken', value: connections.broken().length },
   ];
 }

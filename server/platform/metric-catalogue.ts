@@ -299,7 +299,13 @@ export const catalogue = {
   },
   svc_restored: {
     kind: 'gauge',
-    help: '1 while the database is restored from a backup and not reconciled: live subscriptions are not billed.',
+    help: '1 while companies are closed because the database was restored from a backup.',
+    roles: serving,
+  },
+  svc_companies_closed: {
+    kind: 'gauge',
+    help: 'Live companies that are closed after a restore, or whose renewals wait, by what they wait for.',
+    labels: { waits_for: ['comparison', 'second_list', 'processor', 'connection', 'operator'] },
     roles: serving,
   },
   svc_backup_age_seconds: {

@@ -42,6 +42,12 @@ export async function findDraining(control: ControlQueryable): Promise<string[]>
 export const staysHere = (company: string): string =>
   `${company} <> ALL (ARRAY(SELECT company_id FROM company_fences))`;
 
+/** Whether this server has the company, and it is not moving. */
+export async function isCompanyHere(db: Queryable, companyId: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM companies WHERE id = $1 AND ${staysHere('id')}`, [companyId]);
+  return rows.length > 0;
+}
+
 /** Whether a company is about to leave this server, or has left it. What is found here may no longer be true. */
 export async function hasLeft(db: Queryable, companyId: string): Promise<boolean> {
   const rows = await db.query(`SELECT 1 FROM company_fences WHERE company_id = $1 AND state <> 'arriving'`, [

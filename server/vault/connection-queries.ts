@@ -1,5 +1,7 @@
 import type { Queryable } from '../platform/database.ts';
+import { isUuid } from '../platform/ids.ts';
 import type { SealedCard } from './keys.ts';
+import type { ListedOperation } from './processors/processor.ts';
 
 /** Connections to processors, and the handles of prepared charges. */
 
@@ -112,4 +114,22 @@ export async function keepHandle(db: Queryable, key: ChargeKey, handle: string |
     [key.companyId, key.reference, key.connectionId, handle],
   );
   return (await findHandle(db, key)) ?? null;
+}
+
+/** Keeps the handles of charges that a processor lists: a restored vault may have lost them. */
+export async function keepListed(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  operations: readonly ListedOperation[],
+): Promise<void> {
+  const paid = operations.filter(({ kind, approved, reference }) => kind === 'charge' && approved && isUuid(reference));
+  if (paid.length === 0) return;
+  const charges = paid.map(({ reference, transactionId }) => ({ reference, handle: transactionId }));
+  await db.query(
+    `INSERT INTO vault.prepared_charges (company_id, reference, connection_id, handle)
+     SELECT $1, c.reference, $2, c.handle FROM json_to_recordset($3::json) AS c (reference uuid, handle text)
+     ON CONFLICT DO NOTHING`,
+    [companyId, connectionId, JSON.stringify(charges)],
+  );
 }

@@ -7,6 +7,7 @@ import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, seal } from './keys.ts';
 import { chargeOnce, lookUp, type NotAsked } from './charges.ts';
+import { keepListed } from './connection-queries.ts';
 import { connectionCalls } from './connection-calls.ts';
 import {
   type Connected,
@@ -288,7 +289,11 @@ export function localVault(
     async operations({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
       if (!connected) throw new Error('no processor is connected');
-      return connected.processor.list?.(request);
+      const listing = await connected.processor.list?.(request);
+      if (listing && connected.processor.findsBy === 'handle' && connectionId !== undefined) {
+        await keepListed(db, request.companyId, connectionId, listing.operations);
+      }
+      return listing;
     },
     ...connectionCalls({ db, keys, processors, clock, extraOrigins }),
     nowMs: async () => clock.nowMs(),

@@ -502,10 +502,13 @@ describe('a merchant', () => {
     await mode('live').waitFor();
     await page.goto('/customers');
     await page.getByText(customers.emptyTitle).waitFor();
-    const { missingTitle, title, text } = transactions.restored;
+    const { missingTitle, title, text, waitsFor } = transactions.restored;
     const owner = new pg.Client({ connectionString: database.connectionString });
     await owner.connect();
-    await owner.query(`INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`);
+    await owner.query(
+      `INSERT INTO company_gates (company_id, noticed_by, detail, waits_for, next_compare_at)
+       SELECT id, 'operator', 'a test', 'operator', now() + interval '1 day' FROM companies WHERE mode = 'live'`,
+    );
     await owner.query(
       `INSERT INTO missing_operations (company_id, reference, kind, amount, currency, card_last4,
          processor_transaction_id, executed_at)
@@ -515,8 +518,9 @@ describe('a merchant', () => {
     await page.goto('/home');
     await page.getByRole('heading', { name: title }).waitFor();
     await page.getByText(text).waitFor();
+    await page.getByText(waitsFor.operator).waitFor();
     await page.getByRole('row', { name: /49\.00.*acq_000000007/ }).waitFor();
-    await owner.query('DELETE FROM restores');
+    await owner.query('DELETE FROM company_gates');
     await page.goto('/in-doubt');
     await page.getByRole('heading', { name: missingTitle }).waitFor();
     await owner.query('DELETE FROM missing_operations');

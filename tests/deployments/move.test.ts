@@ -296,6 +296,22 @@ describe('a company that moves', () => {
     await assertTidy();
   });
 
+  it('takes along that a company is closed until it is compared', async () => {
+    const store = await openStore();
+    await on('b').query(`UPDATE companies SET gate = 'closed' WHERE id = $1`, [store.live.id]);
+    await on('b').query(
+      `INSERT INTO company_gates (company_id, noticed_by, detail) VALUES ($1, 'earlier_result', 'a test')`,
+      [store.live.id],
+    );
+    await moveCompanies(mover, store.live.id, 'a');
+    const [moved] = await on('a').query(
+      'SELECT gate, waits_for FROM companies c JOIN company_gates g ON g.company_id = c.id WHERE c.id = $1',
+      [store.live.id],
+    );
+    assert.deepEqual(moved, { gate: 'closed', waits_for: 'comparison' });
+    await assertTidy();
+  });
+
   it('is refused with the name of the setting if its server does not write logical WAL', async () => {
     const { connectionString, drop } = await cloneDatabase(1);
     const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'test', onError: () => undefined });

@@ -35,7 +35,7 @@ const health = healthServer({
   components: openComponents(silentLog),
   metrics,
   clocks: { expired: () => ({ recently: false }) } as never,
-  restores: { isRestored: () => false },
+  restores: { isRestored: () => false, waiting: () => ({}) },
 });
 const apps = [service.app, vault, health];
 for (const app of [vault, health]) await app.listen({ host: '127.0.0.1', port: 0 });

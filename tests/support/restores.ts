@@ -3,6 +3,7 @@ import type { RestoreWatch } from '../../server/features/restores/service.ts';
 /** The watch of a database that was not restored, except for what a test says. */
 export const restoresWith = (given: Partial<RestoreWatch> = {}): RestoreWatch => ({
   isRestored: () => false,
+  waiting: () => ({}),
   looksFirst: () => false,
   mayRepeatKey: () => false,
   noticedAgoMs: () => 0,

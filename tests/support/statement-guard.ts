@@ -53,6 +53,7 @@ const shardTables = new Set([
   'card_tokens',
   'card_warnings',
   'companies',
+  'company_gates',
   'company_profiles',
   'coupons',
   'customers',

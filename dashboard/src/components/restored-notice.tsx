@@ -8,18 +8,19 @@ import { DateTime } from './date-time.tsx';
 import { Panel } from './page.tsx';
 import { Table } from './table.tsx';
 
-/** Shown while a live company is not billed after a restore, or its processor has payments that the books miss. */
+/** Shown while a live company is closed after a restore, or its processor has payments that the books miss. */
 export function RestoredNotice() {
   const { company } = useSignedIn();
   const enabled = useCan('transactions:read') && company.mode === 'live';
   const query = useGet<ReconciliationState>('/dashboard/reconciliation', {}, { enabled });
-  const { restored_at = null, data = [] } = query.data ?? {};
+  const { restored_at = null, waits_for = null, data = [] } = query.data ?? {};
   if (restored_at === null && data.length === 0) return null;
   const texts = transactions.restored;
   return (
     <Panel title={restored_at === null ? texts.missingTitle : texts.title}>
       <p role="status" className="mb-3 rounded-[8px] bg-warn-soft px-3.5 py-2.5 text-warn">
         {restored_at === null ? texts.missingText : texts.text}
+        {waits_for !== null && <span className="block">{texts.waitsFor[waits_for]}</span>}
       </p>
       {data.length > 0 && (
         <Table

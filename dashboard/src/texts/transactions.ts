@@ -34,8 +34,17 @@ export const transactions = {
   inDoubtEmptyText:
     'Every payment has a known outcome. A payment appears here when the processor’s response is lost. To try it in the sandbox, use the card 4000 0099 9900 7070.',
   restored: {
-    title: 'Billing is paused',
-    text: 'The service was restored from a backup. Subscriptions are not billed until its records have been compared with your processor.',
+    title: 'Payments are paused',
+    text: 'The service was restored from a backup. Payments, refunds and renewals wait until its records have been compared with your processor.',
+    waitsFor: {
+      comparison: 'The comparison is in progress. It usually takes one or two minutes.',
+      second_list: 'The comparison is in progress. It usually takes one or two minutes.',
+      processor: 'Your processor does not answer. The service asks it again by itself.',
+      connection:
+        'A processor that you connected after the backup is missing. Connect it again under Settings, Processors.',
+      operator:
+        'Your processor cannot list what it executed. The operator of the service continues when its report has been compared.',
+    },
     missingTitle: 'Unrecorded payments',
     missingText:
       'Your processor executed these payments, but they are not recorded here. To record one, repeat the API call with the same idempotency key. Otherwise, refund it at your processor.',

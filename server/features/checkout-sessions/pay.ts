@@ -16,6 +16,7 @@ import {
   redeemCard,
   type RedeemedCard,
 } from '../payment-methods/service.ts';
+import { checkGate } from '../restores/service.ts';
 import type { Subscriptions } from '../subscriptions/service.ts';
 import { failureCodes } from '../../vault/processors/processor.ts';
 import { customerReason } from './customer-reason.ts';
@@ -91,6 +92,8 @@ async function begin(
   const session = await lockSession(db, company.id, sessionId);
   if (session?.status !== 'open' || session.attempts !== input.attempt) return undefined;
   if (session.paying) return undefined;
+  // Otherwise the card would be charged later, when the customer no longer waits for it.
+  if (quote.total > 0) await checkGate(db, company.id);
   // What does not depend on the customer comes first: if it is refused, the time does not tell whether there is one.
   await countPayment(db, context, session);
   const card = await chosenCard(context, cards, session, input);

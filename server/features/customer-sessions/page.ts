@@ -240,6 +240,7 @@ const shownInstead = [
   'resource_in_use',
   'gateway_error',
   'service_unavailable',
+  'restore_in_progress',
 ];
 
 /** Does it and shows the account. Repeating what was done already shows the account as well. */

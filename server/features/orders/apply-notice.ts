@@ -2,6 +2,7 @@ import { isUuid, newId } from '../../platform/ids.ts';
 import type { DisputeState, NoticedCharge, NoticedDispute, NoticeSubject } from '../../vault/processors/notices.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
+import { isAfterRestore } from '../restores/service.ts';
 import { changeIfPossible, type Dispute } from './chargebacks.ts';
 import type { Charging } from './charging.ts';
 import { adoptRecorded, type DisputeRow, saveDispute } from './dispute-queries.ts';
@@ -13,9 +14,9 @@ import {
   type NoticedTransaction,
   returnRefund,
 } from './notice-queries.ts';
-import { changeSale, claimWaiting, findOpenByReference, findOpenOf, type OpenTransaction } from './open-queries.ts';
+import { claimWaiting, findOpenByReference, findOpenOf, type OpenTransaction } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
-import { findOrder, lockOrder, moveOrder } from './queries.ts';
+import { changeSale, findOrder, lockOrder, moveOrder } from './queries.ts';
 import { mayBeForgotten } from './other-connections.ts';
 import { askOthers, recordElsewhere } from './reconcile.ts';
 import { applyAnswer } from './apply-answer.ts';
@@ -40,6 +41,8 @@ export interface Applied {
   readonly result: string;
   /** Whether it is about a payment that was not made here: other software can use the same account. */
   readonly isForeign?: boolean;
+  /** Whether it may be recorded weeks later: after a restore, when a request is repeated. */
+  readonly isPatient?: boolean;
 }
 
 const done = (result: string): Applied => ({ isDone: true, result });
@@ -50,11 +53,12 @@ const later = (result: string): Applied => ({ isDone: false, result });
  * database may have forgotten it, and a charge without a reference may be one whose outcome is not known.
  */
 async function unknownTo(
-  { db, restores }: Charging,
+  { db }: Charging,
   { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
   reference: string | null,
 ): Promise<Applied> {
-  if (restores?.looksFirst()) return later('no charge of this connection has this id, and the database was restored');
+  if (await isAfterRestore(db, companyId))
+    return { ...later('no charge of this connection has this id, and the database was restored'), isPatient: true };
   if (await hasOpenSale(db, companyId, connectionId, reference)) return later('the charge is not decided yet');
   return { isDone: false, isForeign: true, result: 'no charge of this connection has this id' };
 }
@@ -82,6 +86,7 @@ async function applyOutcome(
   if (isBeingSent(open) || open.state === 'waiting') return later('the operation is being sent');
   const state = await findOrder(charging.db, companyId, open.order_id);
   if (!state) return later('the order is not recorded yet');
+  if (found.outcome === 'not_found' && open.held) return later('the records are being compared after a restore');
   if (found.outcome === 'not_found' && isOpenSale(open) && isForgettable(charging, state, open)) {
     const elsewhere = await askOthers(charging, open, false);
     if (elsewhere.kind === 'executed') {
@@ -98,7 +103,7 @@ async function applyOutcome(
 }
 
 const isForgettable = (charging: Charging, state: OrderState, open: OpenSale): boolean =>
-  state.mode === 'live' && mayBeForgotten(charging, open);
+  state.mode === 'live' && (open.held || mayBeForgotten(charging, open));
 
 /** The process that sends it is about to record the answer. */
 const isBeingSent = (open: OpenTransaction): boolean => open.locked && open.state === 'sending';
@@ -116,7 +121,7 @@ async function applyElsewhere(
   if (!state) return later('the order is not recorded yet');
   if (!isForgettable(charging, state, open)) return isOther;
   if (isBeingSent(open)) return later('the operation is being sent');
-  const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode]) : {};
+  const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode], true) : {};
   if (!claimed) return later('the operation is being sent');
   const { reference } = open;
   await recordElsewhere(charging, state, { ...open, ...claimed }, { kind: 'executed', connectionId, reference, found });

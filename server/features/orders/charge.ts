@@ -23,6 +23,7 @@ import {
 import type { ChargeCause } from './operation-moves.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { type ExecutedElsewhere, findElsewhere, mayBeForgotten } from './other-connections.ts';
+import { keptOutcome } from './kept-outcomes.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
 import { isKeyed, referencesAfter, sentAs } from './reference.ts';
@@ -130,6 +131,8 @@ async function sendCharge(
     if (found.kind === 'not_asked') return { intent, outcome: found.outcome, step: stepAfter('service_away') };
     return moveTo(charging, intent, found);
   };
+  const kept = keptOutcome(sale, currency);
+  if (kept) return moveTo(charging, intent, kept);
   if (!card) {
     const found = await elsewhereThan(undefined);
     if (found !== 'nowhere') return found;

@@ -13,12 +13,18 @@ import {
   saveDispute,
 } from './dispute-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type DueChargeback, lockOrder, moveOrder, takeDueChargeback, takeDueChargebackOf } from './queries.ts';
+import {
+  changeSale,
+  type DueChargeback,
+  lockOrder,
+  moveOrder,
+  takeDueChargeback,
+  takeDueChargebackOf,
+} from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, type OrderTrigger, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
 import { inUse } from './errors.ts';
-import { changeSale } from './open-queries.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute, loses or wins it. */

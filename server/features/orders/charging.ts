@@ -5,8 +5,8 @@ import type { Elsewhere } from '../../shards/follow.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { RestoreWatch } from '../restores/service.ts';
 import type { Facts, FactsRequest } from './facts-queries.ts';
-import type { Intent } from './intent-queries.ts';
-import type { Opened, OpenTransaction } from './open-queries.ts';
+import type { Intent, Recorded } from './intent-queries.ts';
+import type { OpenTransaction } from './open-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { OrderRow, OrderState } from './order.ts';
 import type { OpenedSale, OpenSale } from './sales.ts';
@@ -79,8 +79,8 @@ export interface BillingEffect {
 interface ChargeBatchers {
   readonly readFacts: (request: FactsRequest) => Promise<Facts>;
   /** Returns undefined if the intent was not recorded. */
-  readonly recordIntent: (intent: Intent) => Promise<Opened | undefined>;
-  readonly recordRedeemingIntent: (intent: Intent) => Promise<Opened | undefined>;
+  readonly recordIntent: (intent: Intent) => Promise<Recorded>;
+  readonly recordRedeemingIntent: (intent: Intent) => Promise<Recorded>;
   /** Returns the order with the outcome; undefined if the order has changed meanwhile. */
   readonly recordOutcome: (outcome: ChargeOutcome) => Promise<Order | undefined>;
 }

@@ -10,6 +10,7 @@ import { isoTime } from '../../platform/iso-time.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
+import { checkGate } from '../restores/service.ts';
 import { generationOf } from './generations.ts';
 import { toWire } from './order.ts';
 import { checkShownTotal, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
@@ -18,7 +19,7 @@ import type { Order, OrderCreate } from './schemas.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import type { Facts } from './facts-queries.ts';
-import { type Intent, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
+import { closed, type Intent, type Recorded, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
 import { findOpenOf, type Opened } from './open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './reference.ts';
 import { findFirstAnswer, resumeOrder } from './resume.ts';
@@ -105,15 +106,23 @@ async function record(
   intent: Intent,
   newlyOrdered: readonly string[],
 ): Promise<Opened | undefined> {
+  const { company_id } = intent.order;
+  const unlessClosed = async (recorded: Recorded): Promise<Opened | undefined> => {
+    if (recorded !== closed) return recorded;
+    await checkGate(charging.db, company_id);
+    return undefined;
+  };
   try {
     const isPlain = intent.redemption === undefined;
     if (newlyOrdered.length === 0)
-      return await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent));
+      return await unlessClosed(
+        await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent)),
+      );
     return await charging.db.transaction(async (transaction) => {
-      const marked = await noteOrdered(transaction, intent.order.company_id, newlyOrdered);
+      const marked = await noteOrdered(transaction, company_id, newlyOrdered);
       if (marked < newlyOrdered.length) return undefined;
       const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
-      return recorded;
+      return unlessClosed(recorded);
     });
   } catch (error) {
     const violated = violatedConstraint(error) ?? '';

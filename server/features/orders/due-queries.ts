@@ -1,7 +1,16 @@
 import type { Queryable } from '../../platform/database.ts';
 import { staysHere } from '../../shards/queries.ts';
+import { isBehindGate } from '../restores/gate-queries.ts';
 import { canMove, stateAfter } from './operation-moves.ts';
-import { inFlightSlot, isThisSending, keyOf, openColumns, type OpenKey, type OpenTransaction } from './open-queries.ts';
+import {
+  dueChannel,
+  inFlightSlot,
+  isThisSending,
+  keyOf,
+  openColumns,
+  type OpenKey,
+  type OpenTransaction,
+} from './open-queries.ts';
 
 /** Queries for operations that are to be reconciled. */
 
@@ -24,7 +33,8 @@ export async function claimDue(
          next_check_at = now() + CASE WHEN state = 'waiting' THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (
-         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${staysHere('company_id')}
+         SELECT company_id, order_id, slot FROM open_transactions t
+         WHERE next_check_at <= now() AND ${staysHere('company_id')} AND NOT ${isBehindGate('t')}
          ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
        ) RETURNING ${openColumns}
      ) SELECT * FROM claimed ORDER BY id`,
@@ -54,10 +64,10 @@ export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTr
 export async function findProbes(db: Queryable, ofEach: number, notDueForMs: number): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
     `SELECT ${openColumns} FROM (
-       SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY random()) AS place FROM open_transactions
+       SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY random()) AS place FROM open_transactions t
        WHERE ${isInDoubt} AND connection_id IS NOT NULL AND next_check_at > now() + $2 * interval '1 ms'
-         AND ${staysHere('company_id')}
-     ) AS doubtful WHERE place <= $1`,
+         AND ${staysHere('company_id')} AND NOT ${isBehindGate('t')}
+     ) AS open_transactions WHERE place <= $1`,
     [ofEach, notDueForMs],
   );
 }
@@ -77,6 +87,21 @@ export async function checkWithin(db: Queryable, open: OpenKey, withinMs: number
     `UPDATE open_transactions SET next_check_at = least(next_check_at, now() + $5 * interval '1 ms')
      WHERE ${isThisSending}`,
     [...keyOf(open), withinMs],
+  );
+}
+
+/**
+ * The worker checks every open operation of a company at once. A sale that waits for its request to be repeated has this long
+ * for it.
+ */
+export async function checkNow(db: Queryable, companyId: string, repeatWithinMs: number): Promise<void> {
+  await db.query(
+    `WITH due AS (
+       UPDATE open_transactions SET checks = 0, next_check_at = now() +
+         CASE WHEN state = 'waiting' AND cause <> 'renewal' THEN $2 ELSE 0 END * interval '1 ms'
+       WHERE company_id = $1 AND locked_until <= now() RETURNING 1
+     ) SELECT pg_notify('${dueChannel}', '') FROM due LIMIT 1`,
+    [companyId, repeatWithinMs],
   );
 }
 

@@ -49,7 +49,17 @@ async function lose(
   return operation;
 }
 
-const place = (idempotencyKey: string): Promise<Reply> =>
+/** What was lost before closed the gate of the company. */
+async function open(): Promise<void> {
+  await service.db.query('DELETE FROM company_gates');
+  await service.db.query('UPDATE companies SET gate = NULL WHERE gate IS NOT NULL');
+}
+
+const place = async (idempotencyKey: string): Promise<Reply> => {
+  await open();
+  return placeBehind(idempotencyKey);
+};
+const placeBehind = (idempotencyKey: string): Promise<Reply> =>
   service.call('POST', '/v1/orders', {
     key: merchant.key,
     body: { customer_id: shop.customerId, items: [{ product_id: shop.productId, quantity: 1 }] },
@@ -166,6 +176,7 @@ describe('an order whose key the processor knows', { concurrency: false }, () =>
 describe('a renewal that the processor knows', { concurrency: false }, () => {
   /** A subscription whose second cycle is due. */
   async function due(): Promise<{ id: string; subject: readonly string[] }> {
+    await open();
     const everyDay = { interval: 'day', interval_count: 1, anchor_day: 'signup_date' } as const;
     const { id: plan_id } = await somePlan(service, { amount: 4900, billing_cycle: everyDay }, merchant.company);
     const customer_id = await someSubscriber(service, undefined, merchant);
@@ -178,8 +189,7 @@ describe('a renewal that the processor knows', { concurrency: false }, () => {
     return { id, subject: subjects.cycle(id, 2) };
   }
   const bill = async (): Promise<void> => {
-    // What was lost before put the database into the restored state, in which nothing is billed.
-    await service.db.query('DELETE FROM restores');
+    await open();
     while ((await service.subscriptions.billDue(64)) > 0);
   };
 

@@ -3,8 +3,16 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { type Redemption, redeemingParts } from '../coupons/redemption-queries.ts';
 import { admitRedemptions } from '../coupons/service.ts';
+import { isClosed, type Kept, keptCharge, requireOpenGate } from '../restores/gate-queries.ts';
 import { eventCount, type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
-import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, validFor } from './open-queries.ts';
+import {
+  inFlightSlot,
+  keptByRow,
+  milliseconds,
+  type NewOpenTransaction,
+  type Opened,
+  validFor,
+} from './open-queries.ts';
 import type { OrderRow } from './order.ts';
 import { orderColumns } from './queries.ts';
 
@@ -76,10 +84,11 @@ const isClaimed = (id: string): string => `${id} = ANY (ARRAY(SELECT operation_i
 
 const intentStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
-    SELECT i.*, ${validFor('c.request_life_ms')} AS valid_until, c.connection_id
+    SELECT i.*, ${validFor('c.request_life_ms')} AS valid_until, c.connection_id,
+      i.transaction_id IS NOT NULL AND ${isClosed('c')} AS is_closed, ${keptCharge('c', 'i.reference')} AS kept
     FROM ${intentRows.from(1)} AS i LEFT JOIN companies c ON c.id = i.company_id
   ), claimed AS (
-    ${claimKeys('intent', 'id')}
+    ${claimKeys('intent WHERE NOT is_closed', 'id')}
   ), placed AS (
     INSERT INTO orders (${orderColumns}, answer_event_id)
     SELECT ${orderColumns}, answer_event_id FROM intent WHERE ${isClaimed('id')}
@@ -92,7 +101,8 @@ const intentStatement = (more: string): string => `
   ), emitted AS (
     ${insertingEvents(firstEvent, isClaimed('object_id'))}
   )${more}
-  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id FROM intent WHERE ${isClaimed('id')}`;
+  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, is_closed, kept FROM intent
+  WHERE is_closed OR ${isClaimed('id')}`;
 
 const recordPlain = intentStatement('');
 const recordRedeeming = intentStatement(`, ${redeemingParts(`$${redemptionParameter}`, isClaimed('id'))}`);
@@ -101,43 +111,49 @@ interface OpenedRow {
   id: string;
   valid_until_ms: number;
   connection_id: string | null;
+  kept: Kept | null;
 }
 
 const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
   new Map(
-    rows.map(({ id, valid_until_ms, connection_id }) => [
+    rows.map(({ id, valid_until_ms, connection_id, kept }) => [
       id,
-      { validUntilMs: valid_until_ms, sending: 1, connection_id },
+      { validUntilMs: valid_until_ms, sending: 1, connection_id, kept },
     ]),
   );
 
+/** The gate of the company is closed, so nothing was recorded. */
+export const closed = 'closed';
+export type Recorded = Opened | typeof closed | undefined;
+
 /** Returns undefined for an intent that was not recorded, because another request has claimed the key. */
-export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
+export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<Recorded[]> {
   const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
-  const rows = await db.query<OpenedRow>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
-    ...intentRows.values(
-      intents.map(({ order, claim, sale, answerEventId }) => ({
-        ...order,
-        ...claim,
-        answer_event_id: answerEventId,
-        transaction_id: sale?.id,
-        reference: sale?.reference,
-        number: sale?.number,
-        lock_ms: sale?.lockMs,
-      })),
-    ),
-    ...eventValues(intents.flatMap(({ events }) => events)),
-    ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
-  ]);
+  const rows = await db.query<OpenedRow & { is_closed: boolean }>(
+    redemptions.length > 0 ? recordRedeeming : recordPlain,
+    [
+      ...intentRows.values(
+        intents.map(({ order, claim, sale, answerEventId }) => ({
+          ...order,
+          ...claim,
+          answer_event_id: answerEventId,
+          transaction_id: sale?.id,
+          reference: sale?.reference,
+          number: sale?.number,
+          lock_ms: sale?.lockMs,
+        })),
+      ),
+      ...eventValues(intents.flatMap(({ events }) => events)),
+      ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
+    ],
+  );
   const recorded = openedById(rows);
-  return intents.map(({ order }) => recorded.get(order.id));
+  const refused = new Set(rows.flatMap(({ id, is_closed }) => (is_closed ? id : [])));
+  return intents.map(({ order: { id } }) => (refused.has(id) ? closed : recorded.get(id)));
 }
 
 /** Records intents of which some use a coupon. Those that exceed its limits are not recorded. */
-export async function recordRedeemingIntents(
-  db: Database,
-  intents: readonly Intent[],
-): Promise<(Opened | undefined)[]> {
+export async function recordRedeemingIntents(db: Database, intents: readonly Intent[]): Promise<Recorded[]> {
   const all = intents.flatMap(({ redemption }) => redemption ?? []);
   // Far from its limits, a coupon needs no check under a lock, and a single coupon cannot cause a deadlock. A popular coupon
   // would otherwise be locked for the length of every commit.
@@ -185,7 +201,7 @@ const saleRows = rowsOf({
 });
 const firstSale = 1 + placedRows.count;
 
-// An order with an operation in flight is skipped.
+// An order with an operation in flight is skipped, and a company whose gate is closed.
 const planStatement = `
   WITH placed AS (
     INSERT INTO orders (${orderColumns}) SELECT ${orderColumns} FROM ${placedRows.from(1)} AS o
@@ -196,19 +212,22 @@ const planStatement = `
   SELECT company_id, order_id, '${inFlightSlot}', t.id, customer_id, payment_method_id, type, amount, currency, card_brand,
     card_last4, request_id, t.updated_at, reference, ${validFor('c.request_life_ms')},
     now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms', c.connection_id, cause, subject, number
-  FROM ${saleRows.from(firstSale)} AS t LEFT JOIN companies c ON c.id = t.company_id
+  FROM ${saleRows.from(firstSale)} AS t LEFT JOIN companies c ON c.id = t.company_id WHERE NOT (${isClosed('c')})
   ON CONFLICT (company_id, order_id, slot) DO NOTHING
-  RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id`;
+  RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, ${keptByRow} AS kept`;
 
-/** Returns the sales that were recorded and may be sent, by their ids. */
+/** Returns the sales that were recorded and may be sent, by their ids. Throws if the gate of a company is closed. */
 export async function planCharges(
   db: Queryable,
   charges: readonly PlannedCharge[],
 ): Promise<ReadonlyMap<string, Opened>> {
+  const sales = charges.flatMap(({ sale }) => sale ?? []);
   const rows = await db.query<OpenedRow>(planStatement, [
     ...placedRows.values(charges.flatMap(({ placed }) => placed ?? [])),
-    ...saleRows.values(charges.flatMap(({ sale }) => sale ?? [])),
+    ...saleRows.values(sales),
     ...eventValues(charges.flatMap(({ events }) => events)),
   ]);
-  return openedById(rows);
+  const opened = openedById(rows);
+  for (const { id, company_id } of sales) if (!opened.has(id)) await requireOpenGate(db, company_id);
+  return opened;
 }

@@ -120,6 +120,6 @@ describe('a restored service', { concurrency: false }, () => {
     const found = comparisons
       .flatMap(({ missing }) => missing)
       .find(({ operation }) => operation.reference === derived(one.subject, 1));
-    assert.deepEqual([found?.subscription_id, found?.state], [one.id, 'billing']);
+    assert.deepEqual([found?.subscription_id, found?.state], [one.id, 'adoptable']);
   });
 });

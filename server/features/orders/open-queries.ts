@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
+import { isBehindGate, isClosed, type Kept, keptCharge, requireOpenGate } from '../restores/gate-queries.ts';
 import {
   canMove,
   type OperationCause,
@@ -43,9 +44,6 @@ export const validFor = (lifeMs: string): string => `date_trunc('milliseconds', 
 /** The same for a company, whose id is `$1`. */
 const validUntil = validFor('(SELECT c.request_life_ms FROM companies c WHERE c.id = $1)');
 
-/** The connection that a new sale of the company is recorded with; null in the sandbox. */
-const firstConnection = '(SELECT c.connection_id FROM companies c WHERE c.id = $1)';
-
 /** Refunds and voids go where the charge of the order went. */
 const connectionOfCharge = `(SELECT t.connection_id FROM orders o
   JOIN transactions t ON t.company_id = o.company_id AND t.id = o.sale_id WHERE o.company_id = $1 AND o.id = $2)`;
@@ -60,19 +58,27 @@ export interface Opened {
   readonly sending: number;
   /** Where it is sent; null for the sandbox. */
   readonly connection_id: string | null;
+  /** After a restore: what a processor has executed under its reference. It is the outcome. */
+  readonly kept?: Kept | null | undefined;
 }
 
 interface OpenedRow {
   valid_until_ms: number;
   sending: number;
   connection_id: string | null;
+  kept?: Kept | null;
 }
 const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending, connection_id`;
-const toOpened = ({ valid_until_ms: validUntilMs, sending, connection_id }: OpenedRow): Opened => ({
+const toOpened = ({ valid_until_ms: validUntilMs, sending, connection_id, kept }: OpenedRow): Opened => ({
   validUntilMs,
   sending,
   connection_id,
+  kept,
 });
+
+/** SQL: what a processor has executed under the reference of the row that is written. */
+export const keptByRow = `(SELECT ${keptCharge('k', 'open_transactions.reference')} FROM companies k
+  WHERE k.id = open_transactions.company_id)`;
 
 /** Identifies an operation in the statements below. */
 export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
@@ -86,16 +92,17 @@ export const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly 
   sending,
 ];
 
-/** Returns undefined if another operation of the order is in flight. */
+/** Returns undefined if another operation of the order is in flight. Throws if the gate of the company is closed. */
 export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at,
        connection_id, cause, subject, number)
-     VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil},
+     SELECT $1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validFor('c.request_life_ms')},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
-       ${open.type === 'sale' ? firstConnection : connectionOfCharge}, $15, $16, $17)
-     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
+       ${open.type === 'sale' ? 'c.connection_id' : connectionOfCharge}, $15, $16, $17
+     FROM companies c WHERE c.id = $1 AND NOT (${isClosed('c')})
+     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}, ${keptByRow} AS kept`,
     [
       open.company_id,
       open.order_id,
@@ -116,6 +123,7 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
       open.number,
     ],
   );
+  if (!rows[0]) await requireOpenGate(db, open.company_id);
   return rows[0] && toOpened(rows[0]);
 }
 
@@ -145,6 +153,8 @@ export interface OpenTransaction {
   readonly interruptions: number;
   /** Whether the process that opened it is assumed to be working on it. */
   readonly locked: boolean;
+  /** Whether the comparison after a restore comes first: until then nothing says that it was not executed. */
+  readonly held: boolean;
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: BrandName;
@@ -153,7 +163,7 @@ export interface OpenTransaction {
 
 export const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
   payment_method_id, card_brand, card_last4, state, cause, subject, number, interruptions, locked_until > now() AS locked,
-  ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
+  ${isBehindGate('open_transactions')} AS held, ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
@@ -228,17 +238,25 @@ export async function waitAgain(
 }
 
 /**
- * Claims a waiting sale. From here on it may have been sent. Returns undefined if another process claimed it first.
+ * Claims a waiting sale. From here on it may have been sent. Returns undefined if another process claimed it first. Throws if
+ * the gate of the company is closed.
  */
-export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
+export async function claimWaiting(
+  db: Queryable,
+  open: OpenKey,
+  lockMs: number,
+  /** The caller knows the outcome, so that nothing will be sent. */
+  isResolved = false,
+): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `${move(
       'taken',
       `waits_for = NULL, checks = 0, opened_at = now(), valid_until = ${validUntil}, sending = sending + 1,
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'`,
-    )} RETURNING ${openedColumns}`,
-    [...keyOf(open), lockMs],
+    )} AND ($6 OR NOT (SELECT ${isClosed('c')} FROM companies c WHERE c.id = $1)) RETURNING ${openedColumns}`,
+    [...keyOf(open), lockMs, isResolved],
   );
+  if (!rows[0] && !isResolved) await requireOpenGate(db, open.company_id);
   return rows[0] && toOpened(rows[0]);
 }
 
@@ -372,23 +390,6 @@ async function discard(db: Queryable, open: OpenKey, because: OperationTrigger):
      )
      SELECT 1 FROM deleted`,
     keyOf(open),
-  );
-  return rows.length === 1;
-}
-
-/** Returns false if the sale is not in the status that the change starts from. */
-export async function changeSale(
-  db: Queryable,
-  companyId: string,
-  id: string,
-  change: 'voided' | 'disputed',
-  at: Date,
-): Promise<boolean> {
-  const { from, to } = transactionChanges[change];
-  const rows = await db.query(
-    `UPDATE transactions SET status = $3, updated_at = $4
-     WHERE company_id = $1 AND id = $2 AND status = $5 RETURNING 1`,
-    [companyId, id, to, at, from],
   );
   return rows.length === 1;
 }

@@ -5,6 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { openShop, type Shop, startFaultyService, succeeded } from '../../../tests/support/orders.ts';
 import type { TestService } from '../../../tests/support/service.ts';
 import { newId } from '../../platform/ids.ts';
+import type { ListedOperation } from '../../vault/processors/processor.ts';
+import { takeLater } from './adopt-queries.ts';
 import { claimDue } from './due-queries.ts';
 import {
   acceptOpen,
@@ -82,6 +84,11 @@ const response = { transaction_id: 't', response_code: '00', response_text: null
 const at = new Date();
 const closing = { change: 'declined', response: null, failureCode: 'unknown', failureReason: null, at } as const;
 
+const listed = (reference: string): ListedOperation => ({
+  ...{ kind: 'charge', reference, chargeReference: null, amount: 100, currency: null, last4: null, approved: true },
+  ...{ voided: false, transactionId: 't', executedAtMs: 0 },
+});
+
 /** What makes each move. */
 const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknown>>> = {
   sent_again: (open) => startSending(service.db, open, {}, 0),
@@ -95,6 +102,7 @@ const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknow
   checked: () => claimDue(service.db, 100, [1000], 1000),
   accepted: (open) => acceptOpen(service.db, open, response),
   outcome_recorded: (open) => closeOpen(service.db, open, closing),
+  listed: ({ company_id, order_id, id }) => takeLater(service.db, { company_id, order_id, operation: listed(id) }, 0),
   nothing_executed: (open) => discardUnexecuted(service.db, open),
 };
 
@@ -128,7 +136,7 @@ describe('an open operation', () => {
     }
     assert.deepEqual(
       changing.toSorted().map((file) => file.split('/').at(-1)),
-      ['due-queries.ts', 'open-queries.ts'],
+      ['adopt-queries.ts', 'due-queries.ts', 'open-queries.ts'],
     );
   });
 });

@@ -38,6 +38,8 @@ export const operationTriggers = [
   'checked',
   'accepted',
   'outcome_recorded',
+  /** After a restore, a processor lists it as executed. */
+  'listed',
   /** The process that sent it knows that nothing was executed. */
   'nothing_executed',
 ] as const;
@@ -75,6 +77,10 @@ export const operationMoves: readonly Move[] = [
   ['in_doubt', 'outcome_recorded', 'closed'],
   ['interrupted', 'outcome_recorded', 'closed'],
   ['accepted', 'outcome_recorded', 'closed'],
+  ['sending', 'listed', 'in_doubt'],
+  ['in_doubt', 'listed', 'in_doubt'],
+  ['interrupted', 'listed', 'in_doubt'],
+  ['waiting', 'listed', 'in_doubt'],
   // While it is in doubt, a lookup may execute what was prepared.
   ['sending', 'nothing_executed', 'closed'],
 ];

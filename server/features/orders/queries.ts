@@ -6,6 +6,7 @@ import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
 import { inFlightSlot } from './open-queries.ts';
+import { transactionChanges } from './transitions.ts';
 import { staysHere } from '../../shards/queries.ts';
 
 export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
@@ -185,4 +186,21 @@ export async function takeDueChargebackOf(
     until,
   ]);
   return row;
+}
+
+/** Returns false if the sale is not in the status that the change starts from. */
+export async function changeSale(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  change: 'voided' | 'disputed',
+  at: Date,
+): Promise<boolean> {
+  const { from, to } = transactionChanges[change];
+  const rows = await db.query(
+    `UPDATE transactions SET status = $3, updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND status = $5 RETURNING 1`,
+    [companyId, id, to, at, from],
+  );
+  return rows.length === 1;
 }

@@ -166,7 +166,7 @@ async function reconcileOne(charging: Charging, open: OpenTransaction): Promise<
 export async function reconcileOrder(charging: Charging, companyId: string, orderId: string): Promise<void> {
   try {
     const open = await findOpenOf(charging.db, companyId, orderId);
-    const due = open.filter((one) => isInDoubt(one) || (!one.locked && one.state !== 'waiting'));
+    const due = open.filter((one) => !one.held && (isInDoubt(one) || (!one.locked && one.state !== 'waiting')));
     for (const operation of due) await reconcile(charging, operation);
   } catch (error) {
     charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be reconciled');

@@ -2,6 +2,7 @@ import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError, usedByAnother } from './errors.ts';
+import { checkGate } from '../restores/service.ts';
 import { findOpenOf, type OpenTransaction } from './open-queries.ts';
 import { isInDoubt } from './operation-moves.ts';
 import { findAnswer } from './queries.ts';
@@ -37,6 +38,10 @@ export async function reconcileOrFail(
   const open = await findInFlight();
   if (!open) return;
   if (open.locked && !isInDoubt(open)) throw inProgress();
+  if (open.held && open.state !== 'waiting') {
+    await checkGate(charging.db, companyId);
+    throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  }
   if (open.state !== 'waiting') await charging.reconcile(open);
   // A charge that was interrupted and not executed waits for this request.
   const left = open.state === 'waiting' ? open : await findInFlight();

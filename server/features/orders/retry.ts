@@ -7,6 +7,7 @@ import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
+import { isAfterRestore } from '../restores/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
@@ -31,7 +32,8 @@ type Begun =
       readonly state: OrderState;
       readonly sale: OpenedSale;
     }
-  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund };
+  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund }
+  | { readonly kind: 'paid'; readonly state: OrderState };
 
 /** For a retry by the customer, who saw how often the charge was declined, and may have another card by now. */
 export interface RetryTerms {
@@ -60,7 +62,10 @@ export async function retryOrder(
           if (!state) throw notFound('order');
           const id = newId(context.nowMs);
           if (!(await claimKey(transaction, phased.key, id))) return undefined;
-          if (!retryable.includes(state.order.status)) throw notRetryable(state);
+          if (!retryable.includes(state.order.status)) {
+            if (!(await isRepeated(transaction, state))) throw notRetryable(state);
+            return { kind: 'paid', state };
+          }
           await refuseWhileInFlight(transaction, state.order);
           if (terms && (terms.declines !== state.order.attempt_count || state.order.status !== 'failed')) {
             throw notRetryable(state);
@@ -72,6 +77,7 @@ export async function retryOrder(
         }),
       );
       if (!begun) return undefined;
+      if (begun.kind === 'paid') return toWire(begun.state);
       if (begun.kind === 'refund') return refund(charging, begun.state, begun.refund);
       try {
         return await charge(charging, begun.state, begun.sale);
@@ -83,6 +89,12 @@ export async function retryOrder(
     },
     resume: (transactionId) => resumeRetry(charging, context.company.id, orderId, transactionId),
   });
+}
+
+/** After a restore, a retry that the database had lost was adopted, so a request that repeats it finds the order paid. */
+async function isRepeated(transaction: Database, { order, transactions }: OrderState): Promise<boolean> {
+  const wasDeclined = transactions.some(({ type, status }) => type === 'sale' && status === 'failed');
+  return order.status === 'succeeded' && wasDeclined && isAfterRestore(transaction, order.company_id);
 }
 
 function notRetryable({ order }: OrderState): ApiError {

@@ -24,12 +24,12 @@ import { charge } from './charge.ts';
 import { chargeElsewhere } from './charge-elsewhere.ts';
 import { countCharge } from './counting.ts';
 import type { Charging, MoneyDependencies } from './charging.ts';
-import { type ExecutedOperation, openExecuted, takeCardOf } from './adopt-queries.ts';
+import { type ExecutedOperation, openExecuted, takeExecuted, takeLater } from './adopt-queries.ts';
 import { createOrder, type ShownOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './generations.ts';
 import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
-import { openStatistics } from './due-queries.ts';
+import { checkNow, openStatistics } from './due-queries.ts';
 import { dueChannel, isWaiting, type Opened, recallWaiting } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
@@ -45,6 +45,7 @@ import { resumeOrder } from './resume.ts';
 import { type RetryTerms, retryOrder } from './retry.ts';
 import type { OpenedSale } from './sales.ts';
 import type { Order, OrderRefund } from './schemas.ts';
+import { repeatWithinMs } from './timing.ts';
 import { voidOrder } from './voids.ts';
 
 /** The types that subscriptions need to charge their cycles. */
@@ -282,7 +283,17 @@ export async function adoptOperation(
   return openExecuted(db, executed, opened);
 }
 
-/** Adopts the card that the processor charged for an open sale. */
-export async function adoptCard(db: Queryable, companyId: string, operation: ListedOperation): Promise<boolean> {
-  return takeCardOf(db, companyId, operation);
+/** Adopts the card and the connection of a charge that the processor executed for an open sale. */
+export async function adoptOpen(db: Queryable, companyId: string, operation: ListedOperation): Promise<boolean> {
+  return takeExecuted(db, companyId, operation);
+}
+
+/** Adopts a charge that the processor executed under a later number of the subject of an open sale. */
+export async function adoptLater(db: Queryable, executed: ExecutedOperation, number: number): Promise<boolean> {
+  return takeLater(db, executed, number);
+}
+
+/** Looks up every open operation of a company now. */
+export async function checkOpenOf(db: Queryable, companyId: string): Promise<void> {
+  await checkNow(db, companyId, repeatWithinMs);
 }

@@ -9,14 +9,14 @@ import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts
 import { newEvent } from '../events/service.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
-import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
+import { changeSale, countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { endReversal } from './reversals.ts';
 import { send } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError, inUse } from './errors.ts';
-import { changeSale, discardOpen, insertOpen, type Opened } from './open-queries.ts';
+import { discardOpen, insertOpen, type Opened } from './open-queries.ts';
 import { openOperation } from './open-operation.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { refuseWhileInFlight } from './refunds.ts';

@@ -116,6 +116,8 @@ export const noticeDelaysMs = [
 
 /** How often a notice about a payment that was not made here is tried: for six and a half minutes. */
 const foreignTries = 6;
+/** After a restore: daily for five weeks, because the payment may be recorded when its request is repeated. */
+const patientTries = noticeDelaysMs.length + 35;
 
 /** Applies one batch of notices that are due. Returns how many there were. */
 export async function applyDueNotices(dependencies: NoticeDependencies, count: number): Promise<number> {
@@ -130,9 +132,14 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
   const context = { company_id, connection_id, notice_id: id, type };
   try {
     const place = { companyId: company_id, connectionId: connection_id };
-    const { isDone, isForeign, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
+    const { isDone, isForeign, isPatient, result } = await orders.applyNotice({
+      ...place,
+      about,
+      happenedAt: happened_at,
+    });
     // The first try has no delay before it.
-    const isGivenUp = !isDone && tries > (isForeign ? foreignTries : noticeDelaysMs.length);
+    const triesMax = isForeign ? foreignTries : isPatient ? patientTries : noticeDelaysMs.length;
+    const isGivenUp = !isDone && tries > triesMax;
     if (isGivenUp && isForeign) log.warn({ ...context, result }, 'a notice is about a payment that was not made here');
     else if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
     await (isDone || isGivenUp ? markApplied : markWaiting)(db, notice, result);

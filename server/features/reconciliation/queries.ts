@@ -63,9 +63,9 @@ export async function findFailedOrders(db: Queryable, companyId: string, afterId
 export async function findOpenRenewals(
   db: Queryable,
   companyId: string,
-): Promise<{ subscription_id: string; subscription_cycle: number | null; attempt_count: number }[]> {
+): Promise<{ order_id: string; subscription_id: string; subscription_cycle: number | null; attempt_count: number }[]> {
   return db.query(
-    `SELECT o.subscription_id, o.subscription_cycle, o.attempt_count FROM open_transactions t
+    `SELECT o.id AS order_id, o.subscription_id, o.subscription_cycle, o.attempt_count FROM open_transactions t
      JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
      WHERE t.company_id = $1 AND t.type = 'sale' AND t.request_id IS NULL AND o.subscription_id IS NOT NULL`,
     [companyId],
@@ -106,14 +106,15 @@ export interface MissingOperation {
 
 const missingStatement = `
   INSERT INTO missing_operations (company_id, reference, kind, charge_reference, amount, currency, card_last4,
-    processor_transaction_id, executed_at, order_id, subscription_id, subscription_cycle)
+    processor_transaction_id, executed_at, order_id, subscription_id, subscription_cycle, connection_id)
   SELECT m.company_id, m.reference, m.kind, m.charge_reference, m.amount, m.currency, m.card_last4,
-    m.processor_transaction_id, m.executed_at, m.order_id, m.subscription_id, m.subscription_cycle
+    m.processor_transaction_id, m.executed_at, m.order_id, m.subscription_id, m.subscription_cycle, m.connection_id
   FROM json_to_recordset($1::json) AS m (company_id uuid, reference uuid, kind text, charge_reference uuid, amount bigint,
     currency text, card_last4 text, processor_transaction_id text, executed_at timestamptz, order_id uuid,
-    subscription_id uuid, subscription_cycle integer)
+    subscription_id uuid, subscription_cycle integer, connection_id uuid)
   ON CONFLICT (company_id, reference) DO UPDATE SET order_id = excluded.order_id,
-    subscription_id = excluded.subscription_id, subscription_cycle = excluded.subscription_cycle`;
+    subscription_id = excluded.subscription_id, subscription_cycle = excluded.subscription_cycle,
+    connection_id = excluded.connection_id`;
 
 export async function saveMissing(db: Queryable, missing: readonly MissingOperation[]): Promise<void> {
   const rows = missing.map(({ operation, ...known }) => ({
@@ -126,6 +127,7 @@ export async function saveMissing(db: Queryable, missing: readonly MissingOperat
     card_last4: operation.last4,
     processor_transaction_id: operation.transactionId,
     executed_at: new Date(operation.executedAtMs),
+    connection_id: operation.connectionId ?? null,
   }));
   await db.query(missingStatement, [JSON.stringify(rows)]);
 }
@@ -182,4 +184,27 @@ export async function findDismissed(db: Queryable, companyId: string): Promise<S
     [companyId],
   );
   return new Set(rows.map(({ reference }) => reference));
+}
+
+/** The charges that a connection has reported and that the books did not have then. */
+export async function findNoticed(db: Queryable, companyId: string, connectionId: string): Promise<ListedOperation[]> {
+  const rows = await db.query<{ reference: string; transaction_id: string; happened_at: Date }>(
+    `SELECT DISTINCT ON (1) about->>'reference' AS reference,
+       coalesce(about->'found'->'response'->>'transaction_id', '') AS transaction_id, happened_at
+     FROM processor_notices
+     WHERE company_id = $1 AND connection_id = $2 AND applied_at IS NULL AND about->>'kind' = 'operation'
+       AND about->'found'->>'outcome' = 'approved' AND type NOT LIKE '%REFUND%'
+     ORDER BY 1, happened_at`,
+    [companyId, connectionId],
+  );
+  return rows.map(({ reference, transaction_id, happened_at }) => ({
+    ...{ kind: 'charge', reference, chargeReference: null, amount: null, currency: null, last4: null },
+    ...{
+      approved: true,
+      voided: false,
+      transactionId: transaction_id,
+      executedAtMs: happened_at.getTime(),
+      connectionId,
+    },
+  }));
 }

@@ -4,7 +4,15 @@ import { choice } from '../../platform/choice.ts';
 
 export const reconciliationState = Type.Object({
   restored_at: nullable(
-    timestamp({ description: 'When the restored state was noticed; subscriptions are not billed while it is set.' }),
+    timestamp({
+      description:
+        'Since when requests that move money are closed, or only renewals wait, after a restore from a backup.',
+    }),
+  ),
+  waits_for: nullable(
+    choice(['comparison', 'second_list', 'processor', 'connection', 'operator'], {
+      description: 'What has to happen before they continue.',
+    }),
   ),
   data: Type.Array(
     Type.Object({

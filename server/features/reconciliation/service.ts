@@ -1,29 +1,24 @@
-import { dayMs, hourMs } from '../../platform/durations.ts';
-import type { RequestContext } from '../../request-context.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { ShardDatabase } from '../../shards/shards.ts';
-import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
-import { idTimeMs, isUuid, newId } from '../../platform/ids.ts';
-import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
-import type { Vault } from '../../vault/vault.ts';
 import type { Company } from '../../company.ts';
+import type { DatabasePool, Queryable } from '../../platform/database.ts';
+import { dayMs, minuteMs, secondMs } from '../../platform/durations.ts';
+import { idTimeMs } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { ShardDatabase } from '../../shards/shards.ts';
 import { allCompanies } from '../companies/service.ts';
-import { adoptCard, adoptOperation } from '../orders/service.ts';
+import { checkOpenOf } from '../orders/service.ts';
 import { companyConnections } from '../processors/service.ts';
-import { currentRestore, endRestore, type Restore } from '../restores/service.ts';
+import { currentRestore, type Gate, gates } from '../restores/service.ts';
 import {
-  type BookedRow,
-  countMissing,
-  dismissMissing,
-  findBooks,
-  findDismissed,
-  findMissing,
-  forgetFound,
-  type MissingOperation,
-  saveMissing,
-} from './queries.ts';
+  compare,
+  type Compared,
+  type Comparison,
+  type ComparedConnection,
+  type ReconcileDependencies,
+} from './comparison.ts';
+import { countMissing, dismissMissing, findMissing } from './queries.ts';
 import type { ReconciliationState } from './schemas.ts';
-import { type Standing, standingsOf } from './subjects.ts';
+
+export type { Comparison, Difference, Missing, ReconcileDependencies } from './comparison.ts';
 
 /** Returns how many operations the books of all companies miss. */
 export async function missingOperations(db: Queryable): Promise<number> {
@@ -41,10 +36,11 @@ const shownMax = 100;
 
 /** For the dashboard of a company. */
 export async function getState({ db, company }: RequestContext): Promise<ReconciliationState> {
-  const restore = company.mode === 'live' ? await currentRestore(db) : undefined;
+  const gate = company.mode === 'live' ? await gates.of(db, company.id) : undefined;
   const rows = await findMissing(db, company.id, shownMax);
   return {
-    restored_at: restore?.noticed_at.toISOString() ?? null,
+    restored_at: gate?.closed_at.toISOString() ?? null,
+    waits_for: gate?.waits_for ?? null,
     data: rows.map(({ card_last4, executed_at, ...row }) => ({
       ...row,
       card_last_four: card_last4,
@@ -53,59 +49,23 @@ export async function getState({ db, company }: RequestContext): Promise<Reconci
   };
 }
 
-/** Compares our books with those of the processors, and lists or adopts operations that our books miss. */
-
-export interface ReconcileDependencies extends ShardDatabase {
-  readonly vault: Pick<Vault, 'operations'>;
-  readonly clock: Clock;
-}
-
 export interface ReconcileOptions {
-  /** Record operations that can be attributed to an order, instead of only listing them. */
+  /** Record operations that can be attributed to an order, instead of only listing them. Behind a gate that is always done. */
   readonly adopt: boolean;
   /** Compare from this time on; by default two days before the end of the restored database's books. */
   readonly sinceMs?: number | undefined;
-  /** End the restored state although some companies could not be compared. */
+  /** Open the gates although some companies could not be compared. */
   readonly finish?: boolean;
-  readonly onProgress?: (company: Company, compared: number) => void;
-}
-
-export interface Missing extends MissingOperation {
-  /**
-   * `adopted`: it is recorded now. `billing`: the next billing of the subscription records it. `adoptable`: `--adopt`
-   * would record it. `listed`: its order is unknown.
-   */
-  readonly state: 'adopted' | 'adoptable' | 'billing' | 'listed';
-}
-
-/** An operation that differs between our books and the processor's. */
-export interface Difference {
-  readonly company_id: string;
-  readonly operation: ListedOperation;
-  readonly booked: BookedRow;
-  /**
-   * `held`: a charge stays in doubt, because another card has paid for the same subject. `elsewhere`: another connection
-   * has been paid for it, too.
-   */
-  readonly state: 'held' | 'adopted' | 'elsewhere' | 'differs';
-}
-
-export interface Comparison {
-  readonly company: Company;
-  readonly compared: number;
-  readonly missing: readonly Missing[];
-  readonly differences: readonly Difference[];
-  /** The number of declined operations that the books miss; they moved no money. */
-  readonly missingDeclines: number;
-  /** Which connections could not be compared, and why. */
-  readonly failure?: string;
 }
 
 export interface Reconciliation {
-  readonly restore: Restore | undefined;
+  /** When the first of the gates that were closed before was closed. */
+  readonly closedAt: Date | undefined;
   readonly comparisons: readonly Comparison[];
-  /** Whether the restored state is over. */
+  /** Whether a gate was closed, and all are open now. */
   readonly finished: boolean;
+  /** How many companies wait for what, with the time at which the list can be taken again. */
+  readonly gates: readonly Gate[];
 }
 
 /**
@@ -114,31 +74,39 @@ export interface Reconciliation {
  */
 const marginMs = 2 * dayMs;
 
+/** A restored database without a payment may have lost all payments of its companies. */
+export function fromOf({ books_until, company_id }: Pick<Gate, 'books_until' | 'company_id'>): number {
+  return Math.max(0, (books_until?.getTime() ?? idTimeMs(company_id)) - marginMs);
+}
+
 export async function reconcile(
   dependencies: ReconcileDependencies,
-  options: ReconcileOptions,
+  { adopt, sinceMs, finish = false }: ReconcileOptions,
 ): Promise<Reconciliation> {
   const { db, clock } = dependencies;
-  const restore = await currentRestore(db);
-  const companies = (await allCompanies({ all: [dependencies] })).filter(({ mode }) => mode === 'live');
-  // A restored database without a payment may have lost all payments of its companies.
-  const booksUntilMs = ({ id }: Company): number =>
-    restore ? (restore.books_until?.getTime() ?? idTimeMs(id)) : clock.nowMs();
+  const wasRestored = (await currentRestore(db)) !== undefined;
+  const closed = new Map((await gates.closed(db)).map((gate) => [gate.company_id, gate]));
+  const companies = await liveCompanies(dependencies);
   const comparisons: Comparison[] = [];
-  let untilMs = Number.POSITIVE_INFINITY;
   for (const company of companies) {
-    // A disconnected processor may have charged before. Without its credentials it cannot be asked.
+    const gate = closed.get(company.id);
     const connections = (await companyConnections(db, company.id)).filter(({ removed_at }) => removed_at === null);
-    if (connections.length === 0) continue;
-    const fromMs = options.sinceMs ?? Math.max(0, booksUntilMs(company) - marginMs);
-    const compared = await compare(dependencies, options, companies, company, fromMs);
+    if (connections.length === 0 && !gate) continue;
+    const fromMs = sinceMs ?? (gate ? fromOf(gate) : clock.nowMs() - marginMs);
+    const options = { adopt: adopt || gate !== undefined, fromMs, companies: companies.map(({ id }) => id) };
+    const compared = await compare(dependencies, company, options);
     comparisons.push(compared.comparison);
-    untilMs = Math.min(untilMs, compared.nowMs ?? untilMs);
+    if (gate) await settle(dependencies, gate, compared, finish);
   }
-  const complete = options.finish === true || comparisons.every(({ failure }) => failure === undefined);
-  const until = new Date(Number.isFinite(untilMs) ? untilMs : clock.nowMs());
-  const finished = complete && restore !== undefined && (await endRestore(db, restore.id, until));
-  return { restore, comparisons, finished };
+  await gates.finish(db);
+  const left = await gates.closed(db);
+  const finished = (wasRestored || closed.size > 0) && left.length === 0;
+  const [closedAt] = [...closed.values()].map(({ closed_at }) => closed_at).toSorted((one, other) => +one - +other);
+  return { closedAt, comparisons, finished, gates: left };
+}
+
+export async function liveCompanies(shard: ShardDatabase): Promise<Company[]> {
+  return (await allCompanies({ all: [shard] })).filter(({ mode }) => mode === 'live');
 }
 
 /** Compares every shard. It is finished when each shard is that was restored. */
@@ -149,194 +117,91 @@ export async function reconcileAll(
 ): Promise<Reconciliation> {
   const results: Reconciliation[] = [];
   for (const shard of shards) results.push(await reconcile({ ...shard, ...others }, options));
-  const restored = results.filter(({ restore }) => restore !== undefined);
+  const left = results.flatMap((one) => one.gates);
   return {
-    restore: restored.find(({ finished }) => !finished)?.restore ?? restored[0]?.restore,
+    closedAt: results.find(({ closedAt }) => closedAt !== undefined)?.closedAt,
     comparisons: results.flatMap(({ comparisons }) => comparisons),
-    finished: restored.length > 0 && restored.every(({ finished }) => finished),
+    finished: left.length === 0 && results.some(({ finished }) => finished),
+    gates: left,
   };
 }
 
-/** Later than any clock: the acquirer returns all operations so far. */
-const endOfTimeMs = Date.UTC(9999, 0, 1);
+/** An answer of the processor, and what the clocks of one processor differ by. */
+const inFlightMarginMs = 5 * secondMs;
 
-async function compare(
-  { db, vault, clock }: ReconcileDependencies,
-  { adopt, onProgress }: ReconcileOptions,
-  companies: readonly Company[],
-  company: Company,
-  fromMs: number,
-): Promise<{ comparison: Comparison; nowMs?: number }> {
-  const all = companies.map(({ id }) => id);
-  const dismissed = await findDismissed(db, company.id);
-  const unbooked: ListedOperation[] = [];
-  const differing: Difference[] = [];
-  let [compared, missingDeclines] = [0, 0];
-  let nowMs: number | undefined;
-  const failures: string[] = [];
-  const connections = await companyConnections(db, company.id);
-  const compareWith = async (connection: ComparedConnection): Promise<void> => {
-    for await (const listing of listings(vault, company.id, connection.id, fromMs)) {
-      nowMs = Math.min(nowMs ?? listing.nowMs, listing.nowMs);
-      // Two companies may share an account at the processor, and other systems may use it too; their references are
-      // not UUIDs.
-      const ours = listing.operations.filter(({ reference }) => isUuid(reference));
-      const booked = await booksOf(db, company.id, all, ours);
-      for (const operation of ours) {
-        const row = booked.get(operation.reference);
-        if (row) differing.push(...differenceOf(company.id, connections, operation, row));
-        else if (!operation.approved) missingDeclines += 1;
-        else if (!dismissed.has(operation.reference)) unbooked.push(operation);
-      }
-      compared += listing.operations.length;
-      onProgress?.(company, compared);
-    }
-  };
-  for (const connection of connections.filter(({ removed_at }) => removed_at === null)) {
-    await compareWith(connection).catch((error: unknown) => {
-      failures.push(`${connection.name}: ${error instanceof Error ? error.message : String(error)}`);
-    });
-  }
-  await forgetFound(db, company.id);
-  const missing = await attributeAll(db, company, unbooked, (found) => openMissing(db, clock, found, nowMs), adopt);
-  const differences = adopt ? await Promise.all(differing.map((one) => adoptHeld(db, one))) : differing;
-  const failure = failures.length > 0 ? { failure: failures.join('; ') } : {};
-  const comparison = { company, compared, missing, differences, missingDeclines, ...failure };
-  return { comparison, ...(nowMs !== undefined && { nowMs }) };
-}
+/** After this time no request that was sent before the gate closed can be executed any more. */
+const inFlightMs = (connections: readonly ComparedConnection[]): number =>
+  Math.max(0, ...connections.map(({ request_life_ms }) => request_life_ms)) + inFlightMarginMs;
 
-/** The operations at a connection that the company has or had. */
-async function* listings(
-  vault: Pick<Vault, 'operations'>,
-  companyId: string,
-  connectionId: string,
-  fromMs: number,
-): AsyncGenerator<Listing> {
-  for (let after: string | undefined; ; ) {
-    const period = { companyId, fromMs, untilMs: endOfTimeMs };
-    const listing = await vault.operations({ ...period, connectionId, ...(after && { after }) });
-    if (!listing) throw new Error('the processor has no list of operations; compare with its report');
-    yield { ...listing, operations: listing.operations.map((operation) => ({ ...operation, connectionId })) };
-    if (listing.next === null) return;
-    after = listing.next;
-  }
-}
+/** Between two comparisons of a company whose processor does not answer. */
+export const retryDelaysMs = [5 * secondMs, 15 * secondMs, minuteMs, 5 * minuteMs];
+const adoptionRounds = 3;
+/** Nothing changes until a person acts, so the processors are not listed again and again. */
+const personMs = { connection: 10 * secondMs, operator: dayMs } as const;
 
-type ComparedConnection = Awaited<ReturnType<typeof companyConnections>>[number];
-
-async function booksOf(
-  db: DatabasePool,
-  companyId: string,
-  all: readonly string[],
-  operations: readonly ListedOperation[],
-): Promise<Map<string, BookedRow>> {
-  const references = operations.map(({ reference }) => reference);
-  const own = await findBooks(db, [companyId], references);
-  const booked = new Map(own.map((row) => [row.reference, row]));
-  const rest = references.filter((reference) => !booked.has(reference));
-  const others = rest.length > 0 ? await findBooks(db, all, rest) : [];
-  for (const row of others) booked.set(row.reference, row);
-  return booked;
-}
-
-/** Whether our records have the charge at another account, so that both may have executed it. */
-function isElsewhere(
-  connections: readonly ComparedConnection[],
-  { kind, approved, voided, connectionId }: ListedOperation,
-  { connection_id }: BookedRow,
-): boolean {
-  if (kind !== 'charge' || !approved || voided) return false;
-  const [listed, booked] = [connectionId, connection_id].map((id) => connections.find((one) => one.id === id));
-  if (!listed || !booked) return false;
-  if (listed.kind !== booked.kind) return true;
-  // The same account may have been connected twice, one time after the other. Not every processor names its account.
-  const accounts = [listed.account_id, booked.account_id];
-  return accounts.every((id) => typeof id === 'string') && accounts[0] !== accounts[1];
-}
-
-function differenceOf(
-  companyId: string,
-  connections: readonly ComparedConnection[],
-  operation: ListedOperation,
-  booked: BookedRow,
-): Difference[] {
-  const sameMoney = booked.amount === operation.amount && booked.currency === operation.currency;
-  const sameCard = operation.kind !== 'charge' || booked.card_last4 === operation.last4;
-  if (booked.status === 'open') {
-    const holdsMoney = operation.kind === 'charge' && operation.approved && !operation.voided;
-    const isHeld = holdsMoney && !(sameMoney && sameCard);
-    return isHeld ? [{ company_id: companyId, operation, booked, state: 'held' }] : [];
-  }
-  if (isElsewhere(connections, operation, booked))
-    return [{ company_id: companyId, operation, booked, state: 'elsewhere' }];
-  // A void is compared on its own, so the voided state of a charge is not compared.
-  if (operation.approved === (booked.status !== 'failed') && sameMoney) return [];
-  return [{ company_id: companyId, operation, booked, state: 'differs' }];
-}
-
-/** Determines the subject of each missing operation, and adopts it if that is requested and possible. */
-async function attributeAll(
-  db: DatabasePool,
-  company: Company,
-  operations: readonly ListedOperation[],
-  open: (missing: MissingOperation) => Promise<boolean>,
-  adopt: boolean,
-): Promise<Missing[]> {
-  if (operations.length === 0) return [];
-  const charges = operations.filter(({ kind }) => kind === 'charge').map(({ reference }) => reference);
-  const standings = await standingsOf(db, company.id, new Set(charges));
-  const chargedBy = operations.flatMap(({ chargeReference }) => chargeReference ?? []).filter(isUuid);
-  const sales = new Map((await findBooks(db, [company.id], chargedBy)).map((row) => [row.reference, row]));
-  const missing: Missing[] = [];
-  for (const operation of operations) {
-    const standing = standings.get(operation.reference);
-    const known = attribute(company.id, operation, standing, sales.get(operation.chargeReference ?? ''));
-    missing.push({ ...known, state: await stateOf(known, standing, adopt, open) });
-  }
-  await saveMissing(db, missing);
-  return missing;
-}
-
-function attribute(
-  company_id: string,
-  operation: ListedOperation,
-  standing: Standing | undefined,
-  sale: BookedRow | undefined,
-): MissingOperation {
-  return {
-    company_id,
-    operation,
-    order_id: standing?.order_id ?? sale?.order_id ?? null,
-    subscription_id: standing?.subscription_id ?? null,
-    subscription_cycle: standing?.subscription_cycle ?? null,
-  };
-}
-
-async function stateOf(
-  missing: MissingOperation,
-  standing: Standing | undefined,
-  adopt: boolean,
-  open: (missing: MissingOperation) => Promise<boolean>,
-): Promise<Missing['state']> {
-  if (standing?.isRenewal) return 'billing';
-  if (missing.order_id === null) return 'listed';
-  return adopt && (await open(missing)) ? 'adopted' : 'adoptable';
-}
-
-async function openMissing(
-  db: Database,
-  clock: Clock,
-  missing: MissingOperation,
-  processorNowMs = 0,
+/**
+ * Opens the gate if everything was compared, and nothing that was sent before the gate closed can still arrive. Otherwise
+ * records what it waits for. Returns whether it is open.
+ */
+export async function settle(
+  { db, clock }: Pick<ReconcileDependencies, 'db' | 'clock'>,
+  gate: Gate,
+  { comparison, nowMs, connections, silent, hasFailed }: Compared,
+  finish = false,
 ): Promise<boolean> {
-  const nowMs = clock.nowMs();
-  // The age by the processor's clock, plus the time that the comparison takes.
-  const agoMs = Math.max(0, processorNowMs - missing.operation.executedAtMs) + hourMs;
-  return adoptOperation(db, missing, { id: newId(nowMs), at: new Date(nowMs), agoMs });
+  const lifeMs = inFlightMs(connections);
+  const failure = comparison.failure ?? null;
+  if (!finish) {
+    const lost = lostOf(gate, connections);
+    if (hasFailed) {
+      const afterMs = retryDelaysMs[Math.min(gate.failures, retryDelaysMs.length - 1)] ?? minuteMs;
+      await gates.keepClosed(db, gate, { waitsFor: 'processor', failure, failures: gate.failures + 1, afterMs });
+      return false;
+    }
+    if (silent.length < connections.length && gate.age_ms < lifeMs) {
+      await gates.keepClosed(db, gate, {
+        waitsFor: 'second_list',
+        failure: null,
+        failures: 0,
+        afterMs: lifeMs - gate.age_ms,
+      });
+      return false;
+    }
+    // An order records one operation at a time, and the worker records those that were adopted so far.
+    if (comparison.missing.some(({ state }) => state === 'adoptable') && gate.failures < adoptionRounds) {
+      await gates.keepClosed(db, gate, {
+        waitsFor: 'comparison',
+        failure,
+        failures: gate.failures + 1,
+        afterMs: 2 * secondMs,
+      });
+      return false;
+    }
+    const person = lost.length > 0 ? 'connection' : silent.length > 0 ? 'operator' : undefined;
+    if (person) {
+      await gates.keepClosed(db, gate, { waitsFor: person, failure, failures: 0, afterMs: personMs[person] });
+      return false;
+    }
+  }
+  return open(db, gate, new Date(nowMs ?? clock.nowMs()));
 }
 
-async function adoptHeld(db: Database, difference: Difference): Promise<Difference> {
-  const { company_id, operation, state } = difference;
-  if (state !== 'held') return difference;
-  return (await adoptCard(db, company_id, operation)) ? { ...difference, state: 'adopted' } : difference;
+async function open(db: DatabasePool, gate: Gate, until: Date): Promise<boolean> {
+  if (!(await gates.open(db, gate, until))) return false;
+  await checkOpenOf(db, gate.company_id);
+  return true;
+}
+
+/** The connections that were made after the backup, and are not connected again. */
+export function lostOf(
+  { lost_connections, closed_at }: Gate,
+  connections: readonly ComparedConnection[],
+): Gate['lost_connections'] {
+  // Not every processor names its account.
+  const isAgain = (account: string | null, one: ComparedConnection): boolean =>
+    account !== null && one.account_id ? one.account_id === account : one.created_at > closed_at;
+  return lost_connections.filter(
+    ({ id, kind, account }) =>
+      !connections.some((one) => one.id === id || (one.kind === kind && isAgain(account, one))),
+  );
 }

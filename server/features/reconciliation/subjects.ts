@@ -9,6 +9,9 @@ export interface Standing {
   readonly subscription_cycle: number | null;
   /** Whether its order is missing too; billing will create it. */
   readonly isRenewal: boolean;
+  /** The order has a charge in progress, under an earlier number of the same subject. */
+  readonly isOpen?: boolean;
+  readonly number: number;
 }
 
 /** How many later cycles, and how many attempts at each, may have been charged since the backup. */
@@ -25,15 +28,18 @@ export async function standingsOf(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, Standing>> {
   const found = new Map<string, Standing>();
-  const search = (subject: readonly string[], from: number, standing: Standing): void => {
+  const search = (subject: readonly string[], from: number, standing: Omit<Standing, 'number'>): void => {
     for (let number = from; number < from + attemptsAhead; number += 1) {
       const reference = deriveReference(companyId, { subject, number });
-      if (wanted.has(reference)) found.set(reference, standing);
+      if (wanted.has(reference)) found.set(reference, { ...standing, number });
     }
   };
-  // A charge that was interrupted is made with a later reference, under which the worker finds it.
-  for (const { subscription_id, subscription_cycle, attempt_count } of await findOpenRenewals(db, companyId)) {
-    const standing = { order_id: null, subscription_id, subscription_cycle, isRenewal: true };
+  // A charge that was interrupted is made with a later reference.
+  for (const { order_id, subscription_id, subscription_cycle, attempt_count } of await findOpenRenewals(
+    db,
+    companyId,
+  )) {
+    const standing = { order_id, subscription_id, subscription_cycle, isRenewal: false, isOpen: true };
     search(subjects.cycle(subscription_id, subscription_cycle ?? 1), attempt_count, standing);
   }
   for (let after = firstId; found.size < wanted.size; ) {

@@ -5,15 +5,25 @@ import { checkOf } from '../../platform/schema-check.ts';
 import { errorCode } from '../../platform/error-code.ts';
 
 /**
- * The latest live transaction that this machine saw recorded, in a file outside the database. A database without that
- * transaction was restored from a backup, or lost commits in a failover.
+ * The latest live transaction that this machine saw recorded, and the latest connections to processors, in a file outside the
+ * database. A database without one of them was restored from a backup, or lost commits in a failover.
  */
+const connection = Type.Object({
+  company_id: Type.String(),
+  id: Type.String(),
+  kind: Type.String(),
+  /** Null if the processor does not name its account. */
+  account: Type.Union([Type.String(), Type.Null()]),
+});
+export type MarkedConnection = Static<typeof connection>;
+
 const shape = Type.Object({
   /** The id of the database that the mark belongs to. */
   installation: Type.String(),
   companyId: Type.String(),
   transactionId: Type.String(),
   recordedAtMs: Type.Integer(),
+  connections: Type.Optional(Type.Array(connection)),
 });
 export type HighWaterMark = Static<typeof shape>;
 

@@ -4,10 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { randomUUID } from 'node:crypto';
+import { connectAcquirer } from '../../../tests/support/connect.ts';
+import { compareAll, gateOf } from '../../../tests/support/gates.ts';
 import { openShop, succeeded } from '../../../tests/support/orders.ts';
+import {
+  connectMerchant,
+  type LiveMerchant,
+  openAcquirer,
+  type OwnAcquirer,
+} from '../../../tests/support/own-acquirer.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
-import { currentRestore, endRestore, noteRestored, type RestoreWatch, watchRestores } from './service.ts';
+import { currentRestore, noteRestored, type RestoreWatch, watchRestores } from './service.ts';
 
 let service: TestService;
 let folder: string;
@@ -30,7 +38,13 @@ beforeEach(async () => {
   file = join(folder, randomUUID());
   lines.length = 0;
   await service.db.query('DELETE FROM restores');
+  await service.db.query('DELETE FROM company_gates');
+  await service.db.query('UPDATE companies SET gate = NULL WHERE gate IS NOT NULL');
 });
+
+/** The comparison has ended. */
+const endRestore = (): Promise<unknown> =>
+  service.db.query('UPDATE restores SET reconciled_at = now(), reconciled_until = now() WHERE reconciled_at IS NULL');
 
 const log = createLog('info', { write: (line) => lines.push(line) });
 async function watch(): Promise<RestoreWatch> {
@@ -57,23 +71,10 @@ describe('the high-water mark', () => {
     await first.stop();
     const second = await watch();
     assert.equal(second.isRestored(), true);
-    assert.equal(second.looksFirst(), true);
-    const nowMs = Date.now();
-    const dayMs = 86_400_000;
-    // A key lives for a day, so one that is used later cannot repeat a lost request.
-    const answers = [nowMs, nowMs + dayMs, nowMs + 2 * dayMs].map((ms) => second.mayRepeatKey(ms));
-    assert.deepEqual(answers, [true, true, false]);
     assert.deepEqual(await restored(), ['high_water_mark']);
     assert.match(lines.join(''), /restored from a backup/);
-    const found = await currentRestore(service.db);
-    assert.ok(found && (await endRestore(service.db, found.id, new Date())));
-    const third = await watch();
-    assert.deepEqual([third.mayRepeatKey(nowMs), third.mayRepeatKey(nowMs + 2 * dayMs)], [true, false]);
-    assert.deepEqual(
-      [third.isRestored(), third.looksFirst()],
-      [false, true],
-      'it is over, and looked up for some time',
-    );
+    await endRestore();
+    assert.equal((await watch()).isRestored(), false, 'it is over');
     assert.deepEqual(await restored(), ['high_water_mark']);
   });
 
@@ -84,7 +85,8 @@ describe('the high-water mark', () => {
     assert.equal((await watch()).isRestored(), true);
     const found = await currentRestore(service.db);
     await watch();
-    assert.ok(found && (await endRestore(service.db, found.id, new Date())), 'it is the same restore');
+    assert.equal((await currentRestore(service.db))?.id, found?.id, 'it is the same restore');
+    await endRestore();
     assert.equal((await watch()).isRestored(), false);
   });
 
@@ -102,8 +104,7 @@ describe('a second restore, to a backup that was made before the first one was r
   const first = `INSERT INTO restores (id, noticed_at, noticed_by, detail, books_until)
     VALUES ($1, now() - interval '3 days', 'operator', 'the first', now() - interval '4 days')`;
   const assertCountsAnew = async (watched: RestoreWatch): Promise<void> => {
-    assert.ok(watched.noticedAgoMs() < 60_000, 'a search is not believed yet');
-    assert.equal(watched.mayRepeatKey(Date.now()), true);
+    assert.equal(watched.isRestored(), true);
     const found = await currentRestore(service.db);
     assert.ok((found?.books_until?.getTime() ?? 0) < Date.now() - 3 * 86_400_000, 'all that is lost is compared');
   };
@@ -115,8 +116,8 @@ describe('a second restore, to a backup that was made before the first one was r
     before.recorded(booked.companyId, randomUUID());
     await before.stop();
     await assertCountsAnew(await watch());
-    assert.equal(await endRestore(service.db, id, new Date()), false, 'a comparison that began before does not end it');
     const found = await currentRestore(service.db);
+    assert.notEqual(found?.id, id);
     await watch();
     assert.deepEqual(await currentRestore(service.db), found);
   });
@@ -128,30 +129,79 @@ describe('a second restore, to a backup that was made before the first one was r
   });
 });
 
-describe('an answer that is older than its question', () => {
-  it('is a restore, unless the books were compared after it was executed', async () => {
-    const reference = randomUUID();
-    const first = await watch();
-    await first.earlierResult(booked.companyId, reference, Date.now() - 60_000);
-    assert.deepEqual([first.isRestored(), await restored()], [true, ['earlier_result']]);
-    const found = await currentRestore(service.db);
-    assert.ok(found && (await endRestore(service.db, found.id, new Date())));
-    const second = await watch();
-    await second.earlierResult(booked.companyId, reference, Date.now() - 60_000);
-    assert.deepEqual([second.isRestored(), (await restored()).length], [false, 1]);
-    await second.earlierResult(booked.companyId, reference, Date.now() + 60_000);
-    assert.deepEqual([second.isRestored(), (await restored()).length], [true, 2]);
-  });
-
-  it('is noticed once by any number of processes', async () => {
-    const processes = await Promise.all([watch(), watch(), watch()]);
-    await Promise.all(processes.map((one) => one.earlierResult(booked.companyId, randomUUID(), Date.now())));
-    assert.deepEqual(await restored(), ['earlier_result']);
-  });
-});
-
 it('an operator notes a restore once', async () => {
   assert.equal(await noteRestored(service.db, Date.now(), 'a test'), true);
   assert.equal(await noteRestored(service.db, Date.now(), 'a test'), false);
   assert.equal((await watch()).isRestored(), true);
+});
+
+describe('the gates of live companies', { concurrency: false }, () => {
+  let acquirer: OwnAcquirer;
+  let merchant: LiveMerchant;
+  let other: LiveMerchant;
+  before(async () => {
+    acquirer = await openAcquirer();
+    merchant = await connectMerchant(service, acquirer);
+    other = await connectMerchant(service, acquirer);
+  });
+  after(() => acquirer.stop());
+
+  it('close when a restore is noticed, all of them, and not those of sandboxes', async () => {
+    assert.equal(await noteRestored(service.db, Date.now(), 'a test'), true);
+    for (const { company } of [merchant, other]) assert.equal(await gateOf(service, company.id), 'closed: comparison');
+    assert.equal(await gateOf(service, service.company.id), 'open');
+    await compareAll(service);
+    for (const { company } of [merchant, other]) assert.equal(await gateOf(service, company.id), 'open');
+    assert.equal(await currentRestore(service.db), undefined);
+  });
+
+  it('close for a restore that the release before has recorded', async () => {
+    await service.db.query(`INSERT INTO restores (id, noticed_by, detail) VALUES ($1, 'operator', 'before')`, [
+      randomUUID(),
+    ]);
+    assert.equal((await watch()).isRestored(), true);
+    assert.equal(await gateOf(service, merchant.company.id), 'closed: comparison');
+    await compareAll(service);
+  });
+
+  it('close for one company if its processor returns a result that is older than the request, once', async () => {
+    const processes = await Promise.all([watch(), watch(), watch()]);
+    const reference = randomUUID();
+    const earlier = (atMs: number): Promise<unknown> =>
+      Promise.all(processes.map((one) => one.earlierResult(merchant.company.id, reference, atMs)));
+    await earlier(Date.now() - 60_000);
+    assert.equal(await gateOf(service, merchant.company.id), 'closed: comparison');
+    assert.equal(await gateOf(service, other.company.id), 'open');
+    assert.equal(lines.filter((line) => line.includes('restored from a backup')).length, 1);
+    await compareAll(service);
+    await earlier(Date.now() - 60_000);
+    assert.equal(
+      await gateOf(service, merchant.company.id),
+      'open',
+      'what was executed before the comparison is known',
+    );
+    await earlier(Date.now() + 60_000);
+    assert.equal(await gateOf(service, merchant.company.id), 'closed: comparison');
+    assert.deepEqual(await restored(), []);
+    await compareAll(service);
+  });
+
+  it('stay closed until a connection that was made after the backup is connected again', async () => {
+    const first = await watch();
+    first.recorded(booked.companyId, booked.transactionId);
+    await first.stop();
+    await service.db.query('DELETE FROM processor_connections WHERE company_id = $1', [merchant.company.id]);
+    const second = await watch();
+    assert.deepEqual(await restored(), ['high_water_mark']);
+    await compareAll(service);
+    assert.equal(await gateOf(service, merchant.company.id), 'closed: connection');
+    assert.equal(await gateOf(service, other.company.id), 'open');
+    await second.stop();
+    await watch();
+    assert.equal(await gateOf(service, merchant.company.id), 'closed: connection', 'it is not forgotten');
+    const { url, secret } = acquirer;
+    await connectAcquirer(service, merchant.company.id, { url, secret, timeoutMs: 5_000, requestLifeMs: 60_000 });
+    await compareAll(service);
+    assert.equal(await gateOf(service, merchant.company.id), 'open');
+  });
 });

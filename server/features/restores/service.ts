@@ -1,48 +1,111 @@
-import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { hourMs } from '../../platform/durations.ts';
 import { firstIdOf, idTimeMs, newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import { type HighWaterMark, readMark, writeMark } from './high-water-mark.ts';
+import { firstShard } from '../../shards/shards.ts';
+import { type HighWaterMark, type MarkedConnection, readMark, writeMark } from './high-water-mark.ts';
+import {
+  claimGates,
+  closeGate,
+  closeMissingGates,
+  countGates,
+  findGate,
+  findGates,
+  finishRestores,
+  type Gate,
+  type GateState,
+  keepClosed,
+  openGate,
+  renewLease,
+  requireOpenGate,
+  wasRestored,
+} from './gate-queries.ts';
+import type { GateWait } from './gate-waits.ts';
 import {
   findInstallation,
+  findLost,
+  findNewConnections,
   findRestore,
-  finishRestore,
   insertRestore,
+  keepLost,
   readState,
   type Restore,
-  type StateRow,
 } from './queries.ts';
 
 /**
- * A database that was restored from a backup has lost the operations that processors executed since. References
- * prevent double charges; while the database is in the restored state, the worker does not bill until the books were
- * compared with the processors.
+ * A database that was restored from a backup has lost the operations that processors executed since. The gates of its live
+ * companies close until their records were compared with their processors, see `gate-queries.ts`. Before the restore is
+ * noticed, derived references prevent double charges.
  */
 
+export type { Gate } from './gate-queries.ts';
+export { type GateWait, gateWaits } from './gate-waits.ts';
 export type { Restore } from './queries.ts';
 
-/** Returns the restore that is not reconciled yet. */
+/** The gates of live companies, for the comparison with their processors. */
+export const gates = {
+  /** Undefined if the gate of the company is open. */
+  of: (db: Queryable, companyId: string): Promise<Gate | undefined> => findGate(db, companyId),
+  /** Those that are not open. */
+  closed: (db: Queryable): Promise<Gate[]> => findGates(db),
+  /** Claims those whose comparison is due. If this process dies, another one compares them after the lease. */
+  claim: (db: Queryable, count: number, leaseMs: number): Promise<Gate[]> => claimGates(db, count, leaseMs),
+  /** Called while a comparison makes progress. */
+  renewLease: (db: Queryable, gate: Gate, leaseMs: number): Promise<void> => renewLease(db, gate, leaseMs),
+  /** Records what a gate waits for after a comparison, and when the next one is due. */
+  keepClosed: (db: Queryable, gate: Gate, state: GateState): Promise<void> => keepClosed(db, gate, state),
+  /**
+   * Opens a gate after a comparison that covers everything executed until then. Returns false if it was closed again
+   * meanwhile.
+   */
+  open: (db: Queryable, gate: Gate, until: Date): Promise<boolean> => openGate(db, gate, until),
+  /** Ends a restore when no company waits because of it any more. */
+  finish: (db: Queryable): Promise<boolean> => finishRestores(db),
+};
+
+/** Throws if requests of the company may not move money. */
+export async function checkGate(db: Queryable, companyId: string): Promise<void> {
+  await requireOpenGate(db, companyId);
+}
+
+/** Whether the records of a company may still miss something that a processor reports. */
+export async function isAfterRestore(db: Queryable, companyId: string): Promise<boolean> {
+  return wasRestored(db, companyId);
+}
+
+/** Returns the restore of the shard that is not reconciled yet. */
 export async function currentRestore(db: Queryable): Promise<Restore | undefined> {
   return findRestore(db);
 }
 
 /**
- * Called when the books were compared with the processors up to this time. Returns false if a later restore was
- * noticed meanwhile.
+ * Called by an operator after restoring a backup, with the path of the high-water mark of this machine. Returns false if the
+ * restore is already known.
  */
-export async function endRestore(db: Queryable, id: string, until: Date): Promise<boolean> {
-  return finishRestore(db, id, until);
+export async function noteRestored(db: Queryable, nowMs: number, detail: string, file?: string): Promise<boolean> {
+  const isNew = await insertRestore(db, {
+    id: newId(nowMs),
+    noticedBy: 'operator',
+    detail,
+    beforeId: firstIdOf(nowMs),
+  });
+  const mark = file === undefined ? undefined : await readMark(file);
+  if (mark?.connections && mark.installation === (await findInstallation(db))) {
+    const lost = await findLost(db, mark.connections);
+    if (lost.length > 0) await keepLost(db, lost);
+  }
+  return isNew;
 }
 
-/** Called by an operator after restoring a backup. Returns false if the restore is already known. */
-export async function noteRestored(db: Queryable, nowMs: number, detail: string): Promise<boolean> {
-  return insertRestore(db, { id: newId(nowMs), noticedBy: 'operator', detail, beforeId: firstIdOf(nowMs) });
-}
+/** The name of the high-water mark of a shard, in the data folder. */
+export const markName = (shard: string): string =>
+  shard === firstShard ? 'high-water.json' : `high-water-${shard}.json`;
 
 export interface RestoreWatch {
+  /** Whether a company waits for the comparison with its processors. */
   isRestored(): boolean;
+  /** How many companies wait for what. */
+  waiting(): Readonly<Partial<Record<GateWait, number>>>;
   /** Whether a lookup precedes each charge, for processors that do not execute a reference only once for all time. */
   looksFirst(): boolean;
   /** Whether the request that opened an operation at this time may repeat a key whose first use the database has lost. */
@@ -66,10 +129,6 @@ interface WatchOptions {
 
 const pollMs = 10_000;
 const writeMs = 1_000;
-/** Longer than a cycle of most subscriptions: during this time lost operations may be requested again. */
-const lookFirstDays = 35;
-/** The life of an idempotency key, and an hour for clocks that differ. */
-const lostKeysMs = (limits.idempotencyKeyHours + 1) * hourMs;
 
 /** Tracks whether the database is restored, and detects it. */
 export async function watchRestores({ db, clock, log, file }: WatchOptions): Promise<RestoreWatch> {
@@ -77,26 +136,36 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   const found = await readMark(file);
   let mark: HighWaterMark | undefined = found?.installation === installation ? found : undefined;
   let written = mark;
-  let state: Omit<StateRow, 'missing'> = { restored: false, recently: false, noticed_ms: null };
+  let isRestored = false;
+  let waiting: Partial<Record<GateWait, number>> = {};
+  let connections: MarkedConnection[] = [];
 
   async function poll(): Promise<void> {
     const checked = mark;
-    const { missing, ...known } = await readState(db, lookFirstDays, checked);
-    state = known;
-    if (!missing || !checked) return;
-    const noticed = await insertRestore(db, {
-      id: newId(clock.nowMs()),
-      noticedBy: 'high_water_mark',
-      detail: `transaction ${checked.transactionId} is missing`,
-      beforeId: firstIdOf(idTimeMs(checked.transactionId)),
-      unlessNoticedSince: new Date(checked.recordedAtMs),
-    });
-    if (noticed) announce(`transaction ${checked.transactionId}, which was recorded once, is missing`);
+    const { missing, restored } = await readState(db, checked);
+    const lost = await findLost(db, checked?.connections ?? []);
+    const [first] = lost;
+    const what = missing ? `transaction ${checked?.transactionId}` : first && `connection ${first.id}`;
+    if (checked && what !== undefined) {
+      const noticed = await insertRestore(db, {
+        id: newId(clock.nowMs()),
+        noticedBy: 'high_water_mark',
+        detail: `${what} is missing`,
+        beforeId: firstIdOf(missing ? idTimeMs(checked.transactionId) : checked.recordedAtMs),
+        unlessNoticedSince: new Date(checked.recordedAtMs),
+      });
+      if (noticed) announce(`${what}, which was recorded once, is missing`);
+    } else if (restored) await closeMissingGates(db);
+    if (lost.length > 0) await keepLost(db, lost);
+    isRestored = restored || (await findRestore(db)) !== undefined;
+    waiting = await countGates(db);
+    connections = await findNewConnections(db);
+    if (checked && mark === checked && !sameConnections(checked.connections, connections))
+      mark = { ...checked, connections };
   }
 
   function announce(why: string): void {
-    state = { restored: true, recently: true, noticed_ms: clock.nowMs() };
-    log.error({ why }, 'the database was restored from a backup: nothing is billed until `svc reconcile` has run');
+    log.error({ why }, 'the database was restored from a backup: charges are closed until they are compared');
   }
 
   async function write(): Promise<void> {
@@ -109,30 +178,29 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   }
 
   await poll();
-  if (state.restored) log.warn('the database is restored: nothing is billed until `svc reconcile` has run');
+  if (isRestored) log.warn('the database is restored: charges are closed until they are compared');
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'failed to check whether the database was restored');
   const timers = [setInterval(() => void poll().catch(onError), pollMs), setInterval(() => void write(), writeMs)];
   for (const timer of timers) timer.unref();
 
   return {
-    isRestored: () => state.restored,
-    looksFirst: () => state.restored || state.recently,
-    mayRepeatKey: (openedMs) => state.noticed_ms !== null && openedMs < state.noticed_ms + lostKeysMs,
-    noticedAgoMs: () => (state.noticed_ms === null ? 0 : clock.nowMs() - state.noticed_ms),
+    isRestored: () => isRestored || Object.keys(waiting).length > 0,
+    waiting: () => waiting,
+    // What is behind a gate is not sent, and what is not was compared.
+    looksFirst: () => false,
+    mayRepeatKey: () => false,
+    noticedAgoMs: () => 0,
     recorded(companyId, transactionId) {
-      mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs() };
+      mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs(), connections };
     },
     async earlierResult(companyId, reference, executedAtMs) {
-      if (state.restored) return;
-      const noticed = await insertRestore(db, {
-        id: newId(clock.nowMs()),
-        noticedBy: 'earlier_result',
-        detail: `reference ${reference} of company ${companyId} was executed before it was sent`,
-        beforeId: firstIdOf(executedAtMs),
-        unlessReconciledUntil: new Date(executedAtMs),
-      });
-      if (noticed) announce(`a processor knew the reference ${reference} before it was sent`);
+      const detail = `reference ${reference} of company ${companyId} was executed before it was sent`;
+      const executedAt = new Date(executedAtMs);
+      const beforeId = firstIdOf(executedAtMs);
+      if (!(await closeGate(db, { companyId, detail, executedAt, beforeId }))) return;
+      announce(`a processor knew the reference ${reference} before it was sent`);
+      waiting = await countGates(db);
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
@@ -140,3 +208,19 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     },
   };
 }
+
+const sameConnections = (one: readonly MarkedConnection[] = [], other: readonly MarkedConnection[]): boolean =>
+  one.length === other.length && one.every(({ id }, index) => id === other[index]?.id);
+
+/** The same about several shards. */
+export const allRestores = (
+  shards: () => readonly Pick<RestoreWatch, 'isRestored' | 'waiting'>[],
+): Pick<RestoreWatch, 'isRestored' | 'waiting'> => ({
+  isRestored: () => shards().some((shard) => shard.isRestored()),
+  waiting: () => {
+    const sum: Partial<Record<GateWait, number>> = {};
+    for (const [what, count] of shards().flatMap((shard) => Object.entries(shard.waiting())))
+      sum[what as GateWait] = (sum[what as GateWait] ?? 0) + count;
+    return sum;
+  },
+});

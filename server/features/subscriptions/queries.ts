@@ -8,7 +8,7 @@ import { isUuid } from '../../platform/ids.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { ofClocksAhead, sql } from '../../platform/sql.ts';
 import { armsOfLastFour, armsOfOwners, cardExpires, idArms } from '../orders/search-queries.ts';
-import { isRestored } from '../restores/queries.ts';
+import { keptReference, renewalsWait } from '../restores/gate-queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
@@ -146,21 +146,21 @@ export interface DueSubscription extends HeldSubscription {
   readonly exp_year: number;
   readonly billing_details: BillingDetails | null;
   readonly now: Date;
+  /** After a restore: the reference under which a processor was paid for the next cycle. */
+  readonly kept_reference: string | null;
 }
 
 const due = (which: string): string => `
   WITH s AS MATERIALIZED (${which})
   SELECT ${held}, m.card_id, m.exp_month, m.exp_year, m.billing_details,
-    date_trunc('milliseconds', now() + c.clock_offset_ms * interval '1 ms') AS now
+    date_trunc('milliseconds', now() + c.clock_offset_ms * interval '1 ms') AS now,
+    ${keptReference('c', 's.id', 's.current_cycle + 1')} AS kept_reference
   FROM s JOIN companies c ON c.id = s.company_id
   LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL`;
 
-/**
- * Excludes companies without a processor, and companies whose clock is being advanced, which the advance bills
- * itself. A live company waits while the database is restored from a backup and not reconciled.
- */
+// A company whose clock is being advanced is billed by the advance itself.
 const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
-  AND (c.mode = 'sandbox' OR NOT ${isRestored})`;
+  AND NOT ${renewalsWait('c')}`;
 // No company's clock is behind real time, so what is due by real time is due by any clock. The company is read row by
 // row: with a join, the planner sorts all due rows to return the first hundred.
 const dueByRealTime = due(`

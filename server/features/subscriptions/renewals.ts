@@ -7,9 +7,11 @@ import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
 import { tracedAlone } from '../../platform/spans.ts';
 import {
+  deriveReference,
   getOrderState,
   lockMs,
   type NewSale,
+  type Numbered,
   type Opened,
   nextAttempt,
   type Orders,
@@ -17,6 +19,7 @@ import {
   planScheduledCharges,
   type PlannedCharge,
   saleOf,
+  subjects,
 } from '../orders/service.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
@@ -141,7 +144,7 @@ async function begin(
 
 async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
   const { mode, clock_offset_ms, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
-  const { card_id, exp_month, exp_year, billing_details, ...row } = facts;
+  const { card_id, exp_month, exp_year, billing_details, kept_reference, ...row } = facts;
   const livemode = mode === 'live';
   const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
   const announced = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
@@ -161,7 +164,10 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const first = row.current_cycle === 0;
   const company = { mode, clockOffsetMs: clock_offset_ms };
   const card = { card_id, exp_month, exp_year, billing_details };
-  const placed = orderFor(row, first ? null : next.cycle, { company, card, nowMs, requestId: null });
+  const placed = orderFor(row, first ? null : next.cycle, {
+    ...{ company, card, nowMs, requestId: null },
+    ...paidAs(row, next.cycle, kept_reference),
+  });
   const { order } = placed.state;
   const begun = { ...(first ? row : withCycleBegun(row)), latest_order_id: order.id, due_at: null };
   const planned = plannedSale(placed, lockMs[mode]);
@@ -171,6 +177,24 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const cycle = first ? null : next.cycle;
   const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
   return { ...announced(paid.row, paid.events), planned };
+}
+
+/** As many attempts as a cycle may have had since a backup. */
+const attemptsAhead = 12;
+
+/** After a restore, a cycle that a processor was paid for has the reference of that charge, so that it is not charged again. */
+function paidAs(
+  { company_id, id }: SubscriptionRow,
+  cycle: number,
+  reference: string | null,
+): { readonly numbered?: Numbered } {
+  if (reference === null) return {};
+  const subject = subjects.cycle(id, cycle);
+  for (let number = 0; number < attemptsAhead; number += 1) {
+    const numbered = { subject, number };
+    if (deriveReference(company_id, numbered) === reference) return { numbered };
+  }
+  return {};
 }
 
 /** Retries a declined charge with the card that the subscription has now. */

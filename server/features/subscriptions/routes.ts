@@ -86,6 +86,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
         'merchant_not_configured',
         'resource_in_use',
         'gateway_error',
+        'restore_in_progress',
       ],
       phased: ({ context, body }, key) => subscriptions(context).create(context, body, key),
     }),

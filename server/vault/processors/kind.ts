@@ -22,6 +22,8 @@ export interface ProcessorKind {
   readonly timeoutMs: number;
   /** Whether it sends notices, so that the owner has to enter our notice URL at the processor. */
   readonly sendsNotices: boolean;
+  /** Whether it has no list of what it executed, so that after a restore an operator compares its report. */
+  readonly cannotList?: true;
   /** Whether several accounts can report the same ID. */
   readonly sharesAccountIds?: boolean;
   /** What evidence it takes about a dispute; absent if it takes none through us. */

@@ -50,6 +50,7 @@ export type ErrorCode =
   | 'gateway_delete_failed'
   | 'internal_error'
   | 'not_implemented'
+  | 'restore_in_progress'
   | 'service_unavailable'
   | 'webhook_endpoint_invalid'
   | 'webhook_delivery_failed'

@@ -105,6 +105,7 @@ export const adyenKind: ProcessorKind = {
   requestLifeMs: 60_000,
   timeoutMs: 20_000,
   sendsNotices: true,
+  cannotList: true,
   evidence: evidenceLimits,
   open(configuration, options) {
     const { api_key = '', merchant_account = '', hmac_key, webhook_username, webhook_password } = configuration;
