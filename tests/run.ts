@@ -12,7 +12,7 @@ import { startTestServer } from './support/test-server.ts';
  * `npm test [-- files…]`: starts a PostgreSQL of its own, prepares the template that each test file clones its
  * database from, and runs the test files side by side.
  *
- * `--all` also runs the tests of whole deployments, as CI does.
+ * `--all` also runs the tests that `onlyWithAll` names, as CI does.
  * `--rerun-failed` runs the files that failed a second time, one after another. The run passes if they pass then and are at
  * most three, and ends with their names: a flaky test is a bug, of the test or of the product.
  * `--save-durations` writes how long each file took into durations.json, from which the next run plans.
@@ -20,8 +20,22 @@ import { startTestServer } from './support/test-server.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'sdk/**/*.test.ts', 'tests/**/*.test.ts'];
-/** They start several databases and services each, and take a sixth of the time of all. */
-const deployments = 'tests/deployments/**';
+/** They take as long as all others. What can break them is in few places, and CI runs them. */
+const onlyWithAll = [
+  // They start several databases, services or releases each.
+  'tests/deployments/**',
+  'server/platform/embedded-postgres/**',
+  'cli/backup.test.ts',
+  // Programs that look for faults by force or by chance; here a small run of each.
+  'tests/{chaos,explore,fuzz,generators}/**',
+  'tests/{failpoints,operation-fuzz}.test.ts',
+  'server/features/coupons/race.test.ts',
+  // They start the sources for each guide.
+  'tests/guides.test.ts',
+  // What merchants and shoppers do most is in the other tests of pages.
+  'tests/browser/{branding,card-fields-embedding,cards,closed-links,disputes}.test.ts',
+  'tests/browser/{every-page,lists,palette,processors,reference,shop,steady-pages}.test.ts',
+];
 
 function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }): string[] {
   const unknown = wanted.filter((pattern) => globSync(pattern).length === 0);
@@ -30,7 +44,7 @@ function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }
     process.exit(1);
   }
   if (wanted.length > 0) return globSync(wanted).map((file) => relative(root, resolve(file)));
-  const exclude = ['**/node_modules/**', ...(all ? [] : [deployments])];
+  const exclude = ['**/node_modules/**', ...(all ? [] : onlyWithAll)];
   return globSync(everything, { cwd: root, exclude }).toSorted();
 }
 
@@ -47,10 +61,10 @@ async function fastestFolder(): Promise<string> {
 const { values, positionals } = readCommandLine({
   name: 'npm test',
   summary:
-    'Starts a PostgreSQL of its own, and runs the named test files side by side, or all but those of whole deployments. Each file has its own database.',
+    'Starts a PostgreSQL of its own, and runs the named test files side by side, or all but the slowest. Each file has its own database.',
   arguments: { name: 'FILE…' },
   options: {
-    all: { type: 'flag', describe: 'Also runs the tests of whole deployments (tests/deployments), like CI.' },
+    all: { type: 'flag', describe: 'Runs all tests, as CI does: also those of whole deployments and of all pages.' },
     'rerun-failed': {
       type: 'flag',
       describe:

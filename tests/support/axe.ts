@@ -7,7 +7,6 @@ import type { Page } from 'playwright-core';
 const source = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
-/** The rules whose result depends on the theme. */
 /** The rules whose result depends on what a small screen shows: names that are hidden, what can be scrolled and pressed. */
 const phone = {
   type: 'rule',
@@ -16,6 +15,7 @@ const phone = {
     ...['aria-hidden-focus', 'nested-interactive', 'heading-order'],
   ],
 };
+/** The rules whose result depends on the theme. */
 const colors = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
 export interface AxeOptions {

@@ -4,6 +4,8 @@ import { violationsIn } from './axe.ts';
 
 const wide = { width: 1440, height: 900 };
 const phone = { width: 390, height: 844 };
+/** A second look with axe takes as long as the first. CI takes it. */
+const isThorough = process.env.SVC_AXE !== undefined;
 
 /** Waits until an expression is true in the page. Playwright's own waiting evaluates text there, which our policy forbids. */
 async function becomesTrue(page: Page, expression: string, patienceMs = 20_000): Promise<boolean> {
@@ -35,8 +37,10 @@ export async function inspect(page: Page, name: string, rules: 'wcag' | 'colors'
   await page.setViewportSize(wide);
   await loaded(page);
   assert.deepEqual(await violationsIn(page, { rules }), [], name);
-  await page.setViewportSize(phone);
-  assert.deepEqual(await violationsIn(page, { rules: 'phone' }), [], `${name} on a phone`);
+  if (isThorough) {
+    await page.setViewportSize(phone);
+    assert.deepEqual(await violationsIn(page, { rules: 'phone' }), [], `${name} on a phone`);
+  }
   await page.setViewportSize({ width: 360, height: 740 });
   // A chart is drawn again for its new width in the next frames.
   const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';

@@ -16,14 +16,14 @@ const secondsOfNewFile = 3;
 // A file that takes this long runs in its own process; shorter ones share a process up to this time. Each process takes two
 // seconds of processor time to load the service and to get as fast as it can; too few processes end at different times.
 const processSecondsMax = 90;
-// Processes that run one after another end at the same time, however many there are.
-const waitingSecondsMax = 180;
+// They use little processor time, so a process that loads the service again costs more than one that ends later.
+const waitingSecondsMax = 120;
 const filesPerProcessMax = 40;
 // One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
 /**
- * Files that wait most of the time: for timeouts, for processes, for time to pass. They run one after another beside the
- * others and use the processors while those wait.
+ * Files that wait most of the time: for timeouts, for processes, for time to pass. They run two at a time beside the others
+ * and use the processors while those wait.
  */
 const waitingFiles = new Set([
   'cli/listen.test.ts',
@@ -43,9 +43,9 @@ const waitingFiles = new Set([
   'tests/dead-connections.test.ts',
   'tests/error-responses.test.ts',
   'tests/hostile-input.test.ts',
-  'tests/process-end.test.ts',
+  'tests/deployments/process-end.test.ts',
   'tests/deployments/replica.test.ts',
-  'tests/shards.test.ts',
+  'tests/deployments/shards.test.ts',
   'tests/unfinished-bodies.test.ts',
 ]);
 // For a whole process: a hanging test ends it.
@@ -146,7 +146,7 @@ function lanesOf(files: readonly string[], waitingOnes: ReadonlySet<string>): La
   const others = files.filter((file) => !waitingOnes.has(file));
   return [
     { groups: grouped(others, processSecondsMax), concurrent: concurrency },
-    { groups: grouped(waiting, waitingSecondsMax), concurrent: 1 },
+    { groups: grouped(waiting, waitingSecondsMax), concurrent: 2 },
   ].filter(({ groups }) => groups.length > 0);
 }
 

@@ -6,20 +6,20 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { shardChecks, examineShards } from '../cli/doctor-shards.ts';
-import { reapLookups } from '../server/features/api-keys/service.ts';
-import { reapMemberships, reapSignUps } from '../server/features/users/service.ts';
-import { accountFailpoints, type Failpoint } from '../server/platform/failpoints.ts';
-import { hourMs } from '../server/platform/durations.ts';
-import { freePorts } from './chaos/chaos.ts';
-import { cloneDatabase, type TestDatabase } from './support/database.ts';
-import { companyOf, invitationOf, inviteAs, newPerson, type Person, signUp } from './support/dashboard.ts';
-import { type FreezingProxy, startFreezingProxy } from './support/freezing-proxy.ts';
-import { type FleetProcess, startProcess, thisRoot } from './support/fleet.ts';
-import { openShop, type Shop, succeeded } from './support/orders.ts';
-import { programPath } from './support/programs.ts';
-import { seededRandom } from './support/seeded-random.ts';
-import { callAt, type Reply, someCustomer, startTestService, type TestService } from './support/service.ts';
+import { shardChecks, examineShards } from '../../cli/doctor-shards.ts';
+import { reapLookups } from '../../server/features/api-keys/service.ts';
+import { reapMemberships, reapSignUps } from '../../server/features/users/service.ts';
+import { accountFailpoints, type Failpoint } from '../../server/platform/failpoints.ts';
+import { hourMs } from '../../server/platform/durations.ts';
+import { freePorts } from '../chaos/chaos.ts';
+import { cloneDatabase, type TestDatabase } from '../support/database.ts';
+import { companyOf, invitationOf, inviteAs, newPerson, type Person, signUp } from '../support/dashboard.ts';
+import { type FreezingProxy, startFreezingProxy } from '../support/freezing-proxy.ts';
+import { type FleetProcess, startProcess, thisRoot } from '../support/fleet.ts';
+import { openShop, type Shop, succeeded } from '../support/orders.ts';
+import { programPath } from '../support/programs.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { callAt, type Reply, someCustomer, startTestService, type TestService } from '../support/service.ts';
 
 /** Companies on two PostgreSQL servers. The network to the second one can fail. */
 

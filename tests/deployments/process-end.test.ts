@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { isRunning } from './support/embedded-postgres.ts';
-import { killAtExit } from './support/kill-at-exit.ts';
-import { programPath } from './support/programs.ts';
-import { readyUrl } from './support/ready.ts';
+import { isRunning } from '../support/embedded-postgres.ts';
+import { killAtExit } from '../support/kill-at-exit.ts';
+import { programPath } from '../support/programs.ts';
+import { readyUrl } from '../support/ready.ts';
 
 /** However the service ends, its PostgreSQL ends too, unless another start uses it. */
 
