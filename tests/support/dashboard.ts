@@ -115,3 +115,10 @@ export async function lastMail(service: TestService, recipient: string): Promise
 export async function invitationOf(service: TestService, recipient: string): Promise<string> {
   return /invitations\/(\S+)/.exec(await lastMail(service, recipient))?.[1] ?? '';
 }
+
+/** Attempts with unknown links. All attempts of an address count together, and these cost no hash of a password. */
+export async function refusals(service: TestService, count: number): Promise<void> {
+  const body = { token: 'unknown', password: somePassword };
+  for (let refused = 0; refused < count; refused += 1)
+    await newPerson(service).call('POST', '/dashboard/password_resets/complete', { body });
+}

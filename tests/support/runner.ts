@@ -48,8 +48,8 @@ const waitingFiles = new Set([
   'tests/deployments/shards.test.ts',
   'tests/unfinished-bodies.test.ts',
 ]);
-// For a whole process: a hanging test ends it.
-const processTimeoutMs = 600_000;
+// For a whole process: a hanging test ends it. A run with SVC_TEST_ROUNDS takes as long as it needs, within reason.
+const processTimeoutMs = Number(process.env.SVC_TEST_ROUNDS ?? 1) > 1 ? 6 * 3_600_000 : 600_000;
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
 // A flaky file is a bug, of the test or of the product. A run with more of them than this fails.
