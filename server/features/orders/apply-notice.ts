@@ -1,90 +1,141 @@
-import { isUuid, newId } from '../../platform/ids.ts';
-import type { DisputeState, NoticedCharge, NoticedDispute, NoticeSubject } from '../../vault/processors/notices.ts';
+import type { NoticedCharge, NoticeSubject } from '../../vault/processors/notices.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
-import { newEvent } from '../events/service.ts';
-import { isAfterRestore } from '../restores/service.ts';
-import { changeIfPossible, type Dispute } from './chargebacks.ts';
-import type { Charging } from './charging.ts';
-import { adoptRecorded, type DisputeRow, saveDispute } from './dispute-queries.ts';
-import {
-  findByReference,
-  findCharge,
-  hasOpenSale,
-  markSettled,
-  type NoticedTransaction,
-  returnRefund,
-} from './notice-queries.ts';
-import { claimWaiting, findOpenByReference, findOpenOf, type OpenTransaction } from './open-queries.ts';
-import { type OrderState, toWire } from './order.ts';
-import { changeSale, findOrder, lockOrder, moveOrder } from './queries.ts';
-import { mayBeForgotten } from './other-connections.ts';
-import { askOthers, recordElsewhere } from './reconcile.ts';
 import { applyAnswer } from './apply-answer.ts';
+import type { Charging } from './charging.ts';
 import { claimStopped } from './due-queries.ts';
+import { type Applied, applyDispute, done, failRefund, later, release, voidNotCaptured } from './notice-effects.ts';
+import { markSettled, type NoticedTransaction } from './notice-queries.ts';
+import { claimWaiting, type OpenTransaction } from './open-queries.ts';
+import type { OrderState } from './order.ts';
+import { mayBeForgotten } from './other-connections.ts';
+import { findOrder } from './queries.ts';
+import { askOthers, recordElsewhere } from './reconcile.ts';
+import { type NoticeToApply, referenceOf, type Resolved, resolveNotice } from './resolve-notice.ts';
 import { isOpenSale, type OpenSale } from './sales.ts';
 import { lockMs } from './timing.ts';
-import { nextOrderStatus, refundReturned, transactionChanges } from './transitions.ts';
-
-/** Applies what a processor reports later. The same notice may be applied any number of times, and in any order. */
-
-export interface NoticeToApply {
-  readonly companyId: string;
-  readonly connectionId: string;
-  readonly about: NoticeSubject;
-  /** By the processor's clock. */
-  readonly happenedAt: Date;
-}
-
-/** `isDone` is false if what the notice is about is not recorded yet; `result` is in words. */
-export interface Applied {
-  readonly isDone: boolean;
-  readonly result: string;
-  /** Whether it is about a payment that was not made here: other software can use the same account. */
-  readonly isForeign?: boolean;
-  /** Whether it may be recorded weeks later: after a restore, when a request is repeated. */
-  readonly isPatient?: boolean;
-}
-
-const done = (result: string): Applied => ({ isDone: true, result });
-const later = (result: string): Applied => ({ isDone: false, result });
+import { transactionChanges } from './transitions.ts';
 
 /**
- * Every intent is recorded before it is sent, so what no intent or charge is known of was not made here. Only a restored
- * database may have forgotten it, and a charge without a reference may be one whose outcome is not known.
+ * Applies what a processor reports later: finds out once which operation it is about, and acts by a table. The same notice
+ * may be applied any number of times, and in any order.
  */
-async function unknownTo(
-  { db }: Charging,
-  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  reference: string | null,
-): Promise<Applied> {
-  if (await isAfterRestore(db, companyId))
-    return { ...later('no charge of this connection has this id, and the database was restored'), isPatient: true };
-  if (await hasOpenSale(db, companyId, connectionId, reference)) return later('the charge is not decided yet');
-  return { isDone: false, isForeign: true, result: 'no charge of this connection has this id' };
+
+export type { Applied } from './notice-effects.ts';
+export type { NoticeToApply } from './resolve-notice.ts';
+
+type Kind = Exclude<NoticeSubject['kind'], 'other'>;
+
+/** What a notice means, by what is known of its operation. */
+interface Meaning<About> {
+  readonly open: (charging: Charging, notice: NoticeToApply, about: About, open: OpenTransaction) => Promise<Applied>;
+  readonly openElsewhere: Meaning<About>['open'];
+  readonly closed: (
+    charging: Charging,
+    notice: NoticeToApply,
+    about: About,
+    closed: NoticedTransaction,
+  ) => Promise<Applied>;
+  readonly closedElsewhere: Meaning<About>['closed'];
 }
+
+type Meanings = { readonly [Name in Kind]: Meaning<Extract<NoticeSubject, { kind: Name }>> };
+
+const notDecided = async (): Promise<Applied> => later('the charge is not decided yet');
+const ofAnother = async (): Promise<Applied> => done('the operation is of another connection');
+const notMadeHere = async (): Promise<Applied> => foreign;
+
+const foreign: Applied = { isDone: false, isForeign: true, result: 'no charge of this connection has this id' };
+
+const meanings: Meanings = {
+  operation: {
+    open: (charging, _notice, { found }, open) => applyOutcome(charging, open, found),
+    openElsewhere: (charging, { connectionId }, { found }, open) => applyElsewhere(charging, connectionId, open, found),
+    closed: (charging, { companyId }, { found }, closed) => applyToClosed(charging, companyId, closed, found),
+    closedElsewhere: ofAnother,
+  },
+  settled: {
+    open: notDecided,
+    openElsewhere: notMadeHere,
+    async closed({ db }, { companyId, happenedAt }, _about, { id }) {
+      await markSettled(db, companyId, id, happenedAt);
+      return done('the charge is settled');
+    },
+    closedElsewhere: notMadeHere,
+  },
+  authorized: {
+    open: notDecided,
+    openElsewhere: notDecided,
+    async closed(charging, notice, { charge }, { status }) {
+      const isUnpaid = status === 'failed' || status === transactionChanges.voided.to;
+      return isUnpaid ? releaseUnpaid(charging, notice, charge) : done('the charge is paid');
+    },
+    closedElsewhere: (charging, notice, { charge }) => releaseUnpaid(charging, notice, charge),
+  },
+  not_captured: {
+    // A charge in doubt that was not captured did not happen.
+    open: async (charging, notice, { charge }, open) =>
+      thenRelease(charging, notice, charge, await applyOutcome(charging, open, neverExecuted)),
+    openElsewhere: async (charging, notice, { charge }) => thenRelease(charging, notice, charge, await ofAnother()),
+    closed: async (charging, notice, { charge }, closed) =>
+      thenRelease(charging, notice, charge, await voidNotCaptured(charging, notice, closed)),
+    closedElsewhere: notMadeHere,
+  },
+  dispute: {
+    open: notDecided,
+    openElsewhere: notMadeHere,
+    closed: (charging, notice, { dispute }, closed) => applyDispute(charging, notice, closed, dispute),
+    closedElsewhere: notMadeHere,
+  },
+};
+
+const neverExecuted = { outcome: 'not_found', isFinal: true } as const;
+
+const releaseUnpaid = (charging: Charging, notice: NoticeToApply, charge: NoticedCharge): Promise<Applied> =>
+  release(charging, notice, charge, 'the charge is not paid');
+
+const thenRelease = async (
+  charging: Charging,
+  notice: NoticeToApply,
+  charge: NoticedCharge,
+  applied: Applied,
+): Promise<Applied> => (applied.isDone ? release(charging, notice, charge, applied.result) : applied);
 
 export async function applyNotice(charging: Charging, notice: NoticeToApply): Promise<Applied> {
   const { about } = notice;
-  if (about.kind === 'operation') return applyOutcome(charging, notice, about);
-  if (about.kind === 'dispute') return applyDispute(charging, notice, about.dispute);
-  if (about.kind === 'settled') return applySettlement(charging, notice, about.charge);
-  if (about.kind === 'authorized') return applyAuthorized(charging, notice, about.charge);
-  if (about.kind === 'not_captured') return applyNotCaptured(charging, notice, about.charge);
-  return done('this type has no effect');
+  const problem = whyIgnored(about);
+  if (problem) return done(problem);
+  const resolved = await resolveNotice(charging, notice);
+  if (resolved.is === 'foreign') return foreign;
+  if (resolved.is === 'not_yet') return { ...later(resolved.why), ...(resolved.isPatient && { isPatient: true }) };
+  return apply(charging, notice, about as Extract<NoticeSubject, { kind: Kind }>, resolved);
 }
 
-async function applyOutcome(
+/** Why a notice has no effect, whatever it is about; undefined if it has one. */
+function whyIgnored(about: NoticeSubject): string | undefined {
+  if (!(about.kind in meanings)) return 'this type has no effect';
+  if (about.kind === 'operation' && about.found.outcome === 'unknown') return 'it says nothing certain';
+  const needsReference = about.kind === 'operation' || about.kind === 'authorized';
+  return needsReference && referenceOf(about) === null ? 'this is no reference of this service' : undefined;
+}
+
+function apply<About extends Extract<NoticeSubject, { kind: Kind }>>(
   charging: Charging,
-  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  { reference, found }: Extract<NoticeSubject, { kind: 'operation' }>,
+  notice: NoticeToApply,
+  about: About,
+  resolved: Exclude<Resolved, { is: 'foreign' | 'not_yet' }>,
 ): Promise<Applied> {
-  if (!isUuid(reference)) return done('this is no reference of ours');
-  if (found.outcome === 'unknown') return done('it says nothing certain');
-  const open = await findOpenByReference(charging.db, companyId, reference);
-  if (!open) return applyToClosed(charging, { companyId, connectionId }, reference, found);
-  if (open.connection_id !== connectionId) return applyElsewhere(charging, connectionId, open, found);
+  const meaning = meanings[about.kind] as unknown as Meaning<About>;
+  if ('open' in resolved) {
+    const act = resolved.is === 'open' ? meaning.open : meaning.openElsewhere;
+    return act(charging, notice, about, resolved.open);
+  }
+  const act = resolved.is === 'closed' ? meaning.closed : meaning.closedElsewhere;
+  return act(charging, notice, about, resolved.closed);
+}
+
+async function applyOutcome(charging: Charging, open: OpenTransaction, found: LookupOutcome): Promise<Applied> {
   if (isBeingSent(open) || open.state === 'waiting') return later('the operation is being sent');
-  const state = await findOrder(charging.db, companyId, open.order_id);
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return later('the order is not recorded yet');
   if (found.outcome === 'not_found' && open.held) return later('the records are being compared after a restore');
   if (found.outcome === 'not_found' && isOpenSale(open) && isForgettable(charging, state, open)) {
@@ -113,13 +164,12 @@ async function applyElsewhere(
   charging: Charging,
   connectionId: string,
   open: OpenTransaction,
-  found: Exclude<LookupOutcome, { outcome: 'unknown' }>,
+  found: LookupOutcome,
 ): Promise<Applied> {
-  const isOther = done('the operation is of another connection');
-  if (!isOpenSale(open) || found.outcome !== 'approved') return isOther;
+  if (!isOpenSale(open) || found.outcome !== 'approved') return ofAnother();
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return later('the order is not recorded yet');
-  if (!isForgettable(charging, state, open)) return isOther;
+  if (!isForgettable(charging, state, open)) return ofAnother();
   if (isBeingSent(open)) return later('the operation is being sent');
   const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode], true) : {};
   if (!claimed) return later('the operation is being sent');
@@ -130,205 +180,12 @@ async function applyElsewhere(
 
 async function applyToClosed(
   charging: Charging,
-  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  reference: string,
-  found: Extract<NoticeSubject, { kind: 'operation' }>['found'],
+  companyId: string,
+  closed: NoticedTransaction,
+  found: LookupOutcome,
 ): Promise<Applied> {
-  const closed = await findByReference(charging.db, companyId, reference);
-  if (!closed) return unknownTo(charging, { companyId, connectionId }, reference);
-  if (closed.connection_id !== connectionId) return done('the operation is of another connection');
   const isReturned = closed.type === 'refund' && closed.status === 'succeeded' && found.outcome === 'declined';
   if (!isReturned) return done('the outcome was known');
   await failRefund(charging, companyId, closed, { code: found.failureCode, reason: found.failureReason });
   return done('the refund failed after it had settled');
-}
-
-/** The money of a refund came back to the merchant. */
-async function failRefund(
-  charging: Charging,
-  companyId: string,
-  { id, order_id, amount }: NoticedTransaction,
-  failure: Parameters<typeof returnRefund>[3],
-): Promise<void> {
-  await charging.db.transaction(async (transaction) => {
-    const state = await lockOrder(transaction, companyId, order_id);
-    if (!state) return;
-    const at = nowOf(charging, state);
-    if (!(await returnRefund(transaction, companyId, id, failure, at))) return;
-    const { order } = state;
-    const to = {
-      ...order,
-      status: nextOrderStatus(order.status, 'refund_rejected') ?? order.status,
-      refunded_amount: order.refunded_amount - amount,
-      sequence: order.sequence + 1,
-      updated_at: at,
-    };
-    const status = refundReturned.to;
-    const changed = { status, failure_code: failure.code, failure_reason: failure.reason };
-    const transactions = state.transactions.map((entry) => (entry.id === id ? { ...entry, ...changed } : entry));
-    const object = toWire({ ...state, order: to, transactions });
-    const event = newEvent(companyId, at.getTime(), 'order.refund_failed', object, to.sequence, null);
-    if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
-      throw new Error('a locked order has changed');
-    }
-  });
-}
-
-const nowOf = ({ clock }: Charging, { clockOffsetMs }: OrderState): Date => new Date(clock.nowMs() + clockOffsetMs);
-
-async function applySettlement(
-  charging: Charging,
-  { companyId, connectionId, happenedAt }: NoticeToApply,
-  noticed: NoticedCharge,
-): Promise<Applied> {
-  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
-  if (!charge) return unknownTo(charging, { companyId, connectionId }, ours(noticed).reference);
-  await markSettled(charging.db, companyId, charge.id, happenedAt);
-  return done('the charge is settled');
-}
-
-/** An authorization whose charge was decided and is not paid holds funds of the cardholder for nothing. */
-async function applyAuthorized(
-  charging: Charging,
-  { companyId, connectionId }: NoticeToApply,
-  noticed: NoticedCharge,
-): Promise<Applied> {
-  const { reference } = ours(noticed);
-  if (reference === null) return done('this is no reference of ours');
-  if (await findOpenByReference(charging.db, companyId, reference)) return later('the charge is not decided yet');
-  const charge = await findByReference(charging.db, companyId, reference);
-  if (!charge) return unknownTo(charging, { companyId, connectionId }, reference);
-  const isUnpaid = charge.status === 'failed' || charge.status === transactionChanges.voided.to;
-  if (charge.connection_id === connectionId && !isUnpaid) return done('the charge is paid');
-  return release(charging, { companyId, connectionId }, noticed, 'the charge is not paid');
-}
-
-async function release(
-  { vault }: Charging,
-  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  { reference, transactionId }: NoticedCharge,
-  result: string,
-): Promise<Applied> {
-  if (reference === null || transactionId === null) return done(result);
-  const isReleased = await vault.release({ ...place, reference, transactionId });
-  return isReleased ? done(`${result}; its funds are released`) : later(`${result}; its funds are not released yet`);
-}
-
-/** Not every reference at a shared account is ours. */
-const ours = ({ reference, transactionId }: NoticedCharge): NoticedCharge => ({
-  reference: reference !== null && isUuid(reference) ? reference : null,
-  transactionId,
-});
-
-/**
- * The customer pays nothing, so the order is voided. A refund of the charge fails too, and is decided first. If a refund
- * was executed all the same, a person has to decide.
- */
-async function applyNotCaptured(
-  charging: Charging,
-  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  noticed: NoticedCharge,
-): Promise<Applied> {
-  const applied = await voidNotCaptured(charging, place, ours(noticed));
-  return applied.isDone ? release(charging, place, ours(noticed), applied.result) : applied;
-}
-
-async function voidNotCaptured(
-  charging: Charging,
-  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  noticed: NoticedCharge,
-): Promise<Applied> {
-  const charge = await findCharge(charging.db, companyId, connectionId, noticed);
-  if (!charge) return applyNotCapturedInDoubt(charging, { companyId, connectionId }, noticed);
-  if (charge.status === transactionChanges.voided.to) return done('the order is voided');
-  return charging.db.transaction(async (transaction) => {
-    const state = await lockOrder(transaction, companyId, charge.order_id);
-    if (!state || state.order.sale_id !== charge.id) return done('the charge is not the one that was paid');
-    const open = await findOpenOf(transaction, companyId, charge.order_id);
-    if (open.length > 0) return later('another operation of the order is decided first');
-    const status = state.order.refunded_amount === 0 && nextOrderStatus(state.order.status, 'not_captured');
-    if (!status) {
-      const context = { company_id: companyId, order_id: charge.order_id, status: state.order.status };
-      charging.log.error(context, 'a charge was not captured, and the status of its order does not show it');
-      return done('the status of the order does not allow it');
-    }
-    const at = nowOf(charging, state);
-    await changeSale(transaction, companyId, charge.id, 'voided', at);
-    const to = { ...state.order, status, sequence: state.order.sequence + 1, updated_at: at };
-    const transactions = state.transactions.map((entry) =>
-      entry.id === charge.id ? { ...entry, status: transactionChanges.voided.to } : entry,
-    );
-    const object = toWire({ ...state, order: to, transactions });
-    const event = newEvent(companyId, at.getTime(), 'order.voided', object, to.sequence, null);
-    if (!(await moveOrder(transaction, { from: state.order, to, events: [event] }))) {
-      throw new Error('a locked order has changed');
-    }
-    return done('the order is voided');
-  });
-}
-
-/** A charge in doubt that was not captured did not happen. */
-async function applyNotCapturedInDoubt(
-  charging: Charging,
-  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
-  { reference }: NoticedCharge,
-): Promise<Applied> {
-  const found = { outcome: 'not_found', isFinal: true } as const;
-  const open = reference === null ? undefined : await findOpenByReference(charging.db, place.companyId, reference);
-  return open
-    ? applyOutcome(charging, place, { kind: 'operation', reference: open.reference, found })
-    : unknownTo(charging, place, reference);
-}
-
-/** What a state of a dispute means for its order, in order. A report may be the first that arrives. */
-const triggers: Readonly<Record<DisputeState, readonly Dispute[]>> = {
-  inquiry: [],
-  inquiry_closed: [],
-  needs_response: ['chargeback_raised'],
-  under_review: ['chargeback_raised'],
-  won: ['chargeback_raised', 'chargeback_dismissed'],
-  lost: ['chargeback_raised', 'chargeback_accepted'],
-  accepted: ['chargeback_raised', 'chargeback_accepted'],
-};
-
-async function applyDispute(
-  charging: Charging,
-  { companyId, connectionId, happenedAt }: NoticeToApply,
-  noticed: NoticedDispute,
-): Promise<Applied> {
-  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed.charge));
-  if (!charge) return unknownTo(charging, { companyId, connectionId }, ours(noticed.charge).reference);
-  const result = await charging.db.transaction(async (transaction) => {
-    const state = await lockOrder(transaction, companyId, charge.order_id);
-    if (!state) return later('the order is not recorded yet');
-    // A void in progress decides first whether there is anything to dispute.
-    if (state.voiding) return later('the charge is being voided');
-    const at = nowOf(charging, state);
-    const reported: DisputeRow = {
-      company_id: companyId,
-      id: newId(at.getTime()),
-      order_id: charge.order_id,
-      transaction_id: charge.id,
-      connection_id: connectionId,
-      processor_id: noticed.disputeId,
-      state: noticed.state,
-      amount: noticed.amount,
-      currency: noticed.currency,
-      reason: noticed.reason,
-      network_reason_code: noticed.networkReasonCode,
-      evidence_due_at: noticed.evidenceDueAtMs === null ? null : new Date(noticed.evidenceDueAtMs),
-      state_at: happenedAt,
-      created_at: at,
-      updated_at: at,
-    };
-    const changes = triggers[noticed.state];
-    if (changes.length > 0) await adoptRecorded(transaction, reported);
-    if (!(await saveDispute(transaction, reported))) return done('a later report is known');
-    const about = { companyId, orderId: charge.order_id, requestId: null, isReported: true };
-    for (const trigger of changes) {
-      await changeIfPossible(charging, transaction, { ...about, trigger });
-    }
-    return done(`the dispute is ${noticed.state}`);
-  });
-  return result;
 }
