@@ -43,7 +43,7 @@ import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
-import { elsewhereThan } from './shards/follow.ts';
+import { movedFrom } from './shards/follow.ts';
 import { openShards, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
@@ -224,8 +224,8 @@ async function openAll(
   const names = others.map(({ name }) => name);
   const shards = openShards<StartedShard>(controlPlaneOn(main.db), [], directory, [main.name, ...names]);
   const open = async (one: ConfiguredShard): Promise<StartedShard> => {
-    const elsewhere = names.length > 0 ? elsewhereThan(shards, one.name, ({ orders }) => orders.charging) : undefined;
-    const opened = await openShard(surroundings, connections, one, elsewhere);
+    const movedTo = names.length > 0 ? movedFrom(shards, one.name, ({ orders }) => orders.charging) : undefined;
+    const opened = await openShard(surroundings, connections, one, movedTo);
     shards.add(opened);
     return opened;
   };
@@ -257,7 +257,7 @@ async function openShard(
   { config, log, resources, vault }: Surroundings,
   connections: Connections,
   configured: ConfiguredShard,
-  elsewhere: MoneyDependencies['elsewhere'],
+  movedTo: MoneyDependencies['movedTo'],
 ): Promise<StartedShard> {
   const { name, apiUrl, db } = configured;
   const onClockError = (error: unknown): void =>
@@ -274,7 +274,7 @@ async function openShard(
     settings: byKeySettings,
   });
   const onExpired = (): void => clocks.noteExpired();
-  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere });
+  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo });
   return { ...configured, clock, clocks, restores, ...payments };
 }
 

@@ -39,7 +39,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
-import { type Elsewhere, elsewhereThan } from '../shards/follow.ts';
+import { type MovedTo, movedFrom } from '../shards/follow.ts';
 import type { Shards } from '../shards/shards.ts';
 
 /** What the worker has on each shard. */
@@ -74,7 +74,7 @@ export interface WorkerDependencies {
 
 /** What a job on one shard uses. */
 interface OnShard extends WorkerDependencies, WorkerShard {
-  readonly elsewhere: Elsewhere<Queryable>;
+  readonly movedTo: MovedTo<Queryable>;
 }
 
 const noticeBatch = 100;
@@ -242,8 +242,8 @@ export const jobNames: readonly string[] = [...shardJobs, ...controlJobs].map(({
 
 function sendingMails({ toCustomers }: { readonly toCustomers: boolean }): Job<OnShard>['run'] {
   return inBatches(
-    ({ db, mailer, mailKey, log, elsewhere }, size) =>
-      sendDueMails(db, mailer, mailKey, log, size, { toCustomers, elsewhere }),
+    ({ db, mailer, mailKey, log, movedTo }, size) =>
+      sendDueMails(db, mailer, mailKey, log, size, { toCustomers, movedTo }),
     mailBatch,
   );
 }
@@ -264,14 +264,14 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
   shards.each((shard) => {
     if (isStopping) return;
     const { name, db, batchDb, clock } = shard;
-    const onShard = { ...dependencies, ...shard, elsewhere: elsewhereThan(shards, name, (there) => there.db) };
+    const onShard = { ...dependencies, ...shard, movedTo: movedFrom(shards, name, (there) => there.db) };
     for (const job of shardJobs) {
       const alarm = createAlarm();
       if (job.wokenBy !== undefined) listenFor(job.wokenBy, alarm, onShard);
       running.push(repeat(job, onShard, alarm));
     }
-    const elsewhere = elsewhereThan(shards, name, (there) => there.batchDb);
-    running.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, elsewhere }));
+    const movedTo = movedFrom(shards, name, (there) => there.batchDb);
+    running.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, movedTo }));
   });
   for (const job of controlJobs) running.push(repeat(job, dependencies));
   return {

@@ -19,13 +19,13 @@ export async function follow<Part extends ShardDatabase, Result>(
 }
 
 /** Finds the shard of a company that has moved; undefined if the company is where it was. */
-export type Elsewhere<Part> = (companyId: string) => Promise<Part | undefined>;
+export type MovedTo<Part> = (companyId: string) => Promise<Part | undefined>;
 
-export function elsewhereThan<Part extends ShardDatabase, There>(
+export function movedFrom<Part extends ShardDatabase, There>(
   { find }: Pick<Shards<Part>, 'find'>,
   name: string,
   pick: (part: Part) => There,
-): Elsewhere<There> {
+): MovedTo<There> {
   return async (companyId) => {
     const now = await find(companyId);
     return now.name === name ? undefined : pick(now);
@@ -38,7 +38,7 @@ export function elsewhereThan<Part extends ShardDatabase, There>(
  */
 export async function recordWhereItIs<Part, Result>(
   here: Part,
-  elsewhere: Elsewhere<Part> | undefined,
+  movedTo: MovedTo<Part> | undefined,
   companyId: string,
   write: (part: Part) => Promise<Result>,
 ): Promise<Result> {
@@ -47,7 +47,7 @@ export async function recordWhereItIs<Part, Result>(
     (error: unknown) => ({ error }),
   );
   if ('result' in attempt && attempt.result) return attempt.result;
-  const there = await elsewhere?.(companyId).catch(() => undefined);
+  const there = await movedTo?.(companyId).catch(() => undefined);
   if (there) return write(there);
   if ('error' in attempt) throw attempt.error;
   return attempt.result;

@@ -10,7 +10,7 @@ import { writeMails } from '../../server/features/mails/service.ts';
 import { openDatabase, controlPlaneOn } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { silentLog } from '../support/silent-log.ts';
-import { elsewhereThan } from '../../server/shards/follow.ts';
+import { movedFrom } from '../../server/shards/follow.ts';
 import { abortMove, findAccount, moveCompanies, type Mover } from '../../server/shards/move/move.ts';
 import { MoveError, until } from '../../server/shards/move/sql.ts';
 import * as steps from '../../server/shards/move/steps.ts';
@@ -425,8 +425,8 @@ describe('a request that outlives the move of its company', () => {
     };
     const mailer = { send, check: async () => undefined, close: async () => undefined };
     const sendFrom = (shard: string): Promise<number> => {
-      const elsewhere = elsewhereThan(service.shards, shard, ({ db }) => db);
-      return sendDueMails(on(shard), mailer, service.mailKey, silentLog, 10, { elsewhere });
+      const movedTo = movedFrom(service.shards, shard, ({ db }) => db);
+      return sendDueMails(on(shard), mailer, service.mailKey, silentLog, 10, { movedTo });
     };
     const sending = sendFrom('b');
     await reached.promise;

@@ -21,7 +21,7 @@ import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } fro
 import { byKeySettings } from '../../server/platform/database-settings.ts';
 import { onAccessChange, oneShard, openDirectory } from '../../server/shards/directory.ts';
 import { insertShards } from '../../server/shards/queries.ts';
-import { elsewhereThan } from '../../server/shards/follow.ts';
+import { movedFrom } from '../../server/shards/follow.ts';
 import { firstShard, openShards, type ShardDatabase, type Shards } from '../../server/shards/shards.ts';
 import { shardedVault } from '../../server/vault/sharded.ts';
 import { type Clock, systemClock } from '../../server/platform/clock.ts';
@@ -225,11 +225,11 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     options.restores ?? (await watchRestores({ db: last.db, clock, log, file: join(dataDir, 'high-water.json') }));
   const opened = ofApi.map((one) => {
     const batchDb = openBatchPool(one.apiUrl);
-    const elsewhere: MoneyDependencies['elsewhere'] =
+    const movedTo: MoneyDependencies['movedTo'] =
       ofApi.length > 1
-        ? (companyId) => elsewhereThan(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
+        ? (companyId) => movedFrom(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
         : undefined;
-    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, elsewhere };
+    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo };
     const payments = openPayments(parts);
     return { ...one, batchDb, clock, restores, ...payments };
   });

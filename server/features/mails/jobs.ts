@@ -6,7 +6,7 @@ import { type Mailer, RefusedRecipientError } from '../../platform/mail/mailer.t
 import { claimDueMails, deleteOldMails, dropExpiredLinks, type MailRow, markFailed, markSent } from './queries.ts';
 import { contentOf } from './service.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
-import { type Elsewhere, recordWhereItIs } from '../../shards/follow.ts';
+import { type MovedTo, recordWhereItIs } from '../../shards/follow.ts';
 
 export async function removeExpiredLinks(db: Queryable): Promise<number> {
   return dropExpiredLinks(db);
@@ -25,7 +25,7 @@ interface Sending {
   readonly mailer: Mailer;
   readonly key: ServiceKey;
   readonly log: Logger;
-  readonly elsewhere: Elsewhere<Queryable> | undefined;
+  readonly movedTo: MovedTo<Queryable> | undefined;
 }
 
 /**
@@ -38,13 +38,13 @@ export async function sendDueMails(
   key: ServiceKey,
   log: Logger,
   batch: number,
-  { toCustomers = false, elsewhere }: { toCustomers?: boolean; elsewhere?: Elsewhere<Queryable> } = {},
+  { toCustomers = false, movedTo }: { toCustomers?: boolean; movedTo?: MovedTo<Queryable> } = {},
 ): Promise<number> {
   if (!mailer) return 0;
   const due = await claimDueMails(db, batch, retryDelaysSeconds, toCustomers);
   const queue = due.values();
   const sendNext = async (): Promise<void> => {
-    for (const mail of queue) await sendOne({ db, mailer, key, log, elsewhere }, mail);
+    for (const mail of queue) await sendOne({ db, mailer, key, log, movedTo }, mail);
   };
   await Promise.all(Array.from({ length: atOnce }, sendNext));
   return due.length;
@@ -75,11 +75,11 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<void> {
 
 /** The company may have moved to another shard meanwhile. A result that is lost is a mail that is sent again. */
 async function record(
-  { db, elsewhere, log }: Sending,
+  { db, movedTo, log }: Sending,
   { company_id, id }: ClaimedMail,
   write: (db: Queryable) => Promise<boolean>,
 ): Promise<void> {
-  await insist(() => recordWhereItIs(db, elsewhere, company_id, write)).catch((error: unknown) =>
+  await insist(() => recordWhereItIs(db, movedTo, company_id, write)).catch((error: unknown) =>
     log.error({ err: error, mail_id: id }, 'the result of an email was not recorded; the email may be sent again'),
   );
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Elsewhere } from '../../shards/follow.ts';
+import type { MovedTo } from '../../shards/follow.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { RestoreWatch } from '../restores/service.ts';
 import type { Facts, FactsRequest } from './facts-queries.ts';
@@ -28,7 +28,7 @@ export interface MoneyDependencies {
   readonly connections: Connections;
   readonly restores?: Omit<RestoreWatch, 'stop'>;
   /** The same on the shard that a company has moved to. */
-  readonly elsewhere?: Elsewhere<Charging> | undefined;
+  readonly movedTo?: MovedTo<Charging> | undefined;
 }
 
 /** The processors that live companies are connected to. */

@@ -11,10 +11,10 @@ export function recordResult<Result>(
   { company_id }: { readonly company_id: string },
   write: (home: Charging) => Promise<Result>,
 ): Promise<Result> {
-  return insist(() => recordWhereItIs(charging, charging.elsewhere, company_id, write));
+  return insist(() => recordWhereItIs(charging, charging.movedTo, company_id, write));
 }
 
 /** The shard where the company is now. */
 export async function homeOf(charging: Charging, { company_id }: { readonly company_id: string }): Promise<Charging> {
-  return (await charging.elsewhere?.(company_id).catch(() => undefined)) ?? charging;
+  return (await charging.movedTo?.(company_id).catch(() => undefined)) ?? charging;
 }

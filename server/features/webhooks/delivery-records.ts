@@ -27,7 +27,7 @@ export function createDeliveryRecords(
   workerId: string,
   onReturned: () => void,
 ): DeliveryRecords {
-  const { db, batchDb, log, elsewhere = async () => undefined } = dependencies;
+  const { db, batchDb, log, movedTo = async () => undefined } = dependencies;
   const state = { stopping: false };
   const returning = new Set<readonly ClaimedDelivery[]>();
   const recordBatched = createBatcher(
@@ -48,7 +48,7 @@ export function createDeliveryRecords(
     try {
       await write();
     } catch (error) {
-      const there = await elsewhere(companyId).catch(() => undefined);
+      const there = await movedTo(companyId).catch(() => undefined);
       if (!there) throw error;
       await writeThere(there);
     }

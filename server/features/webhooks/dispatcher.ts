@@ -26,7 +26,7 @@ export interface DispatcherDependencies {
   /** How many deliveries the worker holds at once, for all endpoints together. */
   readonly heldMax?: number;
   /** The database of a company that has moved to another shard; undefined if it is on this one. */
-  readonly elsewhere?: (companyId: string) => Promise<Queryable | undefined>;
+  readonly movedTo?: (companyId: string) => Promise<Queryable | undefined>;
 }
 
 export interface DispatcherTimes {
