@@ -25,7 +25,7 @@ const places: readonly [word: RegExp, allowed: RegExp][] = [
   [/^settle(s|d|ments?)?$|^settling$/i, /^(server\/(vault\/processors|features\/(orders|transactions))|simulators)\//],
   [
     /^renew(s|ed|als?|ing)?$/i,
-    /^(server\/(features\/(subscriptions|orders|reconciliation|customer-\w+)|observation)|cli|dashboard|pages|bench)\//,
+    /^(server\/(features\/(subscriptions|orders|reconciliation|restores|customer-\w+)|observation)|cli|dashboard|pages|bench)\//,
   ],
   [/^homes?$/i, /^(dashboard|server\/features\/orders)\//],
   [/^flows?$/i, /^server\/(platform\/admission-control\.ts|http\/)/],

@@ -6,7 +6,7 @@ import type { ShardDatabase } from '../../shards/shards.ts';
 import { companyConnections } from '../processors/service.ts';
 import { type Gate, gates } from '../restores/service.ts';
 import { compare, type ReconcileDependencies } from './comparison.ts';
-import { fromOf, liveCompanies, lostOf, retryDelaysMs, settle } from './service.ts';
+import { fromOf, liveCompanies, lostOf, openIfCompared, retryDelaysMs } from './service.ts';
 
 export interface GateDependencies extends ReconcileDependencies {
   readonly log: Logger;
@@ -56,7 +56,7 @@ async function compareOne(dependencies: GateDependencies, gate: Gate, companies:
       onPage,
     });
     const { comparison } = compared;
-    const isOpen = await settle(dependencies, gate, compared);
+    const isOpen = await openIfCompared(dependencies, gate, compared);
     const counts = { company_id, compared: comparison.compared, missing: comparison.missing.length };
     if (isOpen) log.info(counts, 'the records are compared with the processors; charges are open again');
     else if (comparison.failure)

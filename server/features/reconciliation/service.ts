@@ -96,7 +96,7 @@ export async function reconcile(
     const options = { adopt: adopt || gate !== undefined, fromMs, companies: companies.map(({ id }) => id) };
     const compared = await compare(dependencies, company, options);
     comparisons.push(compared.comparison);
-    if (gate) await settle(dependencies, gate, compared, finish);
+    if (gate) await openIfCompared(dependencies, gate, compared, finish);
   }
   await gates.finish(db);
   const left = await gates.closed(db);
@@ -143,7 +143,7 @@ const personMs = { connection: 10 * secondMs, operator: dayMs } as const;
  * Opens the gate if everything was compared, and nothing that was sent before the gate closed can still arrive. Otherwise
  * records what it waits for. Returns whether it is open.
  */
-export async function settle(
+export async function openIfCompared(
   { db, clock }: Pick<ReconcileDependencies, 'db' | 'clock'>,
   gate: Gate,
   { comparison, nowMs, connections, silent, hasFailed }: Compared,
