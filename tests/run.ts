@@ -20,7 +20,7 @@ import { startTestServer } from './support/test-server.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'sdk/**/*.test.ts', 'tests/**/*.test.ts'];
-/** They take as long as all others. What can break them is in few places, and CI runs them. */
+/** They take longer than all others. What can break them is in few places, and CI runs them. */
 const onlyWithAll = [
   // They start several databases, services or releases each.
   'tests/deployments/**',
@@ -28,13 +28,15 @@ const onlyWithAll = [
   'cli/backup.test.ts',
   // Programs that look for faults by force or by chance; here a small run of each.
   'tests/{chaos,explore,fuzz,generators}/**',
-  'tests/{failpoints,operation-fuzz}.test.ts',
+  'tests/{failpoints,operation-fuzz,parser-fuzz}.test.ts',
   'server/features/coupons/race.test.ts',
+  // Whole campaigns of attackers; networks and clocks that fail.
+  'tests/{account-enumeration,card-numbers,database-dump,hostile-input,unfinished-bodies}.test.ts',
+  'tests/{clocks,dead-connections}.test.ts',
   // They start the sources for each guide.
   'tests/guides.test.ts',
   // What merchants and shoppers do most is in the other tests of pages.
-  'tests/browser/{branding,card-fields-embedding,cards,closed-links,disputes}.test.ts',
-  'tests/browser/{every-page,lists,palette,processors,reference,shop,steady-pages}.test.ts',
+  'tests/browser/!(checkout-page|customer-page|dashboard|forms|page-parts).test.ts',
 ];
 
 function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }): string[] {
