@@ -19,7 +19,7 @@ try {
   const { demo } = service;
   if (!demo) throw new Error('there is no demo company');
   const page = await browser.newPage({
-    viewport: { width: 1180, height: 940 },
+    viewport: { width: 1180, height: 1000 },
     deviceScaleFactor: 2,
     locale: 'en-US',
     reducedMotion: 'reduce',
