@@ -273,6 +273,15 @@ test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () 
   ]);
 });
 
+test('comments, guides and test names use ordinary words', () => {
+  const others =
+    /^(server\/features\/(orders|restores)\/|bench\/results\/|docs\/decisions\/00(31|42)|tests\/tidy\.test\.ts)/;
+  const files = [...sources, ...filesOf('*.md', '{docs,bench,sdk,examples}/**/*.md')].filter(
+    (file) => !others.test(file),
+  );
+  assert.deepEqual(offenders(files, /\b(anew|whatever|whoever|somebody|became of)\b/i), []);
+});
+
 test('the guide to the code names every file and folder directly in server/', () => {
   const layout = read('docs/code-layout.md');
   const entries = filesOf('server/*').map((path) => path.slice('server/'.length));
