@@ -5,16 +5,23 @@ import { type Alarm, createAlarm, type WorkLeft } from '../platform/alarm.ts';
 import { hourMs } from '../platform/durations.ts';
 import { inBatches, repeat } from './job.ts';
 
-/** Repeats a job whose turns end as listed, and returns how many turns it had before its first pause and before its end. */
+/**
+ * Repeats a job whose turns end as listed. Each message rings in one of its first pauses. Returns how many turns it had
+ * before each pause, and before its end.
+ */
 async function turnsOf(
   answers: readonly (WorkLeft | Error | 'rings')[],
-): Promise<{ readonly untilPause: number; readonly all: number }> {
-  const paused = Promise.withResolvers<void>();
+  messages = 0,
+): Promise<{ readonly atPauses: readonly number[]; readonly atEnd: number }> {
+  const lastPause = Promise.withResolvers<void>();
+  const atPauses: number[] = [];
   const real = createAlarm();
   const alarm: Alarm = {
     ...real,
     pause(ms) {
-      paused.resolve();
+      atPauses.push(turns);
+      if (atPauses.length > messages) lastPause.resolve();
+      else setImmediate(real.ring);
       return real.pause(ms);
     },
   };
@@ -27,23 +34,26 @@ async function turnsOf(
     return answer === 'more' ? 'more' : 'idle';
   };
   const repeated = repeat({ name: 'test', everyMs: hourMs, run }, { log: silentLog }, alarm);
-  await paused.promise;
-  const untilPause = turns;
+  await lastPause.promise;
   await repeated.stop();
-  return { untilPause, all: turns };
+  return { atPauses, atEnd: turns };
 }
 
 describe('a repeated job', () => {
   it('runs again at once while it has more to do, and then pauses until it is stopped', async () => {
-    assert.deepEqual(await turnsOf(['more', 'more', 'idle']), { untilPause: 3, all: 3 });
+    assert.deepEqual(await turnsOf(['more', 'more', 'idle']), { atPauses: [3], atEnd: 3 });
   });
 
   it('runs again at once if its alarm rang during a turn, once for all rings', async () => {
-    assert.deepEqual(await turnsOf(['rings', 'idle']), { untilPause: 2, all: 2 });
+    assert.deepEqual(await turnsOf(['rings', 'idle']), { atPauses: [2], atEnd: 2 });
+  });
+
+  it('runs once for a message that ends its pause', async () => {
+    assert.deepEqual(await turnsOf(['idle'], 2), { atPauses: [1, 2, 3], atEnd: 3 });
   });
 
   it('pauses after a failure', async () => {
-    assert.deepEqual(await turnsOf([new Error('failed'), 'more']), { untilPause: 1, all: 1 });
+    assert.deepEqual(await turnsOf([new Error('failed'), 'more']), { atPauses: [1], atEnd: 1 });
   });
 
   it('has more to do after a full batch', async () => {
