@@ -76,7 +76,13 @@ const count = (counts: Map<string, number>, name: string): void => {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-const passingCodes = new Set(['request_in_progress', 'resource_in_use', 'gateway_error', 'service_unavailable']);
+const passingCodes = new Set([
+  'request_in_progress',
+  'resource_in_use',
+  'gateway_error',
+  'service_unavailable',
+  'restore_in_progress',
+]);
 const expectedRefusals = new Set(['invalid_state_transition', 'validation_error']);
 /** After this time the client continues with other work, and repeats the request in parallel. */
 const patienceMs = 3_000;

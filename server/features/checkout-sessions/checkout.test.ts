@@ -485,3 +485,20 @@ describe('bad input', () => {
     assert.equal((await pay(token, { shipping })).body.status, 'completed');
   });
 });
+
+it('a payment is refused while the company is closed after a restore, and nothing is charged later', async () => {
+  const session = await createSession();
+  const token = tokenOf(session);
+  const gate = (state: string | null): Promise<unknown> =>
+    service.db.query('UPDATE companies SET gate = $2 WHERE id = $1', [service.company.id, state]);
+  await gate('closed');
+  const refused = await pay(token);
+  await gate(null);
+  assert.deepEqual([refused.status, refused.body.error.code], [503, 'restore_in_progress'], refused.text);
+  await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE state = 'open'`);
+  const shard = { name: service.company.shard, db: service.db, clock: service.clock };
+  const { orders, subscriptions } = service.paymentsOn(service.company.shard);
+  await continuePayments(shard, { db: service.db, orders, subscriptions }, silentLog, 20);
+  assert.equal((await onPage(token, 'session')).body.status, 'open');
+  assert.equal((await pay(token)).body.status, 'completed');
+});

@@ -22,6 +22,7 @@ import { failureReasons, noResponse } from '../../vault/processors/processor.ts'
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { recordAcceptance } from '../disputes/service.ts';
 import { lockMs } from '../orders/timing.ts';
+import { deriveReference, subjects } from '../orders/service.ts';
 import { applyDueNotices } from './notices.ts';
 
 /** A service whose vault accepts the notices that a test sends, as the processor of the connection would. */
@@ -366,6 +367,33 @@ it('a notice settles a refund that is in doubt, although no later one repeats it
   assert.deepEqual((await eventTypes(service, id)).slice(1), ['order.succeeded', 'order.partially_refunded']);
 });
 
+/** The records of the company were compared after a restore, while the test runs. */
+async function afterRestore(test: () => Promise<void>): Promise<void> {
+  await service.db.query(
+    `INSERT INTO company_gates (company_id, noticed_by, detail, opened_at, compared_until)
+     VALUES ($1, 'operator', 'a test', now(), now())`,
+    [company],
+  );
+  await test();
+  await service.db.query('DELETE FROM company_gates');
+}
+
+it('a notice settles a refund that is repeated weeks after a restore, when the notice has long arrived', () =>
+  afterRestore(async () => {
+    const { id } = await paid();
+    const idempotencyKey = randomUUID();
+    const reference = deriveReference(company, { subject: subjects.keyedRefund(idempotencyKey), number: 0 });
+    const notice = noticeOf(approved(reference));
+    await receive(notice);
+    for (let tries = 1; tries < 30; tries += 1) await receive();
+    assert.equal((await resultOf(notice))?.applied, false);
+    await acquirer.control({ settle_after_ms: null });
+    const refund = { key, idempotencyKey, body: { amount: 100 } };
+    assert.equal((await service.call('POST', `/v1/orders/${id}/refund`, refund)).status, 200);
+    await receive();
+    assert.equal((await read(id)).transactions[1].status, 'succeeded');
+  }));
+
 it('an order whose charge was not captured is voided after its refund has failed', async () => {
   const { id } = await paid();
   const [charge = ''] = await referencesOf(id);
@@ -534,15 +562,11 @@ describe('a notice about a dispute', () => {
     await service.orders.reconcileDue(100);
     await receive();
     assert.equal((await resultOf(late))?.result, 'the dispute is needs_response');
-    await service.db.query(
-      `INSERT INTO company_gates (company_id, noticed_by, detail, opened_at, compared_until)
-       VALUES ($1, 'operator', 'a test', now(), now())`,
-      [company],
-    );
-    const forgotten = noticeOf(disputeOf(inDoubt, { charge: { reference: randomUUID(), transactionId: null } }));
-    await receive(forgotten);
-    assert.equal(await triesOf(forgotten), 46, 'daily for five weeks: a request that is repeated may record it');
-    await service.db.query('DELETE FROM company_gates');
+    await afterRestore(async () => {
+      const forgotten = noticeOf(disputeOf(inDoubt, { charge: { reference: randomUUID(), transactionId: null } }));
+      await receive(forgotten);
+      assert.equal(await triesOf(forgotten), 46, 'daily for five weeks: a request that is repeated may record it');
+    });
   });
 
   it('of another connection changes nothing', async () => {
