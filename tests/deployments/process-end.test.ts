@@ -135,14 +135,14 @@ test('SIGINT to the service and to PostgreSQL at once is a stop, and no error', 
 test('a start right after kill -9 adopts PostgreSQL, and the watchdog of the killed process leaves it alone', async () => {
   let one = await ready(service());
   const watchdogs = [one.watchdog];
+  const firstKillAtMs = performance.now();
   for (let round = 0; round < 3; round += 1) {
     const { postgres } = one;
-    const killedAtMs = performance.now();
     one.child.kill('SIGKILL');
     await one.exited;
     one = await ready(service());
-    // On a machine that takes longer for a start, the watchdog has stopped it, and it was started again.
-    if (performance.now() - killedAtMs < graceMs) assert.equal(one.postgres, postgres);
+    // On a machine that takes longer for its starts, the first watchdog can stop PostgreSQL between two of them.
+    if (performance.now() - firstKillAtMs < graceMs) assert.equal(one.postgres, postgres);
     watchdogs.push(one.watchdog);
   }
   // Each has then decided.
