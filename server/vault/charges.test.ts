@@ -4,7 +4,7 @@ import { after, before, it } from 'node:test';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { CardNumber } from './card-number.ts';
 import { chargeOnce, lookUp } from './charges.ts';
-import { findHandle, keepHandle } from './connection-queries.ts';
+import { findHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
 import { type ChargeRequest, type LookupOutcome, noResponse, type Processor } from './processors/processor.ts';
 
@@ -75,7 +75,7 @@ it('the handle is stored before the charge is sent', async () => {
       return { outcome: 'unknown', reason: `the answer about ${handle} is lost` };
     },
   });
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'unknown');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request)).outcome, 'unknown');
   assert.equal(stored, 'pi_1');
   await lookUpAs(request, there);
   assert.deepEqual(there.calls, ['prepare', 'lookup pi_1'], 'the lookup names it');
@@ -83,15 +83,15 @@ it('the handle is stored before the charge is sent', async () => {
 
 it('a charge that is sent again uses the object that was prepared first', async () => {
   const [request, there] = [newCharge(), scene()];
-  await chargeOnce(service.vaultDb, there.connected, request, false);
-  await chargeOnce(service.vaultDb, there.connected, request, false);
+  await chargeOnce(service.vaultDb, there.connected, request);
+  await chargeOnce(service.vaultDb, there.connected, request);
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1']);
 });
 
 it('a charge that was never prepared never happened, and never will', async () => {
   const [request, there] = [newCharge(), scene()];
   assert.deepEqual(await lookUpAs(request, there), { outcome: 'not_found', isFinal: true });
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'not_sent');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request)).outcome, 'not_sent');
   assert.deepEqual(there.calls, [], 'nothing was sent, neither by the lookup nor by the late charge');
 });
 
@@ -103,72 +103,20 @@ it('a charge that is given up while it is prepared is not sent', async () => {
       return { outcome: 'prepared', handle: 'pi_late' };
     },
   });
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'not_sent');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request)).outcome, 'not_sent');
   assert.deepEqual(there.calls, []);
 });
 
 it('a failed preparation is an outcome, and nothing is stored', async () => {
   const request = newCharge();
   const there = scene({ prepare: async () => ({ outcome: 'not_sent', reason: 'the connection was refused' }) });
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'not_sent');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request)).outcome, 'not_sent');
   assert.equal(await findHandle(service.vaultDb, keyOf(request, there)), undefined);
-});
-
-it('a search is believed about a charge that only a lost database can have sent, once the restore is two hours old', async () => {
-  const [request, there] = [newCharge(), scene()];
-  const after = (restoredAgoMs: number): Promise<LookupOutcome> =>
-    lookUpAs(request, there, { isRestored: true, capturesNothing: true, restoredAgoMs });
-  assert.equal((await after(3_600_000)).outcome, 'unknown');
-  assert.equal((await after(3 * 3_600_000)).outcome, 'not_found');
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
-});
-
-it('a restored service lets a charge be sent elsewhere if it was not received, once the search can be believed', async () => {
-  const unreached = scene({ prepare: async () => ({ outcome: 'not_sent', reason: 'no connection' }) });
-  const after = async (restoredAgoMs: number): Promise<string> =>
-    (await chargeOnce(service.vaultDb, unreached.connected, newCharge(), true, { restoredAgoMs })).outcome;
-  assert.equal(await after(3_600_000), 'unavailable');
-  assert.equal(await after(3 * 3_600_000), 'not_sent');
-});
-
-it('a restored service looks for the later references of a charge that was given up', async () => {
-  const later = randomUUID();
-  const approved = { outcome: 'approved', response: { ...noResponse, transaction_id: 'pi_1' } } as const;
-  const request = newCharge();
-  const there = scene({
-    lookup: async ({ reference }) => (reference === later ? approved : { outcome: 'not_found' }),
-  });
-  await keepHandle(service.vaultDb, keyOf(request, there), null);
-  const outcome = await chargeOnce(service.vaultDb, there.connected, request, true, { laterReferences: [later] });
-  assert.deepEqual(outcome, { ...approved, reference: later });
-});
-
-it('a restored service sends a renewal that was given up elsewhere only if its later references are known to be unpaid', async () => {
-  const after = async (change: Partial<Processor>, restoredAgoMs: number, laterReferences: string[]) => {
-    const [request, there] = [newCharge(), scene(change)];
-    await keepHandle(service.vaultDb, keyOf(request, there), null);
-    const restored = { restoredAgoMs, laterReferences };
-    return (await chargeOnce(service.vaultDb, there.connected, request, true, restored)).outcome;
-  };
-  const later = [randomUUID()];
-  assert.equal(await after({}, 3_600_000, later), 'unknown', 'the search may lag');
-  assert.equal(await after({}, 3 * 3_600_000, later), 'not_sent');
-  assert.equal(await after({ findsBy: 'notice' }, 3 * 3_600_000, later), 'unknown', 'it cannot be asked');
-  assert.equal(await after({ findsBy: 'notice' }, 0, []), 'not_sent', 'an order has no later reference');
-});
-
-it('a restored service searches for a charge whose handle it lost, and believes the search only after two hours', async () => {
-  const [request, there] = [newCharge(), scene()];
-  const early = await lookUpAs(request, there, { isRestored: true, ageMs: 3_600_000 });
-  assert.equal(early.outcome, 'unknown');
-  const late = await lookUpAs(request, there, { isRestored: true, ageMs: 3 * 3_600_000 });
-  assert.deepEqual(late, { outcome: 'not_found', isFinal: true });
-  assert.deepEqual(there.calls, ['lookup undefined', 'lookup undefined']);
 });
 
 it('a connection does not see the handles of another', async () => {
   const [request, one, other] = [newCharge(), scene(), scene()];
-  await chargeOnce(service.vaultDb, one.connected, request, false);
+  await chargeOnce(service.vaultDb, one.connected, request);
   assert.deepEqual(await lookUpAs(request, other), { outcome: 'not_found', isFinal: true });
 });
 
@@ -178,33 +126,13 @@ it('a charge that is given up is cancelled at a processor that only sends notice
   assert.deepEqual(there.calls, ['lookup undefined'], 'which cancels what was prepared');
 });
 
-it('a restored service sends a charge whose handle it has without looking it up, which could cancel it', async () => {
-  const [request, there] = [newCharge(), scene()];
-  await chargeOnce(service.vaultDb, there.connected, request, false);
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, true)).outcome, 'approved');
-  assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1']);
-});
-
 it('a lookup of a closed charge captures nothing at a processor that only sends notices', async () => {
   const [request, there] = [newCharge(), scene({ findsBy: 'notice' })];
-  await chargeOnce(service.vaultDb, there.connected, request, false);
+  await chargeOnce(service.vaultDb, there.connected, request);
   const found = await lookUpAs(request, there);
   assert.ok(found.outcome === 'unknown' && found.isUnanswerable, 'the caller does not say when it was sent');
   await lookUpAs(request, there, { ageMs: 5_000 });
   assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'lookup pi_1']);
-});
-
-it('a lookup that is to capture nothing says that something is prepared, and asks only who can answer', async () => {
-  const request = newCharge();
-  const more = { isRestored: true, capturesNothing: true, ageMs: 5_000 };
-  const silent = scene({ findsBy: 'notice' });
-  await chargeOnce(service.vaultDb, silent.connected, request, false);
-  const found = await lookUpAs(request, silent, more);
-  assert.ok(found.outcome === 'unknown' && found.isPrepared && found.isUnanswerable);
-  assert.deepEqual(silent.calls, ['prepare', 'charge pi_1']);
-  const there = scene();
-  await chargeOnce(service.vaultDb, there.connected, request, false);
-  assert.deepEqual(await lookUpAs(request, there, more), { outcome: 'not_found', isFinal: true });
 });
 
 const refused = {
@@ -225,25 +153,9 @@ it('a charge whose credentials are refused keeps its handle, and is sent again w
       return isRefused ? refused : { outcome: 'approved', response: noResponse };
     },
   });
-  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request, false), refused);
-  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request, false), refused);
+  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request), refused);
+  assert.deepEqual(await chargeOnce(service.vaultDb, there.connected, request), refused);
   isRefused = false;
-  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, false)).outcome, 'approved');
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request)).outcome, 'approved');
   assert.deepEqual([there.calls, calls], [['prepare'], ['charge pi_1', 'charge pi_1', 'charge pi_1']]);
-});
-
-it('a restored service cannot tell from refused credentials whether a charge with a handle was executed', async () => {
-  const request = newCharge();
-  const there = scene();
-  await chargeOnce(service.vaultDb, there.connected, request, false);
-  const revoked = { ...there.connected, processor: scene({ charge: async () => refused }).connected.processor };
-  assert.equal((await chargeOnce(service.vaultDb, revoked, request, true)).outcome, 'unknown');
-  assert.deepEqual(await chargeOnce(service.vaultDb, revoked, request, false), refused);
-});
-
-it('a restored service leaves a charge in doubt whose credentials are refused after something was prepared', async () => {
-  const revoked = scene({ charge: async () => refused });
-  assert.equal((await chargeOnce(service.vaultDb, revoked.connected, newCharge(), true)).outcome, 'unknown');
-  const atOnce = scene({ prepare: async () => refused });
-  assert.equal((await chargeOnce(service.vaultDb, atOnce.connected, newCharge(), true)).outcome, 'unavailable');
 });

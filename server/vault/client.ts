@@ -91,10 +91,7 @@ function callsTo(connections: VaultConnections): Calls {
   return { call, operate };
 }
 
-const isSaid = (answer: object): boolean =>
-  ('isPrepared' in answer && answer.isPrepared === true) ||
-  ('awaitsProcessor' in answer && answer.awaitsProcessor === true) ||
-  ('refusesCredentials' in answer && answer.refusesCredentials === true);
+const isSaid = (answer: object): boolean => 'refusesCredentials' in answer && answer.refusesCredentials === true;
 
 /** The vault in other processes. A response that the vault did not send counts as no response. */
 export function remoteVault(baseUrls: readonly string[], credential: Secret<string>): Vault {

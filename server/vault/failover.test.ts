@@ -185,25 +185,6 @@ describe('two vaults', { concurrency: false }, () => {
     for (let count = 0; count < 4; count += 1) assert.ok(await fingerprint(vault));
   });
 
-  it('ask a processor once that has to answer before a charge is sent', async (t) => {
-    let asked = 0;
-    const waiting = {
-      ...service.vault,
-      charge: async () => {
-        asked += 1;
-        return { outcome: 'unavailable', reason: 'the processor could not be asked', awaitsProcessor: true } as const;
-      },
-    };
-    const urls: string[] = [];
-    for (let count = 0; count < 2; count += 1) {
-      const server = buildVaultServer(waiting, [new Secret(token)]);
-      t.after(() => server.close());
-      urls.push(await server.listen({ host: '127.0.0.1', port: 0 }));
-    }
-    assert.equal((await charge(open(...urls), randomUUID())).outcome, 'unavailable');
-    assert.equal(asked, 1);
-  });
-
   it('leave out one that hangs, as soon as its health was asked', async () => {
     const vault = open(first.url, second.url);
     const cardId = await storedCard(vault);

@@ -6,7 +6,6 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
 import { removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
-import { referencesAfter, subjects } from '../features/orders/reference.ts';
 import { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { remoteVault } from './client.ts';
@@ -73,23 +72,21 @@ describe('the vault over HTTP', () => {
     await remote.remove([{ companyId, cardId: first }]);
   });
 
-  it('takes as many later references as a restored service asks for', async () => {
+  it('lets the release before wait, which asks it to look up first after a restore', async () => {
     const companyId = service.company.id;
     const cardId = randomUUID();
     await remote.store({ companyId, cardId, mode: 'sandbox', number: new CardNumber('4242424242424242') });
-    const laterReferences = referencesAfter(companyId, { subject: subjects.cycle(randomUUID(), 2), number: 0 });
-    const { outcome } = await remote.charge({
+    const operation = {
       companyId,
       mode: 'sandbox',
       reference: randomUUID(),
       validUntilMs: Date.now() + 60_000,
-      lookFirst: true,
-      laterReferences,
-      card: { cardId, expMonth: 12, expYear: 2031 },
-      amount: 100,
-      currency: 'usd',
-    });
-    assert.notEqual(outcome, 'unavailable', 'the vault does not refuse the request');
+    } as const;
+    const card = { cardId, expMonth: 12, expYear: 2031 };
+    const charge = { ...operation, card, amount: 100, currency: 'usd', lookFirst: true };
+    assert.equal((await remote.charge(charge)).outcome, 'unavailable');
+    const lookup = { ...operation, isRestored: true };
+    assert.equal((await remote.lookup(lookup)).outcome, 'unknown');
   });
 
   it('removes as many cards as the worker takes at once', async () => {

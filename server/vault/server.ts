@@ -125,8 +125,6 @@ const vaultCalls = {
       card: chargedCard,
       companyTimeMs: Type.Optional(Type.Integer()),
       lookFirst: Type.Optional(Type.Boolean()),
-      restoredAgoMs: Type.Optional(Type.Number()),
-      laterReferences: Type.Optional(Type.Array(id, { maxItems: 100 })),
       credential: Type.Optional(
         Type.Object({
           initiator: choice(['customer', 'merchant']),
@@ -183,9 +181,6 @@ const vaultCalls = {
       kind: Type.Optional(choice(['charge', 'refund', 'void'])),
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
-      capturesNothing: Type.Optional(Type.Boolean()),
-      isCompared: Type.Optional(Type.Boolean()),
-      restoredAgoMs: Type.Optional(Type.Number()),
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),
@@ -295,11 +290,23 @@ export function buildVaultServer(
   ] as const) {
     app.post(path, async (request, reply) => {
       if (!check.Check(request.body)) return reply.code(400).send({ error: 'invalid' });
+      const refusal = refusalAfterRestore(request.body);
+      if (refusal) return reply.send({ done: true, outcome: refusal });
       return reply.send({ done: true, outcome: await (call as (body: unknown) => Promise<object>)(request.body) });
     });
   }
   mountConnections(app, vault);
   return app;
+}
+
+/**
+ * The release before asks the vault to look up each charge first, after a restore. This version closes the company instead, so
+ * what such a process still wants to do waits until it is replaced.
+ */
+function refusalAfterRestore(body: object): object | undefined {
+  const reason = 'after a restore, this version of the vault waits for the comparison with the processors';
+  if ('lookFirst' in body && body.lookFirst) return { outcome: 'unavailable', reason };
+  return 'isRestored' in body && body.isRestored ? { outcome: 'unknown', reason } : undefined;
 }
 
 function verificationOf({ cvc, billing: address, ...verification }: SentVerification): StoredVerification {

@@ -155,12 +155,6 @@ export interface ChargedCard {
 }
 
 export interface VaultCharge extends VaultOperation, Money {
-  /** Look up before sending, if the processor does not execute a reference only once for all time. */
-  readonly lookFirst?: boolean;
-  /** How long ago it was noticed that the database was restored, if lately. */
-  readonly restoredAgoMs?: number;
-  /** The references that the charge would have next. They are looked up too. */
-  readonly laterReferences?: readonly string[];
   readonly card: ChargedCard;
   /** In the sandbox: the time by the company's clock. */
   readonly companyTimeMs?: number;
@@ -184,14 +178,6 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly card?: ChargedCard;
   readonly kind?: 'charge' | 'refund' | 'void';
   readonly ageMs?: number;
-  /** The database was restored lately, so handles may be missing. */
-  readonly isRestored?: boolean;
-  /** Do not complete what is prepared, at a processor where a lookup does that. */
-  readonly capturesNothing?: boolean;
-  /** The operator has compared what the database forgot, also with processors that only send notices. */
-  readonly isCompared?: boolean;
-  /** For a connection that was sent nothing since the restore: how long ago that was noticed. */
-  readonly restoredAgoMs?: number;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
@@ -330,13 +316,13 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
     return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
   }
   const { networkTransactionIds, cvvResult, ...opened } = card;
-  const { credential, lookFirst = false, restoredAgoMs, laterReferences, ...charge } = request;
+  const { credential, ...charge } = request;
   let usedAt: string | null = null;
   const outcome = await at(request, (connected) => {
     usedAt = connected.connectionId;
     const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
     const sent = { ...charge, card: opened, ...(use && { credential: use }) };
-    return chargeOnce(db, connected, sent, lookFirst, { laterReferences, restoredAgoMs });
+    return chargeOnce(db, connected, sent);
   });
   if (outcome.outcome !== 'approved') return outcome;
   if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {

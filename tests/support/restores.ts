@@ -4,9 +4,6 @@ import type { RestoreWatch } from '../../server/features/restores/service.ts';
 export const restoresWith = (given: Partial<RestoreWatch> = {}): RestoreWatch => ({
   isRestored: () => false,
   waiting: () => ({}),
-  looksFirst: () => false,
-  mayRepeatKey: () => false,
-  noticedAgoMs: () => 0,
   recorded: () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,

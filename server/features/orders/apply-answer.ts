@@ -10,8 +10,7 @@ import type { OrderState } from './order.ts';
 import { deriveReference, numberedOf } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
-import { unwanted } from './resend.ts';
-import { isOpenSale, type OpenSale } from './sales.ts';
+import { isOpenSale } from './sales.ts';
 import { noteEarlier } from './sending.ts';
 import { correctedDelayMs, lockMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
@@ -44,8 +43,8 @@ export async function applyAnswer(charging: Charging, state: OrderState, answer:
 
 const isMissing = (heard: LookupAnswer): boolean => heard === 'not_executed' || heard === 'never_executed';
 
-function stepFor({ state, cause }: OpenTransaction, heard: LookupAnswer): Step {
-  return nextStep({ state, cause, heard, next: 'none', gate: 'open' } as Situation);
+function stepFor({ state, cause, held }: OpenTransaction, heard: LookupAnswer): Step {
+  return nextStep({ state, cause, heard, next: 'none', gate: held ? 'closed' : 'open' } as Situation);
 }
 
 type Follower = (
@@ -96,19 +95,7 @@ async function recordSale(
 ): Promise<void> {
   if (!isOpenSale(open)) throw new Error('this is not a charge');
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const failureReason = found.outcome === 'not_found' && (await whyDiscarded(charging, state, open, nowMs));
-  const outcome = failureReason ? { ...unwanted, failureReason } : found;
-  await charging.recordOutcome({ state, sale: open, disowned, nowMs, outcome });
-}
-
-/** After a restore, a renewal that is discarded is looked up first, see `resend.ts`. */
-async function whyDiscarded(
-  { db, billing, restores }: Charging,
-  { order }: OrderState,
-  { cause }: OpenSale,
-  nowMs: number,
-): Promise<string | undefined> {
-  return cause === 'renewal' && restores?.looksFirst() ? billing.whyUnwanted(db, order, nowMs) : undefined;
+  await charging.recordOutcome({ state, sale: open, disowned, nowMs, outcome: found });
 }
 
 /** The processor has another operation under the reference, so the sale continues with the next number. */

@@ -6,12 +6,10 @@ import { claimStopped } from './due-queries.ts';
 import { type Applied, applyDispute, done, failRefund, later, release, voidNotCaptured } from './notice-effects.ts';
 import { markSettled, type NoticedTransaction } from './notice-queries.ts';
 import { claimWaiting, type OpenTransaction } from './open-queries.ts';
-import type { OrderState } from './order.ts';
-import { mayBeForgotten } from './other-connections.ts';
 import { findOrder } from './queries.ts';
-import { askOthers, recordElsewhere } from './reconcile.ts';
+import { recordElsewhere } from './reconcile.ts';
 import { type NoticeToApply, referenceOf, type Resolved, resolveNotice } from './resolve-notice.ts';
-import { isOpenSale, type OpenSale } from './sales.ts';
+import { isOpenSale } from './sales.ts';
 import { lockMs } from './timing.ts';
 import { transactionChanges } from './transitions.ts';
 
@@ -107,7 +105,7 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
   const resolved = await resolveNotice(charging, notice);
   if (resolved.is === 'foreign') return foreign;
   if (resolved.is === 'not_yet') return { ...later(resolved.why), ...(resolved.isPatient && { isPatient: true }) };
-  return apply(charging, notice, about as Extract<NoticeSubject, { kind: Kind }>, resolved);
+  return apply(charging, notice, about as AboutOperation, resolved);
 }
 
 /** Why a notice has no effect, whatever it is about; undefined if it has one. */
@@ -118,13 +116,15 @@ function whyIgnored(about: NoticeSubject): string | undefined {
   return needsReference && referenceOf(about) === null ? 'this is no reference of this service' : undefined;
 }
 
-function apply<About extends Extract<NoticeSubject, { kind: Kind }>>(
+type AboutOperation = Extract<NoticeSubject, { kind: Kind }>;
+
+function apply(
   charging: Charging,
   notice: NoticeToApply,
-  about: About,
+  about: AboutOperation,
   resolved: Exclude<Resolved, { is: 'foreign' | 'not_yet' }>,
 ): Promise<Applied> {
-  const meaning = meanings[about.kind] as unknown as Meaning<About>;
+  const meaning = meanings[about.kind] as unknown as Meaning<AboutOperation>;
   if ('open' in resolved) {
     const act = resolved.is === 'open' ? meaning.open : meaning.openElsewhere;
     return act(charging, notice, about, resolved.open);
@@ -138,23 +138,11 @@ async function applyOutcome(charging: Charging, open: OpenTransaction, found: Lo
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return later('the order is not recorded yet');
   if (found.outcome === 'not_found' && open.held) return later('the records are being compared after a restore');
-  if (found.outcome === 'not_found' && isOpenSale(open) && isForgettable(charging, state, open)) {
-    const elsewhere = await askOthers(charging, open, false);
-    if (elsewhere.kind === 'executed') {
-      await recordElsewhere(charging, state, open, elsewhere);
-      return done('another connection executed it');
-    }
-    const isCertain = elsewhere.kind === 'not_executed' && elsewhere.prepared.length === 0;
-    if (!isCertain) return later('another connection may have executed it');
-  }
   const claimed = open.state === 'sending' ? await claimStopped(charging.db, open) : open;
   if (!claimed) return later('the operation is being sent');
   await applyAnswer(charging, state, { open: claimed, found, isNotice: true });
   return done(`the operation is ${found.outcome}`);
 }
-
-const isForgettable = (charging: Charging, state: OrderState, open: OpenSale): boolean =>
-  state.mode === 'live' && (open.held || mayBeForgotten(charging, open));
 
 /** The process that sends it is about to record the answer. */
 const isBeingSent = (open: OpenTransaction): boolean => open.locked && open.state === 'sending';
@@ -166,15 +154,13 @@ async function applyElsewhere(
   open: OpenTransaction,
   found: LookupOutcome,
 ): Promise<Applied> {
-  if (!isOpenSale(open) || found.outcome !== 'approved') return ofAnother();
+  if (!open.held || !isOpenSale(open) || found.outcome !== 'approved') return ofAnother();
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return later('the order is not recorded yet');
-  if (!isForgettable(charging, state, open)) return ofAnother();
   if (isBeingSent(open)) return later('the operation is being sent');
   const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode], true) : {};
   if (!claimed) return later('the operation is being sent');
-  const { reference } = open;
-  await recordElsewhere(charging, state, { ...open, ...claimed }, { kind: 'executed', connectionId, reference, found });
+  await recordElsewhere(charging, state, { ...open, ...claimed }, { connectionId, found });
   return done('this connection executed it');
 }
 

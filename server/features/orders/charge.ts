@@ -2,15 +2,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
-import {
-  gatewayError,
-  misconfigured,
-  refusedAfterRestore,
-  refusedInDoubt,
-  unansweredAfterRestore,
-  usedByAnother,
-  vaultUnavailable,
-} from './errors.ts';
+import { gatewayError, misconfigured, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
 import { aboutCharge, connectionOf } from './connection.ts';
 import {
   discardUnexecuted,
@@ -22,18 +14,16 @@ import {
 } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type ExecutedElsewhere, findElsewhere, mayBeForgotten } from './other-connections.ts';
-import { keptOutcome } from './kept-outcomes.ts';
+import { type ExecutedCharge, keptOutcome } from './kept-outcomes.ts';
 import { findOrder } from './queries.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { isKeyed, referencesAfter, sentAs } from './reference.ts';
+import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { send, type Sent } from './sending.ts';
 import { heardFromSending } from './heard.ts';
 import { nextStep, type SendAnswer, type Step } from './next-step.ts';
 import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
-import type { NotAsked } from '../../vault/charges.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 
 /** The names of the failpoints of a charge. */
@@ -119,28 +109,14 @@ async function sendCharge(
   const { order, card, mode } = state;
   const { company_id, id: order_id, currency } = order;
   let intent = { ...sale, company_id, order_id };
-  const lookFirst = charging.restores?.looksFirst() ?? false;
-  const later = lookFirst && sale.numbered ? referencesAfter(company_id, sale.numbered) : [];
-  const isForgotten = mode === 'live' && mayBeForgotten(charging, sale);
   const cause = failed.length === 0 ? sale.cause : 'retry';
   const stepAfter = (heard: SendAnswer): Step =>
     nextStep({ state: 'sending', cause, heard, next: 'none', gate: 'open' });
-  const elsewhereThan = async (used: string | undefined): Promise<SentCharge | undefined | 'nowhere'> => {
-    const found = isForgotten ? await findElsewhere(charging, { ...intent, currency }, used, later) : undefined;
-    if (!found) return 'nowhere';
-    if (found.kind === 'not_asked') return { intent, outcome: found.outcome, step: stepAfter('service_away') };
-    return moveTo(charging, intent, found);
-  };
   const kept = keptOutcome(sale, currency);
   if (kept) return moveTo(charging, intent, kept);
-  if (!card) {
-    const found = await elsewhereThan(undefined);
-    if (found !== 'nowhere') return found;
-    return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
-  }
+  if (!card) return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
   const { billing: _, ...chargedCard } = card;
   const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
-  const looked = { lookFirst, ...(lookFirst && { restoredAgoMs: charging.restores?.noticedAgoMs() ?? 0 }) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
@@ -149,13 +125,9 @@ async function sendCharge(
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
-  const elsewhere = await elsewhereThan(first);
-  if (elsewhere !== 'nowhere') return elsewhere;
   if (mode === 'live' && first === undefined) {
     return { intent, outcome: takenByNone(charging, intent, currency), step: stepAfter('not_taken') };
   }
-  // A lost order with this key may have been paid elsewhere, under a reference that is derived from its own ID.
-  const mayBePaid = isForgotten && isKeyed(sale);
   return await send(charging, {
     mode,
     cause,
@@ -164,13 +136,11 @@ async function sendCharge(
     subject: sale.subject,
     next: ({ connection_id }, heard) =>
       heard === 'processor_failed'
-        ? candidates.find((id) => id !== connection_id && !mayBePaid)
+        ? candidates.find((id) => id !== connection_id)
         : candidates[candidates.indexOf(connection_id ?? '') + 1],
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
-      const laterReferences = later.slice(later.indexOf(reference) + 1);
-      const looking = { ...looked, ...(laterReferences.length > 0 && { laterReferences }) };
-      const operation = { companyId: company_id, mode, reference, validUntilMs, ...looking, ...connectionOf(sending) };
+      const operation = { companyId: company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
       if (connection_id !== null) {
         charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
@@ -182,16 +152,17 @@ async function sendCharge(
 
 const cardDeleted = { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } as const;
 
+/** Another connection has executed the charge before the restore. */
 async function moveTo(
   charging: Charging,
   intent: OpenedSale & OpenKey,
-  { connectionId, reference, found }: ExecutedElsewhere,
+  { connectionId, found }: ExecutedCharge,
 ): Promise<SentCharge | undefined> {
-  const there = { connectionId, isResolved: true, ...sentAs(intent.company_id, intent.numbered, reference) };
+  const there = { connectionId, isResolved: true };
   const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs.live));
   const heard = heardFromSending(found, { numbered: undefined, isKeyed: isKeyed(intent), elapsedMs: 0 });
   const step = nextStep({ state: 'sending', cause: intent.cause, heard, next: 'none', gate: 'open' });
-  return moved && { intent: { ...intent, ...moved, reference }, outcome: found, step };
+  return moved && { intent: { ...intent, ...moved }, outcome: found, step };
 }
 
 /** The connections of a live charge, in the order in which they are tried. */
@@ -264,7 +235,6 @@ const awaited: Readonly<Record<Waiting['waitsFor'], string>> = {
   service: 'the vault',
   credentials: 'the merchant',
   connection: 'the merchant',
-  processor: 'a processor',
 };
 
 /** Leaves the sale to be sent later, see `resend.ts`. */
@@ -274,7 +244,7 @@ async function waitLater(
   { intent, outcome, step }: SentCharge,
 ): Promise<Error> {
   countOpenCharge(mode, 'waiting');
-  const waiting = waitingOf(waits[step as keyof typeof waits], outcome);
+  const waiting = waits[step as keyof typeof waits];
   const { company_id, order_id, id } = intent;
   const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
   charging.log.warn(
@@ -282,17 +252,7 @@ async function waitLater(
     `the charge was not sent; it waits for ${awaited[waiting.waitsFor]}`,
   );
   await recordResult(charging, intent, ({ db }) => markWaiting(db, intent, waiting));
-  return outcome.outcome === 'unavailable' ? notSentYet(outcome, true) : misconfigured();
-}
-
-/** After a restore, a charge may wait for a processor that has to say first whether it executed it before. */
-function waitingOf({ waitsFor, checkAfterMs }: Waiting, outcome: VaultOutcome): Waiting {
-  if (outcome.outcome !== 'unavailable') return { waitsFor, checkAfterMs };
-  const isRefused = isRefusedCall(outcome);
-  const isBySchedule = checkAfterMs === resendDelayMs && (isRefused || outcome.awaitsProcessor === true);
-  const delayMs = isBySchedule ? correctedDelayMs : checkAfterMs;
-  if (isRefused) return { waitsFor: 'credentials', checkAfterMs: delayMs };
-  return { waitsFor: outcome.awaitsProcessor ? 'processor' : waitsFor, checkAfterMs: delayMs };
+  return outcome.outcome === 'unavailable' ? vaultUnavailable('charge', { unfinished: true }) : misconfigured();
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
@@ -313,11 +273,5 @@ async function abandonRetry(
     }),
   );
   if (!discarded || outcome.outcome !== 'unavailable') return gatewayError('charge');
-  return notSentYet(outcome, false);
-}
-
-function notSentYet(outcome: NotAsked, unfinished: boolean): Error {
-  if (isRefusedCall(outcome)) return refusedAfterRestore('charge', { unfinished });
-  if (outcome.awaitsProcessor) return unansweredAfterRestore('charge', { unfinished });
-  return vaultUnavailable('charge', { unfinished });
+  return vaultUnavailable('charge', { unfinished: false });
 }

@@ -46,7 +46,6 @@ interface NotedCall {
   readonly reason?: string;
   readonly failureCode?: string;
   readonly refusesCredentials?: boolean;
-  readonly awaitsProcessor?: boolean;
   readonly response?: { readonly response_text: string | null };
   readonly isLookup?: boolean;
 }

@@ -12,18 +12,6 @@ export function vaultUnavailable(what: string, details: { readonly unfinished: b
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
-/** After a restore, the processor has to be asked whether it executed the operation before. */
-export function refusedAfterRestore(what: string, details: { readonly unfinished: boolean }): ApiError {
-  const message = `The ${what} was not sent, because the processor refuses the credentials of a connection. The database was restored, so the processor must first say whether it executed the ${what} before. Replace the credentials in the dashboard under Settings, Processors, then repeat the request with the same idempotency key.`;
-  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
-}
-
-/** The same, if a processor did not answer or cannot say it. */
-export function unansweredAfterRestore(what: string, details: { readonly unfinished: boolean }): ApiError {
-  const message = `The ${what} was not sent. The database was restored from a backup, so every processor of the company must first say whether it executed the ${what} before, and one has not. Repeat the request with the same idempotency key.`;
-  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '30' }, ...details });
-}
-
 export function refusedInDoubt(what: string): ApiError {
   const message = `The processor refuses the credentials of the connection, so the outcome of the ${what} is unknown. Replace them in the dashboard under Settings, Processors, then repeat the request with the same idempotency key; it is never processed twice.`;
   return new ApiError('gateway_error', message, { unfinished: true });

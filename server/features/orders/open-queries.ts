@@ -205,7 +205,7 @@ export async function markInDoubt(
 
 export interface Waiting {
   /** A part of this service, credentials that the processor accepts, or a connection that takes the charge. */
-  readonly waitsFor: 'service' | 'credentials' | 'connection' | 'processor';
+  readonly waitsFor: 'service' | 'credentials' | 'connection';
   readonly checkAfterMs: number;
 }
 

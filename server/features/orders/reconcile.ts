@@ -9,10 +9,9 @@ import { isInDoubt } from './operation-moves.ts';
 import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
-import { askConnections, type ExecutedElsewhere, mayBeForgotten } from './other-connections.ts';
-import { numberedOf, referencesAfter, sentAs } from './reference.ts';
+import type { ExecutedCharge } from './kept-outcomes.ts';
 import { resendOrGiveUp } from './resend.ts';
-import { isOpenSale, type OpenSale } from './sales.ts';
+import { isOpenSale } from './sales.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
 
 /**
@@ -35,31 +34,18 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
-  const isRestored = charging.restores?.looksFirst() ?? false;
-  const request = {
+  const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
     reference: open.reference,
     validUntilMs: open.valid_until_ms,
     kind: open.type === 'sale' ? ('charge' as const) : open.type,
     ageMs: open.age_ms,
-    isRestored,
-    isCompared: charging.restores?.isRestored() === false,
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
-  };
-  const asksOthers = isOpenSale(open) && mode === 'live' && mayBeForgotten(charging, open);
-  let found = await charging.vault.lookup({ ...request, capturesNothing: asksOthers });
-  const isPrepared = found.outcome === 'unknown' && found.isPrepared === true;
-  const isUnanswerable = found.outcome === 'unknown' && found.isUnanswerable === true;
-  if (asksOthers && (isPrepared || isUnanswerable || found.outcome === 'not_found')) {
-    const elsewhere = await askOthers(charging, open, isPrepared);
-    if (elsewhere.kind === 'executed') return recordElsewhere(charging, state, open, elsewhere);
-    if (elsewhere.kind === 'not_asked' || elsewhere.prepared.length > 0) return false;
-    if (isPrepared) found = await charging.vault.lookup(request);
-  }
+  });
   if (open.connection_id !== null) {
     const connection = { companyId: open.company_id, connectionId: open.connection_id };
     charging.connections.note(connection, { ...found, isLookup: true });
@@ -68,30 +54,16 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   return applyAnswer(charging, state, { open, found });
 }
 
-/** Asks the other connections of the company whether they executed the charge. */
-export async function askOthers(
-  charging: Charging,
-  open: OpenSale,
-  isPrepared: boolean,
-): ReturnType<typeof askConnections> {
-  const attempt = numberedOf(open);
-  const others = (await charging.connections.ever(open.company_id)).filter((id) => id !== open.connection_id);
-  const later = attempt ? referencesAfter(open.company_id, attempt) : [];
-  const isOver = !isPrepared && open.cause !== 'renewal';
-  return askConnections(charging, { ...open, isOver }, others, later);
-}
-
 /** The database was restored to a time before the charge was sent to this connection. */
 export async function recordElsewhere(
   charging: Charging,
   state: OrderState,
   open: OpenTransaction,
-  { connectionId, reference, found }: ExecutedElsewhere,
-): Promise<boolean> {
-  const there = { connectionId, isResolved: true, ...sentAs(open.company_id, numberedOf(open), reference) };
+  { connectionId, found }: ExecutedCharge,
+): Promise<void> {
+  const there = { connectionId, isResolved: true };
   const moved = await startSending(charging.db, open, there, lockMs[state.mode]);
-  if (moved) await applyAnswer(charging, state, { open: { ...open, ...moved, state: 'in_doubt', reference }, found });
-  return true;
+  if (moved) await applyAnswer(charging, state, { open: { ...open, ...moved, state: 'in_doubt' }, found });
 }
 
 const cardOf = ({ cardId, expMonth, expYear }: ChargedCard): ChargedCard => ({ cardId, expMonth, expYear });

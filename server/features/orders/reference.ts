@@ -62,32 +62,6 @@ export function deriveReference(companyId: string, { subject, number }: Numbered
 /** How often a sale is sent again because a part of the service stopped. Then it fails: sending it may be the cause. */
 export const interruptionsMax = 2;
 
-/** As many as a cycle may have had since a backup. */
-const attemptsAhead = 12;
-
-/**
- * The later references of a cycle, with which it may have been charged since a backup: after an interruption it takes the
- * next one. No other charge does.
- */
-export function referencesAfter(companyId: string, { subject, number }: Numbered): string[] {
-  if (subject[0] !== 'cycle') return [];
-  return Array.from({ length: attemptsAhead }, (_, index) =>
-    deriveReference(companyId, { subject, number: number + 1 + index }),
-  );
-}
-
-/** What changes when an operation continues under this reference, which is its own or a later one of its subject. */
-export function sentAs(
-  companyId: string,
-  numbered: Numbered | undefined,
-  reference: string,
-): { readonly as?: { readonly reference: string; readonly number: number } } {
-  if (!numbered || deriveReference(companyId, numbered) === reference) return {};
-  const place = referencesAfter(companyId, numbered).indexOf(reference);
-  if (place < 0) throw new Error('the reference is not one of this subject');
-  return { as: { reference, number: numbered.number + 1 + place } };
-}
-
 /** Returns the first number, starting with this one, whose reference is unused. */
 export function nextFree(companyId: string, from: Numbered, taken: ReadonlySet<string>): Numbered {
   for (let number = from.number; ; number += 1) {

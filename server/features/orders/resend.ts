@@ -1,13 +1,12 @@
 import { inProgress } from '../../http/idempotency.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
-import { claimWaiting, markInDoubt } from './open-queries.ts';
-import { mayBeForgotten } from './other-connections.ts';
+import { claimWaiting } from './open-queries.ts';
 import { findOrder } from './queries.ts';
 import { recordResult } from './record-result.ts';
 import { numberedOf } from './reference.ts';
 import type { OpenSale } from './sales.ts';
-import { firstCheckMs, lockMs } from './timing.ts';
+import { lockMs } from './timing.ts';
 
 /**
  * Sends sales that wait. Their intent is recorded and nothing was executed, so they are sent later under the reference
@@ -37,18 +36,13 @@ export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promis
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
   const sale = { ...open, ...opened };
-  if (state.mode === 'live' && mayBeForgotten(charging, sale)) {
-    // It may have been executed before the restore: the lookup of charges in doubt finds out.
-    await recordResult(charging, open, ({ db }) => markInDoubt(db, sale, { checkAfterMs: firstCheckMs }));
-    return;
-  }
   const outcome = failureReason ? { ...unwanted, failureReason } : notRepeated;
   const charged = { state, sale, outcome, nowMs };
   await recordResult(charging, open, (home) => home.recordOutcome(charged));
 }
 
 const notRepeated = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
-export const unwanted = {
+const unwanted = {
   outcome: 'not_sent',
   reason: 'the subscription has ended or was paused',
   failureCode: 'transaction_not_allowed',

@@ -6,7 +6,7 @@ import { nextStep, type SendAnswer, type Step } from './next-step.ts';
 import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
 import type { OperationCause } from './operation-moves.ts';
 import { homeOf, recordResult } from './record-result.ts';
-import { deriveReference, isKeyed, type Numbered, sentAs } from './reference.ts';
+import { deriveReference, isKeyed, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
 
@@ -57,7 +57,7 @@ export async function send<Intent extends Intended & Opened>(
     if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
     if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
     const again = resendingOf(step, { outcome, intent, connectionId, numbered });
-    if (!again) return endOf(charging, mode, { heard, intent, outcome, step, numbered });
+    if (!again) return endOf(charging, mode, { heard, intent, outcome, step });
     const opened = await startAgain(charging, mode, intent, again);
     if (!opened) return undefined;
     intent = { ...intent, ...opened, reference: again.as?.reference ?? intent.reference };
@@ -121,7 +121,6 @@ interface Ended<Intent> {
   readonly intent: Intent;
   readonly outcome: VaultOutcome;
   readonly step: Step;
-  readonly numbered: Numbered | undefined;
 }
 
 /**
@@ -132,18 +131,12 @@ interface Ended<Intent> {
 async function endOf<Intent extends Intended & Opened>(
   charging: Charging,
   mode: Mode,
-  { heard, intent, outcome, step, numbered }: Ended<Intent>,
+  { heard, intent, outcome, step }: Ended<Intent>,
 ): Promise<Sent<Intent> | undefined> {
   if (outcome.outcome === 'expired') throw new Error('an expired request ends nothing');
-  const found = isExecuted(outcome) ? outcome.reference : undefined;
-  const claim = found
-    ? { ...sentAs(intent.company_id, numbered, found), isResolved: true }
-    : nothingExecuted.includes(heard)
-      ? {}
-      : undefined;
-  if (!claim) return { intent, outcome, step };
-  const opened = await startAgain(charging, mode, intent, claim);
-  return opened && { intent: { ...intent, ...opened, reference: found ?? intent.reference }, outcome, step };
+  if (!nothingExecuted.includes(heard)) return { intent, outcome, step };
+  const opened = await startAgain(charging, mode, intent, {});
+  return opened && { intent: { ...intent, ...opened }, outcome, step };
 }
 
 /** The processor knew the reference before it was sent, so the database has lost the operation. */

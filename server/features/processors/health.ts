@@ -40,7 +40,6 @@ export interface NotedCall {
   readonly failureCode?: string;
   /** The processor did not read the charge, because the credentials are wrong. */
   readonly refusesCredentials?: boolean;
-  readonly awaitsProcessor?: boolean;
   readonly response?: { readonly response_text: string | null };
   /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
   readonly isLookup?: boolean;
@@ -91,7 +90,7 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
       known.last.unshift({ at: new Date(systemClock.nowMs()), outcome: isRefused ? 'refused' : outcome, reason });
       known.last.splice(lastMax);
       // Our own vault is no fault of the processor.
-      const isSilent = failures.includes(outcome) || call.awaitsProcessor === true;
+      const isSilent = failures.includes(outcome);
       const failed = isSilent || isRefused;
       const saysNothing =
         (outcome === 'unavailable' && !failed) || (isSilent && (isLookup || failureCode !== undefined));

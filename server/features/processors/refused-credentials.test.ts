@@ -12,10 +12,9 @@ import {
   type LiveProcessors,
   liveSecrets,
 } from '../../../tests/support/live-processors.ts';
-import { assertRefused, capture, order, readOrder, refund, retry } from '../../../tests/support/orders.ts';
+import { assertRefused, order, readOrder, refund, retry } from '../../../tests/support/orders.ts';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
-import { restoresWith } from '../../../tests/support/restores.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -27,12 +26,9 @@ import { reconcile } from '../reconciliation/service.ts';
 let live: LiveService;
 let service: TestService;
 let fakes: LiveProcessors;
-/** Whether the database was restored lately. */
-let isRestored = false;
 
 before(async () => {
-  const restores = restoresWith({ looksFirst: () => isRestored, mayRepeatKey: () => isRestored });
-  live = await startLiveService({ restores });
+  live = await startLiveService();
   ({ service, fakes } = live);
 });
 after(() => live.stop());
@@ -451,149 +447,6 @@ for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondS
     });
   });
 }
-
-describe('after a restore, refused credentials', () => {
-  const repair = async (): Promise<void> => {
-    isRestored = false;
-    for (const kind of ['stripe', 'adyen'] as const) await fakes[kind].control({ next: [], revoked: false });
-  };
-  beforeEach(async () => {
-    await repair();
-    isRestored = true;
-  });
-  after(repair);
-
-  const paidAt = async (kind: LiveKind): Promise<number> =>
-    (await fakes[kind].call('GET', '/journal')).operations.filter(
-      (one: Reply['body']) => one.kind === 'charge' && one.status === 'approved',
-    ).length;
-
-  async function assertMarked(merchant: ConnectedMerchant): Promise<void> {
-    await waitUntil(async () => (await attentionOf(merchant)).some(({ kind }) => kind === 'processors_refusing'));
-    const [connection] = await connectionsOf(merchant);
-    assert.ok(connection?.refused_at);
-    assert.equal(connection.health.last_calls[0].outcome, 'refused');
-  }
-
-  async function assertRenewedOnce(merchant: ConnectedMerchant, id: string): Promise<void> {
-    const { status, completed_cycles, attempt_count } = await readSubscription(service, id, merchant);
-    assert.deepEqual([status, completed_cycles, attempt_count], ['active', 2, 0]);
-    assert.ok(!(await typesOf(service, id)).includes('subscription.past_due'));
-    await waitUntil(async () => (await attentionOf(merchant)).length === 0);
-  }
-
-  for (const kind of liveKinds) {
-    it(`at ${kind} are named by the error of an order, which is charged once with the new key`, async () => {
-      const merchant = await live.openMerchant(kind);
-      const before = await paidAt(kind);
-      const options = { key: merchant.key, idempotencyKey: randomUUID() };
-      const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
-      await revoke(merchant, kind);
-      const refused = await send();
-      assertRefused(refused, 503, 'service_unavailable');
-      assert.match(refused.body.error.message, /refuses the credentials/);
-      assert.equal((await waitingOf(merchant))[0]?.waits_for, 'credentials');
-      await assertMarked(merchant);
-      await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
-      assert.equal((await send()).body.status, 'succeeded');
-      assert.equal(await paidAt(kind), before + 1);
-    });
-
-    it(`at ${kind} make a renewal wait, which is charged once with the new key`, async () => {
-      const merchant = await live.openMerchant(kind);
-      const { id } = await subscribed(merchant);
-      const before = await paidAt(kind);
-      await revoke(merchant, kind);
-      await renew(merchant);
-      await runWorker();
-      const [charge] = await waitingOf(merchant);
-      assert.equal(charge?.waits_for, 'credentials');
-      assert.ok(Date.parse(charge?.next_attempt_at) > Date.now() + 200_000, charge?.next_attempt_at);
-      await assertMarked(merchant);
-      await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);
-      await runWorker();
-      await assertRenewedOnce(merchant, id);
-      assert.equal(await paidAt(kind), before + 1);
-    });
-  }
-
-  for (const [kind, fault] of Object.entries(secondSteps) as [keyof typeof secondSteps, string][]) {
-    it(`at ${kind} between two requests leave a renewal in doubt, which is charged once with the new key`, async () => {
-      const merchant = await live.openMerchant(kind);
-      const { id } = await subscribed(merchant);
-      const before = await paidAt(kind);
-      await fakes[kind].control({ next: [fault] });
-      await renew(merchant);
-      await assertMarked(merchant);
-      for (let asked = 0; asked < 3; asked += 1) await runWorker();
-      assert.equal((await readSubscription(service, id, merchant)).attempt_count, 0);
-      const [check] = await service.db.query<{ is_soon: boolean }>(
-        `SELECT next_check_at <= now() + interval '5 minutes' AS is_soon FROM open_transactions
-         WHERE company_id = $1 AND in_doubt`,
-        [merchant.company.id],
-      );
-      assert.equal(check?.is_soon, true, 'it is asked as often as a renewal that waits is sent');
-      await fakes[kind].control({ next: [], revoked: false });
-      for (let asked = 0; asked < 2; asked += 1) await runWorker();
-      await assertRenewedOnce(merchant, id);
-      assert.equal(await paidAt(kind), before + 1);
-    });
-  }
-
-  it('of a connection that is only asked are named, too', async () => {
-    const merchant = await live.openMerchant('stripe', 'nmi');
-    await store(merchant.company.id, merchant.connections[1] ?? '', 'nmi', liveSecrets.nmi.replace('8', '7'));
-    const before = await paidAt('stripe');
-    const refused = await place(merchant);
-    assertRefused(refused, 503, 'service_unavailable');
-    assert.match(refused.body.error.message, /refuses the credentials of a connection/);
-    await waitUntil(async () => Boolean((await connectionsOf(merchant))[1]?.refused_at));
-    assert.equal((await connectionsOf(merchant))[0]?.refused_at, null);
-    assert.equal(await paidAt('stripe'), before);
-  });
-
-  it('leave a charge in doubt that may have been executed before, until its processor can say that it was not', async () => {
-    const merchant = await live.openMerchant('stripe', 'nmi');
-    const before = [await paidAt('stripe'), await paidAt('nmi')];
-    const idempotencyKey = randomUUID();
-    const send = (): Promise<Reply> => order(service, merchant.shop, {}, { key: merchant.key, idempotencyKey });
-    await fakes.stripe.control({ next: ['revoke:charge'] });
-    const refused = await send();
-    assertRefused(refused, 502, 'gateway_error');
-    assert.match(refused.body.error.message, /refuses the credentials/);
-    await assertMarked(merchant);
-    await runWorker();
-    assertRefused(await send(), 502, 'gateway_error');
-    await fakes.stripe.control({ revoked: false });
-    assert.deepEqual([await paidAt('stripe'), await paidAt('nmi')], before);
-    const { body } = await send();
-    assert.equal(body.status, 'succeeded', inspect(body));
-    assert.deepEqual([await paidAt('stripe'), await paidAt('nmi')], [(before[0] ?? 0) + 1, before[1]]);
-  });
-
-  it('do not let another card of a retry pay with what was prepared for the first', async () => {
-    const merchant = await live.openMerchant('adyen');
-    const { id } = await subscribed(merchant);
-    await fakes.adyen.control({ next: ['decline:2'] });
-    await renew(merchant);
-    const renewal = (await ordersOf(service, { ...merchant, customer_id: merchant.shop.customerId, plan_id: '' })).find(
-      ({ status }) => status === 'failed',
-    );
-    await fakes.adyen.control({ next: ['capture:revoke'] });
-    assertRefused(await retry(service, renewal?.id ?? '', { key: merchant.key }), 502, 'gateway_error');
-    await fakes.adyen.control({ next: [], revoked: false });
-    const other = await capture(service, merchant.shop.customerId, '5555555555554444', { key: merchant.key });
-    await service.call('PATCH', `/v1/subscriptions/${id}`, { key: merchant.key, body: { payment_method_id: other } });
-    const second = await retry(service, renewal?.id ?? '', { key: merchant.key });
-    assert.notEqual(second.status, 200, second.text);
-    await runWorker();
-    const [sale] = await service.db.query<{ card_last4: string; status: string }>(
-      `SELECT card_last4, status FROM all_transactions WHERE order_id = $1 AND status = 'succeeded'`,
-      [renewal?.id],
-    );
-    assert.deepEqual(sale, { card_last4: '4242', status: 'succeeded' });
-  });
-});
 
 for (const kind of liveKinds) {
   it(`a void at ${kind} with a revoked key is not executed, and can be repeated`, async () => {

@@ -106,12 +106,6 @@ export interface RestoreWatch {
   isRestored(): boolean;
   /** How many companies wait for what. */
   waiting(): Readonly<Partial<Record<GateWait, number>>>;
-  /** Whether a lookup precedes each charge, for processors that do not execute a reference only once for all time. */
-  looksFirst(): boolean;
-  /** Whether the request that opened an operation at this time may repeat a key whose first use the database has lost. */
-  mayRepeatKey(openedMs: number): boolean;
-  /** How long ago the last restore was noticed; 0 if there was none. */
-  noticedAgoMs(): number;
   /** Called when a live transaction was recorded. */
   recorded(companyId: string, transactionId: string): void;
   /** Called when a processor had executed a reference before we sent it. */
@@ -188,9 +182,6 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     isRestored: () => isRestored || Object.keys(waiting).length > 0,
     waiting: () => waiting,
     // What is behind a gate is not sent, and what is not was compared.
-    looksFirst: () => false,
-    mayRepeatKey: () => false,
-    noticedAgoMs: () => 0,
     recorded(companyId, transactionId) {
       mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs(), connections };
     },

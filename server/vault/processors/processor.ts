@@ -214,8 +214,6 @@ export interface ProcessorResponse {
 
 /** Fields of an operation that was executed. */
 interface Executed {
-  /** The later reference of the same charge under which it was found; set by the vault. */
-  readonly reference?: string;
   /** When, and how long ago, both by the processor's clock; undefined if the processor does not report it. */
   readonly executed?: { readonly atMs: number; readonly ageMs: number };
 }
@@ -277,8 +275,6 @@ export type Outcome =
       readonly isInterrupted?: boolean;
       /** The processor has no answer to this lookup, now or later. Set by the vault. */
       readonly isUnanswerable?: boolean;
-      /** Something is prepared that this lookup was not to complete. Set by the vault. */
-      readonly isPrepared?: boolean;
       /** The processor rejected the credentials of this call. An earlier call may have executed the operation. */
       readonly refusesCredentials?: boolean;
     };
