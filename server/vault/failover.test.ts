@@ -13,7 +13,6 @@ import { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { remoteVault } from './client.ts';
 import { nextKeys } from './key-store.ts';
-import { buildVaultServer } from './server.ts';
 import { freePort } from './testing.ts';
 import type { Vault } from './vault.ts';
 import { programPath } from '../../tests/support/programs.ts';
