@@ -309,6 +309,8 @@ describe('a company that moves', () => {
       [store.live.id],
     );
     assert.deepEqual(moved, { gate: 'closed', waits_for: 'comparison' });
+    await on('a').query('DELETE FROM company_gates');
+    await on('a').query('UPDATE companies SET gate = NULL WHERE id = $1', [store.live.id]);
     await assertTidy();
   });
 
