@@ -16,8 +16,8 @@ const ofProcessors = /^(server\/vault\/processors\/\w+|simulators)\//;
 /** Types whose second meaning is left to be renamed. */
 const known = new Set([
   'server/features/orders/chargebacks.ts: Dispute',
-  'server/features/orders/open-queries.ts: Renewal',
-  'server/features/orders/open-queries.ts: Waiting',
+  'server/features/orders/operations/open-queries.ts: Renewal',
+  'server/features/orders/operations/open-queries.ts: Waiting',
 ]);
 
 /** Where a word may be part of the name of a variable, a function, a type or a field. */

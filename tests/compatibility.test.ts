@@ -49,7 +49,7 @@ async function breaksOf(change: string): Promise<string[]> {
 }
 
 /**
- * New rules that triggers keep for the release before, which does not know them: `server/features/orders/operation-moves.test.ts`
+ * New rules that triggers keep for the release before, which does not know them: `server/features/orders/operations/operation-moves.test.ts`
  * writes as that release does.
  */
 const keptByTriggers = [

@@ -8,7 +8,7 @@ import { cloneDatabase, copyDatabase, type TestDatabase } from './support/databa
 import { afterFlight, compareOnce } from './support/gates.ts';
 import { compareLedger } from './support/ledger.ts';
 import { reconcile, type Reconciliation } from '../server/features/reconciliation/service.ts';
-import { deriveReference, subjects } from '../server/features/orders/reference.ts';
+import { deriveReference, subjects } from '../server/features/orders/operations/reference.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import { svc } from './support/command.ts';
 import { assertRefused, contextOf, openShop, readOrder, type Shop } from './support/orders.ts';

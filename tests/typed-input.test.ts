@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { deriveReference, subjects } from '../server/features/orders/reference.ts';
+import { deriveReference, subjects } from '../server/features/orders/operations/reference.ts';
 import { companyAddress } from '../server/http/page-token.ts';
 import { newPerson, type Person, signUp } from './support/dashboard.ts';
 import { assertRefused, openShop, type Shop } from './support/orders.ts';

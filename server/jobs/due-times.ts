@@ -1,5 +1,5 @@
 import { retryDelaysSeconds as mailDelaysSeconds } from '../features/mails/jobs.ts';
-import { checkDelaysMs, correctedDelayMs, lockMs, repeatWithinMs } from '../features/orders/timing.ts';
+import { checkDelaysMs, correctedDelayMs, lockMs, repeatWithinMs } from '../features/orders/operations/timing.ts';
 import { noticeDelaysMs } from '../features/processors/notices.ts';
 import { limits } from '../limits.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../platform/durations.ts';

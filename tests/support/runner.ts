@@ -28,8 +28,8 @@ const concurrency = availableParallelism() + 1;
 const waitingFiles = new Set([
   'cli/listen.test.ts',
   'sdk/node/retries.test.ts',
-  'server/features/orders/in-doubt.test.ts',
-  'server/features/orders/lost-answers.test.ts',
+  'server/features/orders/recovery/in-doubt.test.ts',
+  'server/features/orders/recovery/lost-answers.test.ts',
   'server/features/webhooks/changes.test.ts',
   'server/features/webhooks/concurrency.test.ts',
   'server/features/webhooks/shared-hosts.test.ts',

@@ -23,8 +23,8 @@ import {
 } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, type OrderTrigger, transactionChanges } from './transitions.ts';
-import type { Charging } from './charging.ts';
-import { inUse } from './errors.ts';
+import type { Charging } from './operations/charging.ts';
+import { inUse } from './operations/errors.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute, loses or wins it. */

@@ -11,19 +11,25 @@ import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForRese
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
 import { checkGate } from '../restores/service.ts';
-import { generationOf } from './generations.ts';
+import { generationOf } from './operations/generations.ts';
 import { toWire } from './order.ts';
 import { checkShownTotal, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import type { Order, OrderCreate } from './schemas.ts';
-import { charge } from './charge.ts';
-import type { Charging } from './charging.ts';
+import { charge } from './operations/charge.ts';
+import type { Charging } from './operations/charging.ts';
 import type { Facts } from './facts-queries.ts';
-import { closed, type Intent, type Recorded, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
-import { findOpenOf, type Opened } from './open-queries.ts';
-import { deriveReference, type Numbered, subjects } from './reference.ts';
-import { findFirstAnswer, resumeOrder } from './resume.ts';
-import { lockMs } from './timing.ts';
+import {
+  closed,
+  type Intent,
+  type Recorded,
+  recordIntents,
+  recordRedeemingIntents,
+} from './operations/intent-queries.ts';
+import { findOpenOf, type Opened } from './operations/open-queries.ts';
+import { deriveReference, type Numbered, subjects } from './operations/reference.ts';
+import { findFirstAnswer, resumeOrder } from './recovery/resume.ts';
+import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** An order whose total the customer has seen: it is refused if the catalog has changed the total since. */

@@ -4,7 +4,7 @@ import type { PhasedRequest } from '../../http/phases.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import type { OrderState, TransactionSummary } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
-import { deriveReference, subjects } from './reference.ts';
+import { deriveReference, subjects } from './operations/reference.ts';
 
 /** Refunds by the idempotency key they began with. The reference is derived from the key, and outlives it. */
 

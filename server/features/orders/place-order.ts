@@ -3,9 +3,9 @@ import { newId, pooledRandom } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
-import type { ChargeCause } from './operation-moves.ts';
-import type { Numbered } from './reference.ts';
-import { type NewSale, saleOf } from './sales.ts';
+import type { ChargeCause } from './operations/operation-moves.ts';
+import type { Numbered } from './operations/reference.ts';
+import { type NewSale, saleOf } from './operations/sales.ts';
 
 /** The fields of a new order that its creator chooses. The other fields are the same for every order. */
 export type NewOrder = Pick<

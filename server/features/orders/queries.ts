@@ -5,7 +5,7 @@ import { type EventRow, insertEvents } from '../events/queries.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
-import { inFlightSlot } from './open-queries.ts';
+import { inFlightSlot } from './operations/open-queries.ts';
 import { transactionChanges } from './transitions.ts';
 import { staysHere } from '../../shards/queries.ts';
 

@@ -26,9 +26,9 @@ import {
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { subscriptionBilling } from '../subscriptions/service.ts';
-import { findOpenOf } from './open-queries.ts';
+import { findOpenOf } from './operations/open-queries.ts';
 import { findOrder } from './queries.ts';
-import { applyAnswer } from './apply-answer.ts';
+import { applyAnswer } from './recovery/apply-answer.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;

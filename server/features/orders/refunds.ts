@@ -7,16 +7,16 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { type EventType, newEvent } from '../events/service.ts';
-import { generationOf } from './generations.ts';
-import { connectionOf } from './connection.ts';
+import { generationOf } from './operations/generations.ts';
+import { connectionOf } from './operations/connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { endReversal } from './reversals.ts';
-import { send, type Sent } from './sending.ts';
+import { endReversal } from './operations/reversals.ts';
+import { send, type Sent } from './operations/sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
-import type { Charging } from './charging.ts';
-import { gatewayError, inUse, notSentError, usedByAnother } from './errors.ts';
+import type { Charging } from './operations/charging.ts';
+import { gatewayError, inUse, notSentError, usedByAnother } from './operations/errors.ts';
 import {
   acceptOpen,
   closeOpen,
@@ -25,12 +25,12 @@ import {
   insertOpen,
   type Opened,
   type OpenTransaction,
-} from './open-queries.ts';
-import { openOperation } from './open-operation.ts';
-import { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
-import { homeOf, recordResult } from './record-result.ts';
-import { reconcileOrFail } from './resume.ts';
-import { lockMs } from './timing.ts';
+} from './operations/open-queries.ts';
+import { openOperation } from './operations/open-operation.ts';
+import { deriveReference, nextFree, type Numbered, subjects } from './operations/reference.ts';
+import { homeOf, recordResult } from './operations/record-result.ts';
+import { reconcileOrFail } from './recovery/resume.ts';
+import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface Refund {

@@ -12,18 +12,18 @@ import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
-import { charge } from './charge.ts';
+import { charge } from './operations/charge.ts';
 import { takesMoney } from './dispute-queries.ts';
 import { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
-import type { Charging } from './charging.ts';
-import { inUse } from './errors.ts';
-import { insertOpen } from './open-queries.ts';
-import { openOperation } from './open-operation.ts';
-import { nextFree, type Numbered, subjects } from './reference.ts';
+import type { Charging } from './operations/charging.ts';
+import { inUse } from './operations/errors.ts';
+import { insertOpen } from './operations/open-queries.ts';
+import { openOperation } from './operations/open-operation.ts';
+import { nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
-import { reconcileOrFail } from './resume.ts';
-import { type OpenedSale, redemptionIdOf, saleOf } from './sales.ts';
-import { lockMs } from './timing.ts';
+import { reconcileOrFail } from './recovery/resume.ts';
+import { type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
+import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 type Begun =

@@ -10,7 +10,7 @@ import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
-import { type Applied, applyNotice, type NoticeToApply } from './apply-notice.ts';
+import { type Applied, applyNotice, type NoticeToApply } from './recovery/apply-notice.ts';
 import {
   loseDisputesOf,
   loseDueDisputes,
@@ -20,48 +20,53 @@ import {
   type Resolution,
   resolveChargeback,
 } from './chargebacks.ts';
-import { charge } from './charge.ts';
-import { chargeElsewhere } from './charge-elsewhere.ts';
-import { countCharge } from './counting.ts';
-import type { Charging, MoneyDependencies } from './charging.ts';
-import { type ExecutedOperation, openExecuted, takeExecuted, takeLater } from './adopt-queries.ts';
+import { charge } from './operations/charge.ts';
+import { chargeElsewhere } from './recovery/charge-elsewhere.ts';
+import { countCharge } from './operations/counting.ts';
+import type { Charging, MoneyDependencies } from './operations/charging.ts';
+import { type ExecutedOperation, openExecuted, takeExecuted, takeLater } from './recovery/adopt-queries.ts';
 import { createOrder, type ShownOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
-import { type Generation, generationOf } from './generations.ts';
-import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
-import { checkNow, openStatistics } from './due-queries.ts';
-import { dueChannel, isWaiting, type Opened, recallWaiting } from './open-queries.ts';
+import { type Generation, generationOf } from './operations/generations.ts';
+import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './operations/intent-queries.ts';
+import { checkNow, openStatistics } from './recovery/due-queries.ts';
+import { dueChannel, isWaiting, type Opened, recallWaiting } from './operations/open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
 import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
-import { probeConnections, reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
-import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
-import { deriveReference, subjects } from './reference.ts';
-import { findRecorded } from './reference-queries.ts';
+import { probeConnections, reconcile, reconcileDue, reconcileOrder } from './recovery/reconcile.ts';
+import {
+  concernsOrderOnly,
+  type ChargeOutcome,
+  recordOutcomes,
+  recordPlainOutcomes,
+} from './operations/record-outcomes.ts';
+import { deriveReference, subjects } from './operations/reference.ts';
+import { findRecorded } from './operations/reference-queries.ts';
 import { type KeyedRefund, findKeyedRefund, stopKeyedRefund } from './keyed-refunds.ts';
 import { refundOrder } from './refunds.ts';
-import { resend } from './resend.ts';
-import { resumeOrder } from './resume.ts';
+import { resend } from './recovery/resend.ts';
+import { resumeOrder } from './recovery/resume.ts';
 import { type RetryTerms, retryOrder } from './retry.ts';
-import type { OpenedSale } from './sales.ts';
+import type { OpenedSale } from './operations/sales.ts';
 import type { Order, OrderRefund } from './schemas.ts';
-import { repeatWithinMs } from './timing.ts';
+import { repeatWithinMs } from './operations/timing.ts';
 import { voidOrder } from './voids.ts';
 
 /** The types that subscriptions need to charge their cycles. */
-export type { Billing, BillingEffect, MoneyDependencies } from './charging.ts';
-export type { PlannedCharge } from './intent-queries.ts';
-export type { Opened } from './open-queries.ts';
+export type { Billing, BillingEffect, MoneyDependencies } from './operations/charging.ts';
+export type { PlannedCharge } from './operations/intent-queries.ts';
+export type { Opened } from './operations/open-queries.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
-export { openOperation } from './open-operation.ts';
+export { openOperation } from './operations/open-operation.ts';
 export { refundable as refundableStatuses } from './transitions.ts';
 export type { OrderRow, OrderState } from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
-export { type ChargeOutcome, failureOf } from './record-outcomes.ts';
-export { deriveReference, type Numbered, subjects } from './reference.ts';
+export { type ChargeOutcome, failureOf } from './operations/record-outcomes.ts';
+export { deriveReference, type Numbered, subjects } from './operations/reference.ts';
 export { nextAttempt } from './retry.ts';
-export { type NewSale, saleOf } from './sales.ts';
-export { lockMs } from './timing.ts';
+export { type NewSale, saleOf } from './operations/sales.ts';
+export { lockMs } from './operations/timing.ts';
 
 /** The channel on which the database announces that an operation is due to be reconciled. */
 export const operationsDueChannel = dueChannel;

@@ -20,7 +20,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { newId } from '../../platform/ids.ts';
-import { closeOpen, inFlightSlot } from './open-queries.ts';
+import { closeOpen, inFlightSlot } from './operations/open-queries.ts';
 import { changeSale } from './queries.ts';
 import {
   nextOrderStatus,

@@ -21,7 +21,7 @@ import { silentLog } from '../../../tests/support/silent-log.ts';
 import { failureReasons, noResponse } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { recordAcceptance } from '../disputes/service.ts';
-import { lockMs } from '../orders/timing.ts';
+import { lockMs } from '../orders/operations/timing.ts';
 import { deriveReference, subjects } from '../orders/service.ts';
 import { applyDueNotices } from './notices.ts';
 

@@ -18,7 +18,7 @@ import { readProbe } from '../../../tests/support/probes.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { Secret } from '../../platform/secret.ts';
-import { claimWaiting, findOpenOf } from '../orders/open-queries.ts';
+import { claimWaiting, findOpenOf } from '../orders/operations/open-queries.ts';
 import { reconcile } from '../reconciliation/service.ts';
 
 /** The key of a connection is revoked at the processor: a mistake of the merchant, and never a decline of a customer. */

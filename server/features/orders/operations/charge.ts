@@ -1,0 +1,277 @@
+import { failpoint } from '../../../platform/failpoints.ts';
+import { closeRedemptions } from '../../coupons/service.ts';
+import type { Charging } from './charging.ts';
+import { countOpenCharge } from './counting.ts';
+import { gatewayError, misconfigured, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
+import { aboutCharge, connectionOf } from './connection.ts';
+import {
+  discardUnexecuted,
+  markInDoubt,
+  markWaiting,
+  type OpenKey,
+  startSending,
+  type Waiting,
+} from './open-queries.ts';
+import type { ChargeCause } from './operation-moves.ts';
+import { type OrderRow, type OrderState, toWire } from '../order.ts';
+import { type ExecutedCharge, keptOutcome } from './kept-outcomes.ts';
+import { findOrder } from '../queries.ts';
+import { homeOf, recordResult } from './record-result.ts';
+import { isKeyed } from './reference.ts';
+import { type OpenedSale, redemptionIdOf } from './sales.ts';
+import type { Order } from '../schemas.ts';
+import { send, type Sent } from './sending.ts';
+import { heardFromSending } from './heard.ts';
+import { nextStep, type SendAnswer, type Step } from './next-step.ts';
+import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import type { VaultOutcome } from '../../../vault/vault.ts';
+
+/** The names of the failpoints of a charge. */
+const failpoints = {
+  order: 'charge',
+  first_charge: 'renewal',
+  retry: 'retry',
+  renewal: 'renewal',
+} as const satisfies Record<ChargeCause, string>;
+
+/** Sends a sale whose intent is recorded to the processor, and records the outcome. */
+export async function charge(
+  charging: Charging,
+  state: OrderState,
+  sale: OpenedSale,
+  /** The time by the company's clock, if it is not now. */
+  atMs?: number,
+  /** Connections that have failed for this order in this request. */
+  failed: readonly string[] = [],
+): Promise<Order> {
+  const name = failpoints[sale.cause];
+  failpoint(`${name}.after_intent`);
+  const sent = await sendCharge(charging, state, sale, atMs, failed);
+  failpoint(`${name}.after_processor`);
+  if (!sent) return currentOrder(charging, state.order, sale.id);
+  const error = await endings[sent.step]?.(charging, state, sent);
+  if (error) throw error;
+  const { intent, outcome, step } = sent;
+  if (outcome.outcome === 'unknown' || outcome.outcome === 'unavailable')
+    throw new Error(`nothing follows from ${step}`);
+  const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
+  const isUnexecuted = outcome.outcome === 'not_sent' || (outcome.outcome === 'declined' && isFault(outcome));
+  const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0, unexecuted: isUnexecuted };
+  const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
+  failpoint(`${name}.after_record`);
+  if (outcome.outcome === 'conflict') throw usedByAnother();
+  const next =
+    recorded && step === 'record_and_hand_over' ? await handOver(charging, state, intent, failed, atMs) : undefined;
+  return next ?? recorded ?? currentOrder(charging, state.order, sale.id);
+}
+
+type SentCharge = Sent<OpenedSale & OpenKey>;
+
+/** What a step that records no outcome does. Returns the error for the request. */
+const endings: Partial<Record<Step, (charging: Charging, state: OrderState, sent: SentCharge) => Promise<Error>>> = {
+  wait_for_lookup: markDoubt,
+  wait_as_interrupted: markDoubt,
+  wait_for_service: waitLater,
+  wait_for_request: waitLater,
+  wait_for_comparison: waitLater,
+  wait_for_credentials: waitLater,
+  wait_for_connection: waitLater,
+  discard: abandonRetry,
+};
+
+/** Whether the processor, and not the bank, has declined: nothing was executed, although a later call may. */
+const isFault = (outcome: Extract<VaultOutcome, { outcome: 'declined' }>): boolean =>
+  outcome.isProcessorFault === true || outcome.refusesCredentials === true;
+
+async function handOver(
+  charging: Charging,
+  state: OrderState,
+  intent: OpenedSale,
+  failed: readonly string[],
+  atMs: number | undefined,
+): Promise<Order | undefined> {
+  if (intent.connection_id === null) return undefined;
+  const home = await homeOf(charging, state.order);
+  return home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
+}
+
+/** The time by the company's clock, by which the sandbox decides whether a card has expired. */
+const timeFor = ({ clock }: Charging, { mode, clockOffsetMs }: OrderState, atMs: number | undefined) =>
+  mode === 'sandbox' ? { companyTimeMs: Math.round(atMs ?? clock.nowMs() + clockOffsetMs) } : undefined;
+
+async function sendCharge(
+  charging: Charging,
+  state: OrderState,
+  sale: OpenedSale,
+  atMs: number | undefined,
+  failed: readonly string[],
+): Promise<SentCharge | undefined> {
+  const { order, card, mode } = state;
+  const { company_id, id: order_id, currency } = order;
+  let intent = { ...sale, company_id, order_id };
+  const cause = failed.length === 0 ? sale.cause : 'retry';
+  const stepAfter = (heard: SendAnswer): Step =>
+    nextStep({ state: 'sending', cause, heard, next: 'none', gate: 'open' });
+  const kept = keptOutcome(sale, currency);
+  if (kept) return moveTo(charging, intent, kept);
+  if (!card) return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
+  const { billing: _, ...chargedCard } = card;
+  const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
+  const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
+  const [first] = candidates;
+  if (first !== undefined && first !== intent.connection_id) {
+    const there = { connectionId: first };
+    const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs[mode]));
+    if (!moved) return undefined;
+    intent = { ...intent, ...moved };
+  }
+  if (mode === 'live' && first === undefined) {
+    return { intent, outcome: takenByNone(charging, intent, currency), step: stepAfter('not_taken') };
+  }
+  return await send(charging, {
+    mode,
+    cause,
+    intent,
+    numbered: sale.numbered,
+    subject: sale.subject,
+    next: ({ connection_id }, heard) =>
+      heard === 'processor_failed'
+        ? candidates.find((id) => id !== connection_id)
+        : candidates[candidates.indexOf(connection_id ?? '') + 1],
+    call: async (sending) => {
+      const { reference, validUntilMs, amount, connection_id } = sending;
+      const operation = { companyId: company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
+      const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
+      if (connection_id !== null) {
+        charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
+      }
+      return outcome;
+    },
+  });
+}
+
+const cardDeleted = { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } as const;
+
+/** Another connection has executed the charge before the restore. */
+async function moveTo(
+  charging: Charging,
+  intent: OpenedSale & OpenKey,
+  { connectionId, found }: ExecutedCharge,
+): Promise<SentCharge | undefined> {
+  const there = { connectionId, isResolved: true };
+  const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs.live));
+  const heard = heardFromSending(found, { numbered: undefined, isKeyed: isKeyed(intent), elapsedMs: 0 });
+  const step = nextStep({ state: 'sending', cause: intent.cause, heard, next: 'none', gate: 'open' });
+  return moved && { intent: { ...intent, ...moved }, outcome: found, step };
+}
+
+/** The connections of a live charge, in the order in which they are tried. */
+async function candidatesOf(
+  { connections }: Charging,
+  { order: { company_id, currency } }: OrderState,
+  { reference, card_brand }: OpenedSale,
+  failed: readonly string[],
+): Promise<readonly string[]> {
+  const candidates = await connections.candidates({ companyId: company_id, reference, currency, brand: card_brand });
+  return candidates.filter((id) => !failed.includes(id));
+}
+
+/** The intent names the first connection of the company, which may not take this charge or is disconnected by now. */
+function takenByNone(
+  { log }: Charging,
+  { company_id, order_id, card_brand }: OpenedSale & OpenKey,
+  currency: string,
+): SentCharge['outcome'] {
+  const reason = `no connected processor takes ${currency} with ${card_brand}`;
+  log.warn({ company_id, order_id, reason }, 'the charge was not sent');
+  const failureReason = `No connected processor takes ${currency.toUpperCase()} with this card brand.`;
+  return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration', failureReason };
+}
+
+/**
+ * Returns the order after another process recorded the outcome first. That process called the same processor with the
+ * same reference.
+ */
+async function currentOrder(charging: Charging, order: OrderRow, saleId: string): Promise<Order> {
+  const { company_id, id } = order;
+  const { db } = await homeOf(charging, order);
+  const now = await findOrder(db, company_id, id);
+  const sale = now?.transactions.find((one) => one.id === saleId);
+  if (!now || !sale) throw new Error('the charge is missing');
+  // Its place may have been taken by another sale, see `interrupted.ts`.
+  if (now.transactions.some(({ type, status }) => type === 'sale' && status === 'in_progress')) {
+    throw gatewayError('charge');
+  }
+  return toWire(now);
+}
+
+/** The outcome is unknown, so a lookup finds it. */
+async function markDoubt(
+  charging: Charging,
+  { mode }: OrderState,
+  { intent, outcome, step }: SentCharge,
+): Promise<Error> {
+  countOpenCharge(mode, 'in_doubt');
+  const doubt = { checkAfterMs: firstCheckMs, interrupted: step === 'wait_as_interrupted' };
+  await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
+  return isRefusedCall(outcome) ? refusedInDoubt('charge') : gatewayError('charge');
+}
+
+/** Whether the processor rejected the credentials, even if an earlier call may have executed the charge. */
+function isRefusedCall(outcome: VaultOutcome): boolean {
+  return 'refusesCredentials' in outcome && outcome.refusesCredentials;
+}
+
+/** What a charge waits for: whether the merchant can end that, and how soon it is looked at again. */
+const waits = {
+  wait_for_service: { waitsFor: 'service', checkAfterMs: resendDelayMs },
+  wait_for_comparison: { waitsFor: 'service', checkAfterMs: resendDelayMs },
+  wait_for_request: { waitsFor: 'service', checkAfterMs: repeatWithinMs },
+  wait_for_credentials: { waitsFor: 'credentials', checkAfterMs: correctedDelayMs },
+  wait_for_connection: { waitsFor: 'connection', checkAfterMs: correctedDelayMs },
+} as const;
+
+const awaited: Readonly<Record<Waiting['waitsFor'], string>> = {
+  service: 'the vault',
+  credentials: 'the merchant',
+  connection: 'the merchant',
+};
+
+/** Leaves the sale to be sent later, see `resend.ts`. */
+async function waitLater(
+  charging: Charging,
+  { mode }: OrderState,
+  { intent, outcome, step }: SentCharge,
+): Promise<Error> {
+  countOpenCharge(mode, 'waiting');
+  const waiting = waits[step as keyof typeof waits];
+  const { company_id, order_id, id } = intent;
+  const reason = 'reason' in outcome ? outcome.reason : 'the processor refuses the credentials of the connection';
+  charging.log.warn(
+    { company_id, order_id, transaction_id: id, reason },
+    `the charge was not sent; it waits for ${awaited[waiting.waitsFor]}`,
+  );
+  await recordResult(charging, intent, ({ db }) => markWaiting(db, intent, waiting));
+  return outcome.outcome === 'unavailable' ? vaultUnavailable('charge', { unfinished: true }) : misconfigured();
+}
+
+/** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
+async function abandonRetry(
+  charging: Charging,
+  { order, mode }: OrderState,
+  { intent, outcome }: SentCharge,
+): Promise<Error> {
+  countOpenCharge(mode, 'waiting');
+  const redemptionId = redemptionIdOf(order);
+  const discarded = await recordResult(charging, order, ({ db }) =>
+    db.transaction(async (transaction) => {
+      if (!(await discardUnexecuted(transaction, intent))) return false;
+      if (redemptionId === undefined) return true;
+      const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
+      await closeRedemptions(transaction, [end]);
+      return true;
+    }),
+  );
+  if (!discarded || outcome.outcome !== 'unavailable') return gatewayError('charge');
+  return vaultUnavailable('charge', { unfinished: false });
+}

@@ -1,0 +1,34 @@
+import type { VaultCharge } from '../../../vault/vault.ts';
+import { toBilling } from '../../payment-methods/schemas.ts';
+import type { ChargeCause } from './operation-moves.ts';
+import type { CardOfOrder, OrderState } from '../order.ts';
+
+/** What a live operation tells the vault beside the operation itself. */
+
+/** Names the connection of an operation; nothing for the sandbox, and for what version 0.1.0 sent. */
+export function connectionOf({ connection_id }: { readonly connection_id: string | null }): {
+  readonly connectionId?: string;
+} {
+  return connection_id === null ? {} : { connectionId: connection_id };
+}
+
+/** Who started a charge, and whether it is one of a series. */
+const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credential']>>> = {
+  order: { initiator: 'customer', sequence: 'first' },
+  first_charge: { initiator: 'customer', sequence: 'first' },
+  retry: { initiator: 'merchant', sequence: 'unscheduled' },
+  renewal: { initiator: 'merchant', sequence: 'subsequent' },
+};
+
+/** What live processors learn about a charge. The sandbox needs none of it. */
+export function aboutCharge(
+  cause: ChargeCause,
+  state: OrderState,
+  card: CardOfOrder,
+): Pick<VaultCharge, 'credential' | 'billing'> {
+  if (state.mode === 'sandbox') return {};
+  const { billing } = card;
+  // A subscription that starts later is first charged by the schedule.
+  const isFirst = cause === 'renewal' && state.order.subscription_cycle === null;
+  return { credential: credentials[isFirst ? 'first_charge' : cause], ...(billing && { billing: toBilling(billing) }) };
+}

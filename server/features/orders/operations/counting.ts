@@ -1,0 +1,25 @@
+import type { Mode } from '../../../company.ts';
+import { counter } from '../../../platform/metrics.ts';
+import { type FailureCode, failureGroups } from '../../../vault/processors/processor.ts';
+import { failureOf, type KnownOutcome } from './record-outcomes.ts';
+
+/** Counts charges by outcome, in memory. */
+
+const count = counter('svc_orders_total');
+
+type Group = keyof typeof failureGroups;
+const groupOf = new Map<FailureCode, Group>(
+  Object.entries(failureGroups).flatMap(([group, codes]) => codes.map((code) => [code, group as Group] as const)),
+);
+
+/** A charge whose outcome is recorded. */
+export function countCharge(mode: Mode, outcome: KnownOutcome): void {
+  if (outcome.outcome === 'approved') return count({ mode, outcome: 'succeeded', failure_group: 'none' });
+  const group = groupOf.get(failureOf(outcome).code) ?? 'none';
+  return count({ mode, outcome: 'failed', failure_group: group });
+}
+
+/** A charge that stays open: its outcome is unknown, or it waits for the vault. */
+export function countOpenCharge(mode: Mode, outcome: 'in_doubt' | 'waiting'): void {
+  count({ mode, outcome, failure_group: 'none' });
+}

@@ -1,0 +1,163 @@
+import type { Mode } from '../../../company.ts';
+import type { VaultOutcome } from '../../../vault/vault.ts';
+import type { Charging } from './charging.ts';
+import { type Executed, executedBefore, heardFromSending } from './heard.ts';
+import { nextStep, type SendAnswer, type Step } from './next-step.ts';
+import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
+import type { OperationCause } from './operation-moves.ts';
+import { homeOf, recordResult } from './record-result.ts';
+import { deriveReference, isKeyed, type Numbered } from './reference.ts';
+import { firstUnused } from './reference-queries.ts';
+import { lockMs } from './timing.ts';
+
+/**
+ * Sends an operation whose intent is recorded. The processor returns the first result for a reference that it knows,
+ * so the result may be older than the request: then the database has lost the operation, as after a restore from a
+ * backup.
+ */
+
+/** How often an operation is sent again with a new validity. The first time, the processor's own clock decides it. */
+const expiredMax = 2;
+
+/** The operation as it was last sent, what the processor answered, and what follows from it. */
+export interface Sent<Intent> {
+  readonly intent: Intent;
+  readonly outcome: Exclude<VaultOutcome, { outcome: 'expired' }>;
+  readonly step: Step;
+}
+
+interface SendOptions<Intent extends Intended & Opened> {
+  readonly mode: Mode;
+  readonly cause: OperationCause;
+  readonly intent: Intent;
+  /** What its reference is derived from, if another number can be used. */
+  readonly numbered?: Numbered | undefined;
+  /** As it is recorded. */
+  readonly subject: readonly string[];
+  readonly call: (intent: Intent) => Promise<VaultOutcome>;
+  /** The connection that may take the operation instead. */
+  readonly next?: (intent: Intent, heard: SendAnswer) => string | undefined;
+}
+
+/** Returns undefined if another process has recorded the outcome or taken over the operation. */
+export async function send<Intent extends Intended & Opened>(
+  charging: Charging,
+  options: SendOptions<Intent>,
+): Promise<Sent<Intent> | undefined> {
+  const { mode, cause, subject, call, next } = options;
+  let { intent, numbered } = options;
+  for (let expired = 0; ; ) {
+    const startedMs = performance.now();
+    const outcome = expired > expiredMax ? alwaysExpired : await call(intent);
+    const elapsedMs = performance.now() - startedMs;
+    const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
+    const connectionId = next?.(intent, heard);
+    const other = connectionId === undefined ? 'none' : 'another';
+    const step = nextStep({ state: 'sending', cause, heard, next: other, gate: 'open' });
+    if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
+    if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
+    const again = resendingOf(step, { outcome, intent, connectionId, numbered });
+    if (!again) return endOf(charging, mode, { heard, intent, outcome, step });
+    const opened = await startAgain(charging, mode, intent, again);
+    if (!opened) return undefined;
+    intent = { ...intent, ...opened, reference: again.as?.reference ?? intent.reference };
+    if (outcome.outcome === 'expired') {
+      expired += 1;
+      noteExpired(charging, intent, outcome.nowMs);
+    }
+  }
+}
+
+const alwaysExpired = { outcome: 'unavailable', reason: 'the processor rejects every request as expired' } as const;
+
+const isExecuted = (outcome: VaultOutcome): outcome is Executed =>
+  ['approved', 'declined', 'conflict'].includes(outcome.outcome);
+
+interface Resent {
+  readonly outcome: VaultOutcome;
+  readonly intent: Intended;
+  readonly connectionId: string | undefined;
+  readonly numbered: Numbered | undefined;
+}
+
+/** What changes when the operation is sent again; undefined if it is not. */
+function resendingOf(step: Step, { outcome, intent, connectionId, numbered }: Resent): Resending | undefined {
+  if (step === 'extend') return { fromMs: outcome.outcome === 'expired' ? outcome.nowMs : undefined };
+  if (step === 'send_at_next' && connectionId !== undefined) return { connectionId };
+  if (step !== 'send_as_next' || !numbered) return undefined;
+  return { as: { reference: deriveReference(intent.company_id, numbered), number: numbered.number } };
+}
+
+async function nextNumber(
+  charging: Charging,
+  intent: Intended,
+  numbered: Numbered | undefined,
+): Promise<Numbered | undefined> {
+  if (!numbered) return undefined;
+  const { db } = await homeOf(charging, intent);
+  return firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
+}
+
+const startAgain = (
+  charging: Charging,
+  mode: Mode,
+  intent: Intended & Opened,
+  resending: Resending,
+): Promise<Opened | undefined> =>
+  recordResult(charging, intent, ({ db }) => startSending(db, intent, resending, lockMs[mode]));
+
+/** The process that sent it knows that the call executed nothing, although a later one may. */
+const nothingExecuted: readonly SendAnswer[] = [
+  'credentials_refused',
+  'not_taken',
+  'no_card',
+  'not_received',
+  'service_away',
+  'processor_failed',
+];
+
+interface Ended<Intent> {
+  readonly heard: SendAnswer;
+  readonly intent: Intent;
+  readonly outcome: VaultOutcome;
+  readonly step: Step;
+}
+
+/**
+ * A process that is late may learn that its call executed nothing, while another process looks the operation up. The
+ * lookup may execute what was prepared, so only one of them may record its result. Returns undefined if the operation is
+ * in doubt.
+ */
+async function endOf<Intent extends Intended & Opened>(
+  charging: Charging,
+  mode: Mode,
+  { heard, intent, outcome, step }: Ended<Intent>,
+): Promise<Sent<Intent> | undefined> {
+  if (outcome.outcome === 'expired') throw new Error('an expired request ends nothing');
+  if (!nothingExecuted.includes(heard)) return { intent, outcome, step };
+  const opened = await startAgain(charging, mode, intent, {});
+  return opened && { intent: { ...intent, ...opened }, outcome, step };
+}
+
+/** The processor knew the reference before it was sent, so the database has lost the operation. */
+export async function noteEarlier(
+  { restores, log }: Charging,
+  { company_id, reference }: Intended,
+  outcome: Pick<Executed, 'executed'>,
+  sinceMs: number,
+): Promise<void> {
+  const { executed } = outcome;
+  if (!restores || !executed || !executedBefore(outcome, sinceMs)) return;
+  await restores.earlierResult(company_id, reference, executed.atMs).catch((error: unknown) => {
+    log.error({ err: error, company_id, reference }, 'the processor has an operation that is missing in the database');
+  });
+}
+
+function noteExpired(charging: Charging, intent: Intended & Opened, nowMs: number | undefined): void {
+  const { company_id, order_id, id, validUntilMs } = intent;
+  charging.onExpired?.();
+  charging.log.error(
+    { company_id, order_id, transaction_id: id, valid_until_ms: validUntilMs, processor_now_ms: nowMs },
+    'the processor rejected a request as expired; sending it again',
+  );
+}

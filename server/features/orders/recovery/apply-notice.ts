@@ -1,0 +1,177 @@
+import type { NoticedCharge, NoticeSubject } from '../../../vault/processors/notices.ts';
+import type { LookupOutcome } from '../../../vault/processors/processor.ts';
+import { applyAnswer } from './apply-answer.ts';
+import type { Charging } from '../operations/charging.ts';
+import { claimStopped } from './due-queries.ts';
+import { type Applied, applyDispute, done, failRefund, later, release, voidNotCaptured } from './notice-effects.ts';
+import { markSettled, type NoticedTransaction } from './notice-queries.ts';
+import { claimWaiting, type OpenTransaction } from '../operations/open-queries.ts';
+import { findOrder } from '../queries.ts';
+import { recordElsewhere } from './reconcile.ts';
+import { type NoticeToApply, referenceOf, type Resolved, resolveNotice } from './resolve-notice.ts';
+import { isOpenSale } from '../operations/sales.ts';
+import { lockMs } from '../operations/timing.ts';
+import { transactionChanges } from '../transitions.ts';
+
+/**
+ * Applies what a processor reports later: finds out once which operation it is about, and acts by a table. The same notice
+ * may be applied any number of times, and in any order.
+ */
+
+export type { Applied } from './notice-effects.ts';
+export type { NoticeToApply } from './resolve-notice.ts';
+
+type Kind = Exclude<NoticeSubject['kind'], 'other'>;
+
+/** What a notice means, by what is known of its operation. */
+interface Meaning<About> {
+  readonly open: (charging: Charging, notice: NoticeToApply, about: About, open: OpenTransaction) => Promise<Applied>;
+  readonly openElsewhere: Meaning<About>['open'];
+  readonly closed: (
+    charging: Charging,
+    notice: NoticeToApply,
+    about: About,
+    closed: NoticedTransaction,
+  ) => Promise<Applied>;
+  readonly closedElsewhere: Meaning<About>['closed'];
+}
+
+type Meanings = { readonly [Name in Kind]: Meaning<Extract<NoticeSubject, { kind: Name }>> };
+
+const notDecided = async (): Promise<Applied> => later('the charge is not decided yet');
+const ofAnother = async (): Promise<Applied> => done('the operation is of another connection');
+const notMadeHere = async (): Promise<Applied> => foreign;
+
+const foreign: Applied = { isDone: false, isForeign: true, result: 'no charge of this connection has this id' };
+
+const meanings: Meanings = {
+  operation: {
+    open: (charging, _notice, { found }, open) => applyOutcome(charging, open, found),
+    openElsewhere: (charging, { connectionId }, { found }, open) => applyElsewhere(charging, connectionId, open, found),
+    closed: (charging, { companyId }, { found }, closed) => applyToClosed(charging, companyId, closed, found),
+    closedElsewhere: ofAnother,
+  },
+  settled: {
+    open: notDecided,
+    openElsewhere: notMadeHere,
+    async closed({ db }, { companyId, happenedAt }, _about, { id }) {
+      await markSettled(db, companyId, id, happenedAt);
+      return done('the charge is settled');
+    },
+    closedElsewhere: notMadeHere,
+  },
+  authorized: {
+    open: notDecided,
+    openElsewhere: notDecided,
+    async closed(charging, notice, { charge }, { status }) {
+      const isUnpaid = status === 'failed' || status === transactionChanges.voided.to;
+      return isUnpaid ? releaseUnpaid(charging, notice, charge) : done('the charge is paid');
+    },
+    closedElsewhere: (charging, notice, { charge }) => releaseUnpaid(charging, notice, charge),
+  },
+  not_captured: {
+    // A charge in doubt that was not captured did not happen.
+    open: async (charging, notice, { charge }, open) =>
+      thenRelease(charging, notice, charge, await applyOutcome(charging, open, neverExecuted)),
+    openElsewhere: async (charging, notice, { charge }) => thenRelease(charging, notice, charge, await ofAnother()),
+    closed: async (charging, notice, { charge }, closed) =>
+      thenRelease(charging, notice, charge, await voidNotCaptured(charging, notice, closed)),
+    closedElsewhere: notMadeHere,
+  },
+  dispute: {
+    open: notDecided,
+    openElsewhere: notMadeHere,
+    closed: (charging, notice, { dispute }, closed) => applyDispute(charging, notice, closed, dispute),
+    closedElsewhere: notMadeHere,
+  },
+};
+
+const neverExecuted = { outcome: 'not_found', isFinal: true } as const;
+
+const releaseUnpaid = (charging: Charging, notice: NoticeToApply, charge: NoticedCharge): Promise<Applied> =>
+  release(charging, notice, charge, 'the charge is not paid');
+
+const thenRelease = async (
+  charging: Charging,
+  notice: NoticeToApply,
+  charge: NoticedCharge,
+  applied: Applied,
+): Promise<Applied> => (applied.isDone ? release(charging, notice, charge, applied.result) : applied);
+
+export async function applyNotice(charging: Charging, notice: NoticeToApply): Promise<Applied> {
+  const { about } = notice;
+  const problem = whyIgnored(about);
+  if (problem) return done(problem);
+  const resolved = await resolveNotice(charging, notice);
+  if (resolved.is === 'foreign') return foreign;
+  if (resolved.is === 'not_yet') return { ...later(resolved.why), ...(resolved.isPatient && { isPatient: true }) };
+  return apply(charging, notice, about as AboutOperation, resolved);
+}
+
+/** Why a notice has no effect, whatever it is about; undefined if it has one. */
+function whyIgnored(about: NoticeSubject): string | undefined {
+  if (!(about.kind in meanings)) return 'this type has no effect';
+  if (about.kind === 'operation' && about.found.outcome === 'unknown') return 'it says nothing certain';
+  const needsReference = about.kind === 'operation' || about.kind === 'authorized';
+  return needsReference && referenceOf(about) === null ? 'this is no reference of this service' : undefined;
+}
+
+type AboutOperation = Extract<NoticeSubject, { kind: Kind }>;
+
+function apply(
+  charging: Charging,
+  notice: NoticeToApply,
+  about: AboutOperation,
+  resolved: Exclude<Resolved, { is: 'foreign' | 'not_yet' }>,
+): Promise<Applied> {
+  const meaning = meanings[about.kind] as unknown as Meaning<AboutOperation>;
+  if ('open' in resolved) {
+    const act = resolved.is === 'open' ? meaning.open : meaning.openElsewhere;
+    return act(charging, notice, about, resolved.open);
+  }
+  const act = resolved.is === 'closed' ? meaning.closed : meaning.closedElsewhere;
+  return act(charging, notice, about, resolved.closed);
+}
+
+async function applyOutcome(charging: Charging, open: OpenTransaction, found: LookupOutcome): Promise<Applied> {
+  if (isBeingSent(open) || open.state === 'waiting') return later('the operation is being sent');
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return later('the order is not recorded yet');
+  if (found.outcome === 'not_found' && open.held) return later('the records are being compared after a restore');
+  const claimed = open.state === 'sending' ? await claimStopped(charging.db, open) : open;
+  if (!claimed) return later('the operation is being sent');
+  await applyAnswer(charging, state, { open: claimed, found, isNotice: true });
+  return done(`the operation is ${found.outcome}`);
+}
+
+/** The process that sends it is about to record the answer. */
+const isBeingSent = (open: OpenTransaction): boolean => open.locked && open.state === 'sending';
+
+/** A restored database may have forgotten that this connection executed the charge, and have recorded another one. */
+async function applyElsewhere(
+  charging: Charging,
+  connectionId: string,
+  open: OpenTransaction,
+  found: LookupOutcome,
+): Promise<Applied> {
+  if (!open.held || !isOpenSale(open) || found.outcome !== 'approved') return ofAnother();
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return later('the order is not recorded yet');
+  if (isBeingSent(open)) return later('the operation is being sent');
+  const claimed = open.state === 'waiting' ? await claimWaiting(charging.db, open, lockMs[state.mode], true) : {};
+  if (!claimed) return later('the operation is being sent');
+  await recordElsewhere(charging, state, { ...open, ...claimed }, { connectionId, found });
+  return done('this connection executed it');
+}
+
+async function applyToClosed(
+  charging: Charging,
+  companyId: string,
+  closed: NoticedTransaction,
+  found: LookupOutcome,
+): Promise<Applied> {
+  const isReturned = closed.type === 'refund' && closed.status === 'succeeded' && found.outcome === 'declined';
+  if (!isReturned) return done('the outcome was known');
+  await failRefund(charging, companyId, closed, { code: found.failureCode, reason: found.failureReason });
+  return done('the refund failed after it had settled');
+}

@@ -1,0 +1,85 @@
+import type { Queryable } from '../../../platform/database.ts';
+import type { FailureCode } from '../../../vault/processors/processor.ts';
+import type { NoticedCharge } from '../../../vault/processors/notices.ts';
+import { refundReturned } from '../transitions.ts';
+
+/** Finds and changes what notices of processors are about. */
+
+export interface NoticedTransaction {
+  readonly id: string;
+  readonly order_id: string;
+  readonly type: 'sale' | 'refund';
+  readonly status: string;
+  readonly amount: number;
+  readonly connection_id: string | null;
+}
+
+const columns = 'id, order_id, type, status, amount, connection_id';
+
+export async function findByReference(
+  db: Queryable,
+  companyId: string,
+  reference: string,
+): Promise<NoticedTransaction | undefined> {
+  const [row] = await db.query<NoticedTransaction>(
+    `SELECT ${columns} FROM transactions WHERE company_id = $1 AND reference = $2`,
+    [companyId, reference],
+  );
+  return row;
+}
+
+/** The charge of a connection, by our reference or by the processor's own id. */
+export async function findCharge(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  { reference, transactionId }: NoticedCharge,
+): Promise<NoticedTransaction | undefined> {
+  const [row] = await db.query<NoticedTransaction>(
+    `SELECT ${columns} FROM transactions WHERE company_id = $1 AND type = 'sale' AND connection_id = $2
+       AND (reference = $3::uuid OR ($4::text IS NOT NULL AND processor_response->>'transaction_id' = $4))
+     ORDER BY reference IS NOT DISTINCT FROM $3::uuid DESC LIMIT 1`,
+    [companyId, connectionId, reference, transactionId],
+  );
+  return row;
+}
+
+/** Whether a charge at the connection has no outcome yet: the one with this reference, or any if it is null. */
+export async function hasOpenSale(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  reference: string | null,
+): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
+       AND ($3::uuid IS NULL OR reference = $3) LIMIT 1`,
+    [companyId, connectionId, reference],
+  );
+  return rows.length > 0;
+}
+
+export async function markSettled(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
+  await db.query('UPDATE transactions SET settled_at = $3 WHERE company_id = $1 AND id = $2 AND settled_at IS NULL', [
+    companyId,
+    id,
+    at,
+  ]);
+}
+
+/** Returns false if the refund is not settled any more. */
+export async function returnRefund(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  failure: { readonly code: FailureCode; readonly reason: string },
+  at: Date,
+): Promise<boolean> {
+  const { from, to } = refundReturned;
+  const rows = await db.query(
+    `UPDATE transactions SET status = $3, failure_code = $4, failure_reason = $5, updated_at = $6
+     WHERE company_id = $1 AND id = $2 AND type = 'refund' AND status = $7 RETURNING 1`,
+    [companyId, id, to, failure.code, failure.reason, at, from],
+  );
+  return rows.length === 1;
+}

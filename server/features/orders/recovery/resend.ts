@@ -1,0 +1,49 @@
+import { inProgress } from '../../../http/idempotency.ts';
+import { charge } from '../operations/charge.ts';
+import type { Charging } from '../operations/charging.ts';
+import { claimWaiting } from '../operations/open-queries.ts';
+import { findOrder } from '../queries.ts';
+import { recordResult } from '../operations/record-result.ts';
+import { numberedOf } from '../operations/reference.ts';
+import type { OpenSale } from '../operations/sales.ts';
+import { lockMs } from '../operations/timing.ts';
+
+/**
+ * Sends sales that wait. Their intent is recorded and nothing was executed, so they are sent later under the reference
+ * that is recorded: a sale of a request when the client repeats the request, a renewal by the worker.
+ */
+
+/** Throws if another process has just begun to send it. */
+export async function resend(charging: Charging, open: OpenSale): Promise<void> {
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return;
+  const opened = await claimWaiting(charging.db, open, lockMs[state.mode]);
+  if (!opened) throw inProgress();
+  await charge(charging, state, { ...open, ...opened, numbered: numberedOf(open) });
+}
+
+/**
+ * The worker resends renewals, which may have waited for days. A sale whose request was not repeated in time fails, and
+ * so does a renewal of a subscription that was canceled or paused meanwhile.
+ */
+export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promise<void> {
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return;
+  const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
+  const isRenewal = open.cause === 'renewal';
+  const failureReason = isRenewal && (await charging.billing.whyUnwanted(charging.db, state.order, nowMs));
+  if (isRenewal && !failureReason) return resend(charging, open);
+  const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
+  if (!opened) return;
+  const sale = { ...open, ...opened };
+  const outcome = failureReason ? { ...unwanted, failureReason } : notRepeated;
+  const charged = { state, sale, outcome, nowMs };
+  await recordResult(charging, open, (home) => home.recordOutcome(charged));
+}
+
+const notRepeated = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
+const unwanted = {
+  outcome: 'not_sent',
+  reason: 'the subscription has ended or was paused',
+  failureCode: 'transaction_not_allowed',
+} as const;

@@ -1,0 +1,50 @@
+import { inProgress } from '../../../http/idempotency.ts';
+import type { Queryable } from '../../../platform/database.ts';
+import type { Charging } from '../operations/charging.ts';
+import { gatewayError, usedByAnother } from '../operations/errors.ts';
+import { checkGate } from '../../restores/service.ts';
+import { findOpenOf, type OpenTransaction } from '../operations/open-queries.ts';
+import { isInDoubt } from '../operations/operation-moves.ts';
+import { findAnswer } from '../queries.ts';
+import { conflictCode } from '../operations/record-outcomes.ts';
+import { isOpenSale } from '../operations/sales.ts';
+import type { Order } from '../schemas.ts';
+
+/** Answers a repeated idempotency key whose operation may still be open. */
+
+/** Returns the response to a repeated idempotency key of a new order; undefined if no order was recorded. */
+export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
+  await reconcileOrFail(charging, companyId, orderId, (open) => open.type === 'sale');
+  return findFirstAnswer(charging.db, companyId, orderId);
+}
+
+/** Returns the order after its first charge; throws if the processor has another charge under its key. */
+export async function findFirstAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
+  const order = await findAnswer(db, companyId, orderId);
+  const sale = order?.transactions[0];
+  if (sale?.failure_code === conflictCode && sale.processor_transaction_id === null) throw usedByAnother();
+  return order;
+}
+
+/** Reconciles an operation that is in flight. Throws while its outcome is still unknown. */
+export async function reconcileOrFail(
+  charging: Charging,
+  companyId: string,
+  orderId: string,
+  isIt: (open: OpenTransaction) => boolean,
+): Promise<void> {
+  const findInFlight = async (): Promise<OpenTransaction | undefined> =>
+    (await findOpenOf(charging.db, companyId, orderId)).find((open) => open.state !== 'accepted' && isIt(open));
+  const open = await findInFlight();
+  if (!open) return;
+  if (open.locked && !isInDoubt(open)) throw inProgress();
+  if (open.held && open.state !== 'waiting') {
+    await checkGate(charging.db, companyId);
+    throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  }
+  if (open.state !== 'waiting') await charging.reconcile(open);
+  // A charge that was interrupted and not executed waits for this request.
+  const left = open.state === 'waiting' ? open : await findInFlight();
+  if (left?.state === 'waiting' && isOpenSale(left)) await charging.resend(left);
+  if (left && (await findInFlight())) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+}
