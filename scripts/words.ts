@@ -16,7 +16,6 @@ const ofProcessors = /^(server\/vault\/processors\/\w+|simulators)\//;
 /** Types whose second meaning is left to be renamed. */
 const known = new Set([
   'server/features/orders/chargebacks.ts: Dispute',
-  'server/features/orders/operations/open-queries.ts: Renewal',
   'server/features/orders/operations/open-queries.ts: Waiting',
 ]);
 

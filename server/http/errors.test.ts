@@ -115,6 +115,7 @@ test('the catalogue is the one that is decided', () => {
     internal_error: [500, 'processing_error'],
     not_implemented: [501, 'processing_error'],
     service_unavailable: [503, 'processing_error'],
+    restore_in_progress: [503, 'processing_error'],
     webhook_endpoint_invalid: [400, 'webhook_error'],
     webhook_delivery_failed: [502, 'webhook_error'],
     webhook_signature_failed: [400, 'webhook_error'],

@@ -135,7 +135,7 @@ describe('an open operation', () => {
         changing.push(file);
     }
     assert.deepEqual(
-      changing.toSorted().map((file) => file.split('/').at(-1)),
+      changing.map((file) => file.split('/').at(-1)).toSorted(),
       ['adopt-queries.ts', 'due-queries.ts', 'open-queries.ts'],
     );
   });
