@@ -579,7 +579,7 @@ describe('an error of an operation itself', () => {
 });
 
 /** These come of our own parts failing, which has tests of its own; they can happen to any call. */
-const ofOurs = new Set(['internal_error', 'service_unavailable']);
+const ofOurs = new Set(['internal_error', 'service_unavailable', 'restore_in_progress']);
 
 it('every error that an operation lists was received from it', () => {
   const listed = routes.flatMap((route) =>

@@ -17,6 +17,12 @@ export const isClosed = (c: string): string => `${c}.gate IS NOT DISTINCT FROM '
 /** SQL: whether the subscriptions of the company `c` wait. */
 export const renewalsWait = (c: string): string => `coalesce(${c}.gate IN ('closed', 'renewals_wait'), false)`;
 
+/** Whether a processor may have executed what the records of the company do not have. */
+export async function isBeingCompared(db: Queryable, companyId: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM companies c WHERE c.id = $1 AND ${renewalsWait('c')}`, [companyId]);
+  return rows.length > 0;
+}
+
 /** SQL: whether the operation `t` was recorded before the gate of its company closed, and waits for the comparison. */
 export const isBehindGate = (t: string): string =>
   anyRow(`company_gates g

@@ -12,6 +12,7 @@ import {
   findGate,
   findGates,
   finishRestores,
+  isBeingCompared,
   type Gate,
   type GateState,
   keepClosed,
@@ -66,6 +67,11 @@ export const gates = {
 /** Throws if requests of the company may not move money. */
 export async function checkGate(db: Queryable, companyId: string): Promise<void> {
   await requireOpenGate(db, companyId);
+}
+
+/** Whether a processor may have executed what the records of a company do not have. */
+export async function isCompared(db: Queryable, companyId: string): Promise<boolean> {
+  return !(await isBeingCompared(db, companyId));
 }
 
 /** Whether the records of a company may still miss something that a processor reports. */

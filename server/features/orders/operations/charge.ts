@@ -2,7 +2,7 @@ import { failpoint } from '../../../platform/failpoints.ts';
 import { closeRedemptions } from '../../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
-import { gatewayError, misconfigured, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
+import { gatewayError, misconfigured, notCompared, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
 import { aboutCharge, connectionOf } from './connection.ts';
 import {
   discardUnexecuted,
@@ -73,7 +73,7 @@ const endings: Partial<Record<Step, (charging: Charging, state: OrderState, sent
   wait_as_interrupted: markDoubt,
   wait_for_service: waitLater,
   wait_for_request: waitLater,
-  wait_for_comparison: waitLater,
+  wait_for_comparison: waitForComparison,
   wait_for_credentials: waitLater,
   wait_for_connection: waitLater,
   discard: abandonRetry,
@@ -225,11 +225,18 @@ function isRefusedCall(outcome: VaultOutcome): boolean {
 /** What a charge waits for: whether the merchant can end that, and how soon it is looked at again. */
 const waits = {
   wait_for_service: { waitsFor: 'service', checkAfterMs: resendDelayMs },
-  wait_for_comparison: { waitsFor: 'service', checkAfterMs: resendDelayMs },
   wait_for_request: { waitsFor: 'service', checkAfterMs: repeatWithinMs },
   wait_for_credentials: { waitsFor: 'credentials', checkAfterMs: correctedDelayMs },
   wait_for_connection: { waitsFor: 'connection', checkAfterMs: correctedDelayMs },
 } as const;
+
+/** The charge may have been executed before the restore, so it is neither sent elsewhere nor recorded as failed. */
+async function waitForComparison(charging: Charging, { mode }: OrderState, { intent }: SentCharge): Promise<Error> {
+  countOpenCharge(mode, 'waiting');
+  const checkAfterMs = intent.cause === 'renewal' ? correctedDelayMs : repeatWithinMs;
+  await recordResult(charging, intent, ({ db }) => markWaiting(db, intent, { waitsFor: 'service', checkAfterMs }));
+  return notCompared('charge');
+}
 
 const awaited: Readonly<Record<Waiting['waitsFor'], string>> = {
   service: 'the vault',

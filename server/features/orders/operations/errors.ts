@@ -12,6 +12,12 @@ export function vaultUnavailable(what: string, details: { readonly unfinished: b
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
+/** Nothing was sent now, but the processor may have executed it before a restore. */
+export function notCompared(what: string): ApiError {
+  const message = `The ${what} was not sent, because its processor does not take it at present. The database was restored from a backup, and the processor may have executed the ${what} before. Repeat the request later with the same idempotency key.`;
+  return new ApiError('restore_in_progress', message, { headers: { 'Retry-After': '30' }, unfinished: true });
+}
+
 export function refusedInDoubt(what: string): ApiError {
   const message = `The processor refuses the credentials of the connection, so the outcome of the ${what} is unknown. Replace them in the dashboard under Settings, Processors, then repeat the request with the same idempotency key; it is never processed twice.`;
   return new ApiError('gateway_error', message, { unfinished: true });

@@ -1,5 +1,6 @@
 import type { Mode } from '../../../company.ts';
 import type { VaultOutcome } from '../../../vault/vault.ts';
+import { isCompared } from '../../restores/service.ts';
 import type { Charging } from './charging.ts';
 import { type Executed, executedBefore, heardFromSending } from './heard.ts';
 import { nextStep, type SendAnswer, type Step } from './next-step.ts';
@@ -53,7 +54,8 @@ export async function send<Intent extends Intended & Opened>(
     const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
     const connectionId = next?.(intent, heard);
     const other = connectionId === undefined ? 'none' : 'another';
-    const step = nextStep({ state: 'sending', cause, heard, next: other, gate: 'open' });
+    const gate = await gateAfter(charging, mode, intent, heard);
+    const step = nextStep({ state: 'sending', cause, heard, next: other, gate });
     if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
     if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
     const again = resendingOf(step, { outcome, intent, connectionId, numbered });
@@ -66,6 +68,21 @@ export async function send<Intent extends Intended & Opened>(
       noteExpired(charging, intent, outcome.nowMs);
     }
   }
+}
+
+/**
+ * If nothing was executed now, it may have been executed before a restore. The company may have been closed since the intent
+ * was recorded, and one whose processors cannot list takes requests meanwhile.
+ */
+async function gateAfter(
+  charging: Charging,
+  mode: Mode,
+  intent: Intended,
+  heard: SendAnswer,
+): Promise<'open' | 'closed'> {
+  if (mode === 'sandbox' || !nothingExecuted.includes(heard)) return 'open';
+  const { db } = await homeOf(charging, intent);
+  return (await isCompared(db, intent.company_id)) ? 'open' : 'closed';
 }
 
 const alwaysExpired = { outcome: 'unavailable', reason: 'the processor rejects every request as expired' } as const;

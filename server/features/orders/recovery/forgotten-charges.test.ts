@@ -269,6 +269,24 @@ describe('the gate of a company', () => {
     assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 2 });
   });
 
+  it('of a merchant with Adyen alone records no lost charge as failed while Adyen is away', async () => {
+    const merchant = await live.openMerchant('adyen');
+    const before = await paid();
+    const options = { key: merchant.key, idempotencyKey: randomUUID() };
+    const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
+    const first = await send();
+    await forgetKey(merchant, first.body.id);
+    await restore(service);
+    interference.charge = async () => ({ outcome: 'not_sent', reason: 'no connection' });
+    const { status, body } = await send();
+    assert.deepEqual([status, body.error?.code], [503, 'restore_in_progress']);
+    await runWorker();
+    interference = {};
+    assert.equal((await send()).body.status, 'succeeded');
+    assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 }, 'Adyen has answered with the first charge');
+    await finish(service);
+  });
+
   it('is closed again by a second restore, which compares from the earlier end of the records', async () => {
     const { companyId } = await live.openMerchant('nmi');
     await restore(service);

@@ -1,4 +1,5 @@
 import { inProgress } from '../../../http/idempotency.ts';
+import { isCompared } from '../../restores/service.ts';
 import { charge } from '../operations/charge.ts';
 import type { Charging } from '../operations/charging.ts';
 import { claimWaiting } from '../operations/open-queries.ts';
@@ -33,6 +34,8 @@ export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promis
   const isRenewal = open.cause === 'renewal';
   const failureReason = isRenewal && (await charging.billing.whyUnwanted(charging.db, state.order, nowMs));
   if (isRenewal && !failureReason) return resend(charging, open);
+  // Until then it may have been executed before a restore.
+  if (state.mode === 'live' && !(await isCompared(charging.db, open.company_id))) return;
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
   const sale = { ...open, ...opened };
