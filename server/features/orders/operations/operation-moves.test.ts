@@ -134,7 +134,7 @@ describe('an open operation', () => {
       if (/UPDATE open_transactions SET[^`]*\b(state|slot|in_doubt|waiting|interrupted) =/.test(text))
         changing.push(file);
     }
-    assert.deepEqual(changing.map((file) => file.split('/').at(-1)).toSorted(), [
+    assert.deepEqual(changing.map((file) => file.split('/').at(-1) ?? '').toSorted(), [
       'adopt-queries.ts',
       'due-queries.ts',
       'open-queries.ts',
