@@ -83,7 +83,7 @@ export async function findInstallation(db: Queryable): Promise<string | undefine
   return row?.id;
 }
 
-/** A backup is not older than this, and a file not larger than the newest of so many connections. */
+/** A backup is not older than this, and a file not larger than the newest of this number of connections. */
 const connectionDays = 35;
 const connectionsMax = 10_000;
 

@@ -81,8 +81,8 @@ async function gateAfter(
   heard: SendAnswer,
 ): Promise<'open' | 'closed'> {
   if (mode === 'sandbox' || !nothingExecuted.includes(heard)) return 'open';
-  const { db } = await homeOf(charging, intent);
-  return (await isCompared(db, intent.company_id)) ? 'open' : 'closed';
+  const isKnown = await recordResult(charging, intent, ({ db }) => isCompared(db, intent.company_id));
+  return isKnown ? 'open' : 'closed';
 }
 
 const alwaysExpired = { outcome: 'unavailable', reason: 'the processor rejects every request as expired' } as const;

@@ -21,7 +21,7 @@ import { findOpenOf, waitAgain } from '../operations/open-queries.ts';
 import { deriveReference, subjects } from '../operations/reference.ts';
 import { lockMs } from '../operations/timing.ts';
 
-/** A part of the service stops while it has a renewal. The bank has declined nothing, so the renewal is sent anew. */
+/** A part of the service stops while it has a renewal. The bank has declined nothing, so the renewal is sent again. */
 
 let faulty: FaultyService;
 let service: TestService;
@@ -112,7 +112,7 @@ for (const [name, found] of Object.entries(findings)) {
       assert.deepEqual([status, attempt_count], ['past_due', 1]);
     });
 
-    it('is sent anew twice, and then fails', async () => {
+    it('is sent again twice, and then fails', async () => {
       const at = await subscribed();
       answer(vaultDies, found);
       await bill(at);
@@ -150,7 +150,7 @@ for (const [name, found] of Object.entries(findings)) {
       assert.equal((await renewalOf(at)).status, 'succeeded');
     });
 
-    it('is sent anew if a reader looks it up before the worker does', async () => {
+    it('is sent again if a reader looks it up before the worker does', async () => {
       const at = await subscribed();
       const { promise, resolve } = Promise.withResolvers<VaultOutcome>();
       answer(() => promise, found);
@@ -205,7 +205,7 @@ it('a renewal that the processor did not get although nothing stopped fails as b
   }
 });
 
-it('a lookup that finds the charge records it, and nothing is sent anew', async () => {
+it('a lookup that finds the charge records it, and nothing is sent again', async () => {
   const at = await subscribed();
   answer(vaultDies, findings.final);
   faults.lookup = approvedOutcome;
@@ -241,7 +241,7 @@ for (const [name, found] of Object.entries(findings)) {
   });
 }
 
-it('a late outcome waits for the process that sends the charge anew, and then has no effect', async () => {
+it('a late outcome waits for the process that sends the charge again, and then has no effect', async () => {
   const at = await subscribed();
   const { promise, resolve } = Promise.withResolvers<VaultOutcome>();
   answer(() => promise, findings.final);
