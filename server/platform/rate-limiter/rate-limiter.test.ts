@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { Client, Pool } from 'pg';
 import { createMemoryRateLimiter } from './memory.ts';
 import { createPostgresRateLimiter, sweepPostgresRateLimits } from './postgres.ts';
@@ -79,7 +80,7 @@ function queryOf(pool: Pool): Query {
 async function openRedisStore(): Promise<OpenStore> {
   const server = redisUrl ? { url: redisUrl, stop: async () => {} } : await startRedis();
   const clients = [openRedis(server.url, () => {}), openRedis(server.url, () => {})] as const;
-  await Promise.all(clients.map((client) => once(client, 'ready')));
+  await Promise.all(clients.map((client) => next(client, 'ready')));
   const nodes: [RateLimiter, RateLimiter] = [createRedisRateLimiter(clients[0]), createRedisRateLimiter(clients[1])];
   const close = async (): Promise<void> => {
     for (const node of nodes) await node.close?.();
@@ -88,27 +89,24 @@ async function openRedisStore(): Promise<OpenStore> {
   return { nodes, close };
 }
 
-async function startRedis(givenPort?: number): Promise<{ url: string; port: number; stop: () => Promise<void> }> {
-  const port = givenPort ?? (await freePort());
-  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+/** Listens on a file: while the server is away, no other program of this machine can take its place, as with a port. */
+async function startRedis(
+  url = join(tmpdir(), `redis-${randomUUID()}.sock`),
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  const options = ['--port', '0', '--unixsocket', url, '--save', '', '--appendonly', 'no'];
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(server, 'exit');
-  for await (const chunk of server.stdout) if (String(chunk).includes('Ready to accept connections')) break;
+  for await (const chunk of server.stdout) if (/ready to accept/i.test(String(chunk))) break;
   const stop = async (): Promise<void> => {
     server.kill();
     await exited;
   };
-  return { url: `redis://127.0.0.1:${port}`, port, stop };
+  return { url, stop };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+/** Unlike `once` of Node, it goes on waiting when the client reports that it could not connect, before it tries again. */
+const next = (client: Redis, event: 'ready' | 'close'): Promise<void> =>
+  new Promise((resolve) => void client.once(event, () => resolve()));
 
 function newKey(): string {
   return `{${randomUUID()}}`;
@@ -391,6 +389,8 @@ describe('rate limits in PostgreSQL only', { skip: databaseUrl ? false : 'SVC_TE
 
 describe('a shared store that fails', () => {
   const checks = [{ key: 'company', limit: { count: 2, windowSeconds: 10 } }];
+  const refuse = () => Promise.reject(new Error('connection refused'));
+  const broken = { consume: refuse, charge: refuse, giveBack: refuse };
 
   async function allowed(limiter: RateLimiter, nowMs: number): Promise<boolean | undefined> {
     return (await limiter.consume(checks, nowMs))[0]?.allowed;
@@ -398,8 +398,6 @@ describe('a shared store that fails', () => {
 
   it('is replaced by a count in memory when it throws, and the failure is reported', async () => {
     const failures: unknown[] = [];
-    const refuse = () => Promise.reject(new Error('connection refused'));
-    const broken = { consume: refuse, charge: refuse, giveBack: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     assert.deepEqual(
       [await allowed(limiter, startMs), await allowed(limiter, startMs), await allowed(limiter, startMs)],
@@ -411,8 +409,6 @@ describe('a shared store that fails', () => {
 
   it('charges in memory meanwhile', async () => {
     const failures: unknown[] = [];
-    const refuse = () => Promise.reject(new Error('connection refused'));
-    const broken = { consume: refuse, charge: refuse, giveBack: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     await limiter.charge(checks, 2, startMs);
     assert.equal(failures.length, 1);
@@ -483,19 +479,19 @@ describe('a Redis that goes away', { skip: hasRedisServer ? false : 'redis-serve
       client.disconnect();
       await first.stop();
     });
-    await once(client, 'ready');
+    await next(client, 'ready');
     let failures = 0;
     // Patient: this is about a server that is away, not about one that is slow on a busy machine.
     const limiter = createResilientRateLimiter(createRedisRateLimiter(client), () => failures++, 10_000);
     const remaining = async (nowMs: number): Promise<number | undefined> =>
       (await limiter.consume(checks, nowMs))[0]?.remaining;
     assert.equal(await remaining(startMs), 99);
-    const away = once(client, 'close');
+    const away = next(client, 'close');
     await first.stop();
     await away;
     assert.deepEqual([await remaining(startMs), await remaining(startMs), failures], [99, 98, 1]);
-    const ready = once(client, 'ready');
-    const second = await startRedis(first.port);
+    const ready = next(client, 'ready');
+    const second = await startRedis(first.url);
     t.after(() => second.stop());
     await ready;
     assert.deepEqual([await remaining(startMs + 1_000), failures], [99, 1]);
