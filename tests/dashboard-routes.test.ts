@@ -94,9 +94,9 @@ describe('every route of the dashboard', () => {
     if (route.path.includes(':id')) {
       it(`${route.operationId} knows nothing of another company`, async () => {
         const theirs = await ask(owner, await idOf(route.path, stranger));
-        const nobodys = await ask(owner);
+        const unknown = await ask(owner);
         assert.equal(theirs.status, 404);
-        assert.deepEqual({ ...theirs.body.error, request_id: '' }, { ...nobodys.body.error, request_id: '' });
+        assert.deepEqual({ ...theirs.body.error, request_id: '' }, { ...unknown.body.error, request_id: '' });
       });
     }
 

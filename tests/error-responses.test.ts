@@ -578,13 +578,13 @@ describe('an error of an operation itself', () => {
   }
 });
 
-/** These come of our own parts failing, which has tests of its own; they can happen to any call. */
-const ofOurs = new Set(['internal_error', 'service_unavailable', 'restore_in_progress']);
+/** A part of the service has failed, which can happen to any call. Other tests cause these. */
+const outages = new Set(['internal_error', 'service_unavailable', 'restore_in_progress']);
 
 it('every error that an operation lists was received from it', () => {
   const listed = routes.flatMap((route) =>
     refusalsOf(route, latestVersion)
-      .filter(({ code }) => !ofOurs.has(code))
+      .filter(({ code }) => !outages.has(code))
       .map(({ status, code }) => `${route.operationId} ${status} ${code}`),
   );
   assert.deepEqual(

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './support/listen.ts';
 import { difference, includesLines, type Step, stepsOf } from './support/guide.ts';
 import { eventually } from './support/webhooks.ts';
 
@@ -63,15 +63,6 @@ function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
     ...(TMPDIR && { TMPDIR }),
     ...more,
   };
-}
-
-/** For the servers that guides start; two runs may be under way on one machine. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function printed(child: ChildProcess, pattern: RegExp): Promise<void> {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -13,6 +12,7 @@ import { catalogue, type MetricName, metricOf } from '../server/platform/metric-
 import { type Service, startService } from '../server/service.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { svc } from './support/command.ts';
+import { freePort } from './support/listen.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { someCustomer, someProduct } from './support/service.ts';
 import { eventually } from './support/webhooks.ts';
@@ -29,14 +29,6 @@ let service: Service;
 let vaultUrl: string;
 let settings: Record<string, string>;
 const logLines: string[] = [];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const start = (environment: Record<string, string>): Promise<Service> => {
   const log = createLog('info', { write: (line) => logLines.push(line) });

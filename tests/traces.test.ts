@@ -11,7 +11,7 @@ import { json } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { nextKeys } from '../server/vault/key-store.ts';
-import { freePort } from '../server/vault/testing.ts';
+import { freePort } from './support/listen.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { type Receiver, startReceiver } from './support/receiver.ts';
 import { readyUrl } from './support/ready.ts';

@@ -7,13 +7,13 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { freePort, listen, unusedUrl } from '../../tests/support/listen.ts';
 import { eventually } from '../../tests/support/webhooks.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { remoteVault } from './client.ts';
 import { nextKeys } from './key-store.ts';
-import { freePort } from './testing.ts';
 import type { Vault } from './vault.ts';
 import { programPath } from '../../tests/support/programs.ts';
 
@@ -118,11 +118,8 @@ async function startBlackHole(): Promise<{ url: string; received: () => string; 
       if (received.includes('}')) socket.destroy();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: await listen(server),
     received: () => received,
     stop() {
       for (const socket of sockets) socket.destroy();
@@ -158,8 +155,7 @@ describe('two vaults', { concurrency: false }, () => {
   });
 
   it('replace each other at once when one is not there, since nothing was sent', async () => {
-    const nowhere = `http://127.0.0.1:${await freePort()}`;
-    const vault = open(nowhere, second.url);
+    const vault = open(await unusedUrl(), second.url);
     const cardId = await storedCard(vault);
     for (let count = 0; count < 4; count += 1) assert.equal((await charge(vault, cardId)).outcome, 'approved');
     assert.equal((await vault.health()).isReady, true);

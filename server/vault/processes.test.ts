@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { cloneDatabase } from '../../tests/support/database.ts';
+import { cloneDatabase, type TestDatabase } from '../../tests/support/database.ts';
+import { freePort } from '../../tests/support/listen.ts';
 import { someCustomer } from '../../tests/support/service.ts';
 import { loadConfig } from '../config.ts';
 import { fileKeyStore } from './key-store.ts';
 import { open, seal } from './keys.ts';
-import { cardWith, freePort, newRing, someNumber } from './testing.ts';
+import { cardWith, newRing, someNumber } from './testing.ts';
 import { readyUrl } from '../../tests/support/ready.ts';
 import { programPath } from '../../tests/support/programs.ts';
 
@@ -172,50 +173,35 @@ describe('processes of their own', () => {
     }
   });
 
-  it('end at once, naming the file, when the key file is lost beside cards that only it opens', async () => {
-    const database = await cloneDatabase(1);
-    try {
-      const client = new pg.Client({ connectionString: database.connectionString });
+  const damages: Record<string, (database: TestDatabase, folder: string) => Promise<void>> = {
+    'is lost beside cards that only it opens': async ({ connectionString }) => {
+      const client = new pg.Client({ connectionString });
       await client.connect();
       const [companyId, cardId] = [randomUUID(), randomUUID()];
       const { keyVersion, wrappedKey, sealed } = seal(newRing(), companyId, cardId, someNumber());
-      await client.query(`INSERT INTO vault.cards VALUES ($1, $2, 'sandbox', $3, $4, $5)`, [
-        companyId,
-        cardId,
-        keyVersion,
-        wrappedKey,
-        sealed,
-      ]);
+      const values = [companyId, cardId, keyVersion, wrappedKey, sealed];
+      await client.query(`INSERT INTO vault.cards VALUES ($1, $2, 'sandbox', $3, $4, $5)`, values);
       await client.end();
-      const folder = await newFolder();
-      const one = launch(folder, { DATABASE_URL: database.connectionString });
-      const timer = setTimeout(() => one.child.kill('SIGTERM'), 6_000);
-      const code = await one.exited;
-      clearTimeout(timer);
-      assert.equal(code, 1, `it started, with keys that open none of the cards:\n${one.output.text.slice(0, 200)}`);
-      assert.match(one.output.text, /vault\.keys/);
-      assert.doesNotMatch(one.output.text, /^\s+at .*[:(]/m);
-    } finally {
-      await database.drop();
-    }
-  });
-
-  it('end at once, naming the file and without a stack, when the key file is damaged', async () => {
-    const database = await cloneDatabase(1);
-    try {
-      const folder = await newFolder();
-      await writeFile(join(folder, 'vault.keys'), '{"sandbox":{"current":1', { mode: 0o600 });
-      const one = launch(folder, { DATABASE_URL: database.connectionString });
-      const timer = setTimeout(() => one.child.kill('SIGTERM'), 6_000);
-      const code = await one.exited;
-      clearTimeout(timer);
-      assert.equal(code, 1);
-      assert.match(one.output.text, /vault\.keys/);
-      assert.doesNotMatch(one.output.text, /^\s+at .*[:(]/m);
-    } finally {
-      await database.drop();
-    }
-  });
+    },
+    'is damaged': (_, folder) => writeFile(join(folder, 'vault.keys'), '{"sandbox":{"current":1', { mode: 0o600 }),
+  };
+  for (const [damage, cause] of Object.entries(damages)) {
+    it(`end at once, naming the file and without a stack, when the key file ${damage}`, async () => {
+      const [database, folder] = [await cloneDatabase(1), await newFolder()];
+      try {
+        await cause(database, folder);
+        const one = launch(folder, { DATABASE_URL: database.connectionString });
+        const timer = setTimeout(() => one.child.kill('SIGTERM'), 6_000);
+        const code = await one.exited;
+        clearTimeout(timer);
+        assert.equal(code, 1, `it started, with keys that open none of the cards:\n${one.output.text.slice(0, 200)}`);
+        assert.match(one.output.text, /vault\.keys/);
+        assert.doesNotMatch(one.output.text, /^\s+at .*[:(]/m);
+      } finally {
+        await database.drop();
+      }
+    });
+  }
 
   it('are rejected by name where a vault has no credential, because no process could call it', () => {
     assert.throws(() => loadConfig({ SVC_ROLES: 'vault' }), /SVC_VAULT_TOKEN/);

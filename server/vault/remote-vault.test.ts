@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
+import { freePort, listen, unusedUrl } from '../../tests/support/listen.ts';
+import { assertRefused } from '../../tests/support/orders.ts';
+import { startTestService, type TestService } from '../../tests/support/service.ts';
+import { someSubscriber } from '../../tests/support/subscriptions.ts';
 import { removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
@@ -12,7 +15,7 @@ import { remoteVault } from './client.ts';
 import { findCard } from './queries.ts';
 import { buildVaultServer } from './server.ts';
 import type { Vault } from './vault.ts';
-import { cardWith, freePort, listen, openStored, someNumber } from './testing.ts';
+import { cardWith, openStored, someNumber } from './testing.ts';
 
 let service: TestService;
 before(async () => {
@@ -20,15 +23,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function newCustomer(): Promise<string> {
-  const reply = await service.call('POST', '/v1/customers', { body: someCustomer() });
-  assert.equal(reply.status, 201, reply.text);
-  return reply.body.id;
-}
-
-function assertRefused(reply: Reply, status: number, code: string): void {
-  assert.deepEqual([reply.status, reply.body.error?.code], [status, code], reply.text);
-}
+const newCustomer = (): Promise<string> => someSubscriber(service, 'none');
 
 const credential = `credential-${randomBytes(24).toString('hex')}`;
 
@@ -119,6 +114,17 @@ describe('the vault over HTTP', () => {
     number: someNumber(),
   });
 
+  const calls = [
+    ...['/store', '/fingerprint', '/remove', '/charge', '/refund', '/void', '/lookup', '/operations', '/receive'],
+    ...['/connections/save', '/connections/forget', '/connections/test', '/poll', '/release', '/verification'],
+    ...['/accept-dispute', '/submit-evidence'],
+  ];
+
+  it('has no call but those that the next tests try without the credential', () => {
+    for (const url of calls) assert.ok(app.hasRoute({ method: 'POST', url }), url);
+    assert.equal(app.printRoutes().match(/\(POST\)/g)?.length, calls.length);
+  });
+
   for (const [what, headers] of Object.entries<Record<string, string>>({
     'no credential': {},
     'another credential': { authorization: `Bearer ${'x'.repeat(credential.length)}` },
@@ -129,7 +135,7 @@ describe('the vault over HTTP', () => {
   })) {
     it(`refuses ${what} in every call, and does nothing`, async () => {
       const body = store();
-      for (const path of ['/store', '/fingerprint', '/remove', '/nothing', '/healthz/../store', '/store?/healthz']) {
+      for (const path of [...calls, '/nothing', '/healthz/../store', '/store?/healthz']) {
         const reply = await fetch(url + path, {
           method: 'POST',
           headers: { 'content-type': 'application/json', ...headers },
@@ -188,10 +194,8 @@ describe('the vault over HTTP', () => {
       number: new CardNumber(digits),
     } as const;
     const other = `other-${credential}`;
-    for (const vault of [
-      remoteVault([url], new Secret(other)),
-      remoteVault([`http://127.0.0.1:${await freePort()}`], new Secret(other)),
-    ]) {
+    for (const at of [url, await unusedUrl()]) {
+      const vault = remoteVault([at], new Secret(other));
       await assert.rejects(vault.store(card), (error: Error) => {
         const printed = inspect(error, { depth: null, showHidden: true }) + error.stack;
         return !printed.includes(credential) && !printed.includes(digits);
@@ -325,7 +329,7 @@ describe('a vault that is away', () => {
       companyId,
       cardId,
     ]);
-    const away = remoteVault([`http://127.0.0.1:${await freePort()}`], new Secret(credential));
+    const away = remoteVault([await unusedUrl()], new Secret(credential));
     await assert.rejects(removeUnreferencedCards(service.db, away, 500));
     const note = 'SELECT 1 FROM unreferenced_cards WHERE card_id = $1';
     assert.equal((await service.db.query(note, [cardId])).length, 1);

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Secret } from '../platform/secret.ts';
 import type { KeyStore } from './key-store.ts';
 import { type KeyRing, open } from './keys.ts';
 import { findCard } from './queries.ts';
 import type { TestService } from '../../tests/support/service.ts';
 
-/** Cards, keys and ports for the tests of the vault. */
+/** Cards and keys for the tests of the vault. */
 
 export const someNumber = (): string => `4${Array.from({ length: 15 }, () => randomInt(10)).join('')}`;
 export const cardWith = (number: string) => ({ number, exp_month: '12', exp_year: '2032', cvc: '9173' });
@@ -26,18 +23,4 @@ export async function openStored(
   const card = await findCard(db, companyId, id);
   assert.ok(card, 'the card is not in the vault');
   return open(await keys.ring('sandbox'), companyId, id, card);
-}
-
-export async function listen(server: Server, port = 0): Promise<string> {
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const { port } = new URL(await listen(server));
-  server.close();
-  await once(server, 'close');
-  return Number(port);
 }

@@ -7,7 +7,9 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import pg from 'pg';
-import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
+import { assertRefused } from '../../tests/support/orders.ts';
+import { startTestService, type TestService } from '../../tests/support/service.ts';
+import { someSubscriber } from '../../tests/support/subscriptions.ts';
 import { removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { CardNumber } from './card-number.ts';
 import { fileKeyStore, type KeyStore } from './key-store.ts';
@@ -27,15 +29,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function newCustomer(): Promise<string> {
-  const reply = await service.call('POST', '/v1/customers', { body: someCustomer() });
-  assert.equal(reply.status, 201, reply.text);
-  return reply.body.id;
-}
-
-function assertRefused(reply: Reply, status: number, code: string): void {
-  assert.deepEqual([reply.status, reply.body.error?.code], [status, code], reply.text);
-}
+const newCustomer = (): Promise<string> => someSubscriber(service, 'none');
 
 describe('sealing', () => {
   const company = randomUUID();
@@ -62,12 +56,8 @@ describe('sealing', () => {
   it('gives two rows that share nothing when the same number is stored twice', async () => {
     const ids = [randomUUID(), randomUUID()];
     for (const cardId of ids) {
-      await service.vault.store({
-        companyId: service.company.id,
-        cardId,
-        mode: 'sandbox',
-        number: new CardNumber(number),
-      });
+      const card = { companyId: service.company.id, cardId, mode: 'sandbox', number: new CardNumber(number) } as const;
+      await service.vault.store(card);
     }
     const rows = await service.vaultDb.query<{ wrapped_key: Buffer; sealed: Buffer }>(
       'SELECT wrapped_key, sealed FROM vault.cards WHERE id = ANY($1::uuid[])',
@@ -287,12 +277,10 @@ describe('the logins of the database', () => {
   });
 
   it('let the vault see no table but its own, and on which shard a company is', async () => {
-    const { rows } = await service.db
-      .query<{ name: string }>(
-        `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-         WHERE schemaname NOT IN ('pg_catalog', 'information_schema', 'vault')`,
-      )
-      .then((found) => ({ rows: found }));
+    const rows = await service.db.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+       WHERE schemaname NOT IN ('pg_catalog', 'information_schema', 'vault')`,
+    );
     const names = rows.map((row) => row.name);
     for (const needed of ['public.customers', 'public.card_tokens', 'public.api_keys', 'public.payment_methods']) {
       assert.ok(names.includes(needed), needed);
@@ -353,6 +341,19 @@ describe('rotation', () => {
     return { path, keys: await fileKeyStore(path, { create: true }) };
   }
 
+  /** Cards of a company that an old key has wrapped, and the store that has a new one. */
+  async function withNewKey(
+    count: number,
+  ): Promise<{ company: string; numbers: Map<string, string>; after: KeyStore }> {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, count);
+    await keys.addKeys();
+    return { company, numbers, after: await fileKeyStore(path, { create: false }) };
+  }
+
+  const rotateSandbox = (keys: KeyStore): Promise<number> => rotate(service.vaultDb, keys, 'sandbox', () => undefined);
+
   it('runs twice beside 8 writers and readers without an error, and leaves no card on an old key', async () => {
     const { keys } = await newKeys();
     const vault = localVault(service.vaultDb, keys);
@@ -387,7 +388,7 @@ describe('rotation', () => {
         const [cards, looks] = [numbers.size, opened];
         const enough = (): boolean => numbers.size >= cards + 30 && opened >= looks + 30;
         while (!enough()) await Promise.race([sleep(5), clients]);
-        assert.ok((await rotate(service.vaultDb, keys, 'sandbox', () => undefined)) >= before);
+        assert.ok((await rotateSandbox(keys)) >= before);
         assert.equal((await keys.ring('sandbox')).current, version);
       }
     } finally {
@@ -395,18 +396,14 @@ describe('rotation', () => {
       await clients;
     }
     // What a writer had sealed but not yet stored when a rotation looked is found by the next look.
-    await rotate(service.vaultDb, keys, 'sandbox', () => undefined);
+    await rotateSandbox(keys);
     assert.ok(numbers.size > before + 50 && opened > 50, `${numbers.size} cards, ${opened} opened`);
     assert.deepEqual(await versionsOf(company), { 3: numbers.size });
     assert.deepEqual(await numbersOf(company, keys), numbers);
   });
 
   it('can be repeated after it was ended in the middle', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    const numbers = await storeMany(keys, company, 700);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
+    const { company, numbers, after } = await withNewKey(700);
     await assert.rejects(
       rotate(service.vaultDb, after, 'sandbox', () => {
         throw new Error('killed');
@@ -415,17 +412,13 @@ describe('rotation', () => {
     );
     assert.deepEqual(await versionsOf(company), { 1: 200, 2: 500 });
     assert.deepEqual(await numbersOf(company, after), numbers);
-    assert.equal(await rotate(service.vaultDb, after, 'sandbox', () => undefined), 200);
+    assert.equal(await rotateSandbox(after), 200);
     assert.deepEqual(await versionsOf(company), { 2: 700 });
     assert.deepEqual(await numbersOf(company, after), numbers);
   });
 
   it('loses its connection in the middle of a batch and can be repeated', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    const numbers = await storeMany(keys, company, 600);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
+    const { company, numbers, after } = await withNewKey(600);
     let cuts = 0;
     const cut = setInterval(() => {
       const statement = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -437,35 +430,28 @@ describe('rotation', () => {
         () => undefined,
       );
     }, 5);
-    await Promise.allSettled([rotate(service.vaultDb, after, 'sandbox', () => undefined)]);
+    await Promise.allSettled([rotateSandbox(after)]);
     clearInterval(cut);
     await sleep(100);
     assert.ok(cuts > 0);
-    await rotate(service.vaultDb, after, 'sandbox', () => undefined);
+    await rotateSandbox(after);
     assert.deepEqual(await versionsOf(company), { 2: 600 });
     assert.deepEqual(await numbersOf(company, after), numbers);
   });
 
   it('leaves the cards of the other environment alone', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    await storeMany(keys, company, 5);
+    const { company, after } = await withNewKey(5);
     const liveId = randomUUID();
-    const live = seal(await keys.ring('live'), company, liveId, someNumber());
+    const live = seal(await after.ring('live'), company, liveId, someNumber());
     await insertCard(service.vaultDb, company, liveId, 'live', live);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
-    assert.equal(await rotate(service.vaultDb, after, 'sandbox', () => undefined), 5);
+    await after.addKeys();
+    assert.equal(await rotateSandbox(after), 5);
     assert.deepEqual(await findCard(service.vaultDb, company, liveId), live);
     assert.equal(await rotate(service.vaultDb, after, 'live', () => undefined), 1);
   });
 
   it('continues during a second rotation and while cards are removed', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    const numbers = await storeMany(keys, company, 1_200);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
+    const { company, numbers, after } = await withNewKey(1_200);
     const vault = localVault(service.vaultDb, after);
     const gone = [...numbers.keys()].toReversed().slice(0, 600);
     const remove = async (): Promise<void> => {
@@ -473,20 +459,12 @@ describe('rotation', () => {
         await vault.remove(gone.slice(at, at + 100).map((cardId) => ({ companyId: company, cardId })));
       }
     };
-    await Promise.all([
-      rotate(service.vaultDb, after, 'sandbox', () => undefined),
-      rotate(service.vaultDb, after, 'sandbox', () => undefined),
-      remove(),
-    ]);
+    await Promise.all([rotateSandbox(after), rotateSandbox(after), remove()]);
     assert.deepEqual(await versionsOf(company), { 2: 600 });
   });
 
   it('does not end in a deadlock with a removal that takes cards in another order', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    await storeMany(keys, company, 20);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
+    const { company, after } = await withNewKey(20);
     const rows = await service.vaultDb.query<{ id: string }>('SELECT id FROM vault.cards ORDER BY ctid');
     const [first, last] = [rows.at(0)?.id, rows.at(-1)?.id];
     const isWaiting = `SELECT 1 FROM pg_stat_activity
@@ -494,7 +472,7 @@ describe('rotation', () => {
     let rotation: Promise<number> | undefined;
     await service.vaultDb.transaction(async (removal) => {
       await removal.query('DELETE FROM vault.cards WHERE id = $1', [last]);
-      rotation = rotate(service.vaultDb, after, 'sandbox', () => undefined);
+      rotation = rotateSandbox(after);
       rotation.catch(() => undefined);
       for (let turn = 0; turn < 50 && (await service.db.query(isWaiting)).length === 0; turn += 1) await sleep(10);
       await removal.query('DELETE FROM vault.cards WHERE id = $1', [first]);
@@ -504,17 +482,10 @@ describe('rotation', () => {
   });
 
   it('is not kept from the other cards by one that is damaged, and says which one that is', async () => {
-    const { path, keys } = await newKeys();
-    const company = randomUUID();
-    const numbers = await storeMany(keys, company, 20);
+    const { company, numbers, after } = await withNewKey(20);
     const [damaged = ''] = numbers.keys();
     await service.vaultDb.query(`UPDATE vault.cards SET wrapped_key = '\\x00' WHERE id = $1`, [damaged]);
-    await keys.addKeys();
-    const after = await fileKeyStore(path, { create: false });
-    await assert.rejects(
-      rotate(service.vaultDb, after, 'sandbox', () => undefined),
-      (error: Error) => error.message.includes(damaged),
-    );
+    await assert.rejects(rotateSandbox(after), (error: Error) => error.message.includes(damaged));
     assert.deepEqual(await versionsOf(company), { 1: 1, 2: 19 });
   });
 
@@ -526,12 +497,8 @@ describe('rotation', () => {
     await keys.addKeys();
     const noticed = await fileKeyStore(path, { create: false });
     const [cardId, number] = [randomUUID(), someNumber()];
-    await localVault(service.vaultDb, noticed).store({
-      companyId: company,
-      cardId,
-      mode: 'sandbox',
-      number: new CardNumber(number),
-    });
+    const card = { companyId: company, cardId, mode: 'sandbox', number: new CardNumber(number) } as const;
+    await localVault(service.vaultDb, noticed).store(card);
     assert.equal(await openStored(service.vaultDb, early, company, cardId), number);
   });
 });

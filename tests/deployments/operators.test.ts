@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { loadConfig } from '../../server/config.ts';
+import { freePort } from '../support/listen.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { welcome } from '../../server/welcome.ts';
@@ -42,14 +43,6 @@ function newFolder(): string {
   return join(folder, String(folders));
 }
 
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
-}
-
 async function start(settings: Settings): Promise<Service> {
   const config = loadConfig({ PORT: '0', SVC_MAX_EVENT_LOOP_DELAY_MS: '0', ...settings });
   const service = await startService(config, silentLog, () => undefined);
@@ -58,7 +51,7 @@ async function start(settings: Settings): Promise<Service> {
 }
 
 async function startVault(settings: Settings): Promise<{ url: string; service: Service; settings: Settings }> {
-  const port = await freePort();
+  const port = String(await freePort());
   const all = {
     SVC_ROLES: 'vault',
     SVC_VAULT_TOKEN: token,
@@ -298,7 +291,7 @@ describe('a login that is not the owner’s', () => {
 describe('a worker of its own', () => {
   it('reports its health on a separate port, and serves nothing else there', async () => {
     const { connectionString } = await database();
-    const port = await freePort();
+    const port = String(await freePort());
     const remote = { SVC_VAULT_URL: 'http://127.0.0.1:9', SVC_VAULT_TOKEN: token };
     const roles = { SVC_ROLES: 'worker', SVC_HEALTH_PORT: port, SVC_DATA_DIR: newFolder() };
     await start({ ...own, ...remote, ...roles, DATABASE_URL: connectionString });
@@ -324,7 +317,7 @@ describe('commands', () => {
       await svc({ ...own, DATABASE_URL: url.href }, 'doctor'),
       /DATABASE_URL cannot be used: .*does not exist/,
     );
-    url.port = await freePort();
+    url.port = String(await freePort());
     assertSaid(await svc({ ...own, DATABASE_URL: url.href }, 'doctor'), /DATABASE_URL cannot be used: .*ECONNREFUSED/);
   });
 

@@ -1,8 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { listen } from './listen.ts';
 import { killAtExit } from './kill-at-exit.ts';
 import { programPath } from './programs.ts';
 
@@ -86,10 +87,8 @@ export async function startPlainReceiver(
   const server = createServer((request, response) => {
     receive(request, response).catch(() => request.socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `${await listen(server)}/hook`,
     received,
     async stop() {
       server.closeAllConnections();

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 /** A proxy between a client and the service that loses, delays and replaces answers. */
 
@@ -56,9 +56,8 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
   const server = createServer((request, response) => {
     pass(request, response).catch(() => request.socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listen(server),
     mishaps,
     seen,
     async stop() {

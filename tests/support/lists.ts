@@ -5,7 +5,7 @@ import { searchEntries } from '../../server/features/customers/search.ts';
 import { newEvent } from '../../server/features/events/service.ts';
 import { insertProduct } from '../../server/features/products/queries.ts';
 import { idTimeMs, newId } from '../../server/platform/ids.ts';
-import { type Merchant, startTestService, type TestService } from './service.ts';
+import { type Merchant, type Reply, startTestService, type TestService } from './service.ts';
 
 /** Two kinds of objects, their lists over HTTP, and the order in which a list must return them. */
 
@@ -40,6 +40,25 @@ export function urlOf(path: string, query: Query): string {
 }
 
 export const idsOf = ({ data }: List): string[] => data.map((object) => object.id);
+
+/** The ids of all pages of a list, read to the end, and then back to the beginning. */
+export async function walkPages(
+  read: (page: string) => Promise<Reply>,
+): Promise<{ readonly forwards: string[]; readonly back: string[] }> {
+  let page = (await read('')).body as List;
+  assert.equal(page.cursors.previous, null);
+  const forwards = idsOf(page);
+  while (page.cursors.next) {
+    page = (await read(`&starting_after=${page.cursors.next}`)).body as List;
+    forwards.push(...idsOf(page));
+  }
+  const back = idsOf(page);
+  while (page.cursors.previous) {
+    page = (await read(`&ending_before=${page.cursors.previous}`)).body as List;
+    back.unshift(...idsOf(page));
+  }
+  return { forwards, back };
+}
 
 /** What a list is compared with: an object's id and the value it is sorted by, under the name of each sort. */
 export interface Row {

@@ -1,7 +1,4 @@
-import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Secret } from '../../server/platform/secret.ts';
@@ -9,6 +6,8 @@ import type { Control } from '../../simulators/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../simulators/acquirer/simulator.ts';
 import { connectAcquirer } from './connect.ts';
+import { listen } from './listen.ts';
+import { callsTo } from './simulator.ts';
 import type { TestService } from './service.ts';
 import type { Company } from '../../server/company.ts';
 
@@ -35,21 +34,9 @@ export async function openAcquirer(): Promise<OwnAcquirer> {
     settleAfterMs: 0,
     requestLifeMs: 60_000,
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listen(server);
 
-  async function call(method: string, path: string, body?: object): Promise<Record<string, any>> {
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.equal(response.status, 200, `${path}: ${text}`);
-    return JSON.parse(text);
-  }
-
+  const call = callsTo(url, secret);
   const acquirer: OwnAcquirer = {
     url,
     secret,

@@ -32,6 +32,20 @@ export interface Simulator {
   stop(): Promise<void>;
 }
 
+/** Calls a simulator with its secret; fails if the status is not 200. */
+export function callsTo(url: string, secret: string): Simulator['call'] {
+  return async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, `${path}: ${text}`);
+    return JSON.parse(text);
+  };
+}
+
 const program = programPath('simulator');
 
 export async function startSimulator(
@@ -77,17 +91,7 @@ export async function startSimulator(
 
   const url = await start('0');
 
-  async function call(method: string, path: string, body?: object): Promise<Record<string, any>> {
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.equal(response.status, 200, `${path}: ${text}`);
-    return JSON.parse(text);
-  }
-
+  const call = callsTo(url, secret);
   return {
     url,
     secret,

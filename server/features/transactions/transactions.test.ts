@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { walkPages } from '../../../tests/support/lists.ts';
 import {
   approvedCard,
   assertRefused,
@@ -265,20 +266,8 @@ describe('GET /v1/transactions', () => {
   for (const query of ['sort=amount', 'sort=-amount', 'sort=created_at', 'type=sale', 'amount[gte]=4900&sort=amount']) {
     it(`pages forwards and back without a gap, open and closed alike: ${query}`, async () => {
       const whole = await idsOf(`${query}&limit=100`);
-      const forwards: string[] = [];
-      let page = await call(`${query}&limit=2`);
-      for (;;) {
-        forwards.push(...page.body.data.map(({ id }: { id: string }) => id));
-        if (!page.body.cursors.next) break;
-        page = await call(`${query}&limit=2&starting_after=${page.body.cursors.next}`);
-      }
-      assert.deepEqual(forwards, whole);
-      const back: string[] = page.body.data.map(({ id }: { id: string }) => id);
-      while (page.body.cursors.previous) {
-        page = await call(`${query}&limit=2&ending_before=${page.body.cursors.previous}`);
-        back.unshift(...page.body.data.map(({ id }: { id: string }) => id));
-      }
-      assert.deepEqual(back, whole);
+      const { forwards, back } = await walkPages((page) => call(`${query}&limit=2${page}`));
+      assert.deepEqual([forwards, back], [whole, whole]);
     });
   }
 

@@ -3,12 +3,12 @@ import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import S3rver from 's3rver';
+import { listen } from '../../../tests/support/listen.ts';
 import { createDiskStore, verifyFileUrl } from './disk-store.ts';
 import type { DiskStore } from './disk-store.ts';
 import type { FileStore } from './file-store.ts';
@@ -36,11 +36,6 @@ async function upload(bytes: Buffer | string, inFolder = folder): Promise<string
   const path = join(inFolder, `upload-${randomUUID()}`);
   await writeFile(path, bytes);
   return path;
-}
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function close(server: Server): Promise<void> {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { appendFile, readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { startAcquirer, type TestAcquirer } from '../../../../tests/support/acquirer.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { listen, unusedUrl } from '../../../../tests/support/listen.ts';
+import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { dated, processorConformance } from '../conformance.ts';
@@ -20,23 +21,11 @@ import { businessDaysLater } from '../../../../simulators/acquirer/simulator.ts'
 const hastyMs = 300;
 
 const cardNumber = `4${Array.from({ length: 15 }, () => randomInt(10)).join('')}`;
-const card: ProcessorCard = {
-  number: new CardNumber(cardNumber),
-  cardId: randomUUID(),
-  expMonth: 12,
-  expYear: 2032,
-};
+const card: ProcessorCard = { number: new CardNumber(cardNumber), cardId: randomUUID(), expMonth: 12, expYear: 2032 };
 const companyId = randomUUID();
 
-const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: Date.now() + 60_000,
-  card,
-  amount: 4900,
-  currency: 'usd',
-  ...overrides,
-});
+const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest =>
+  chargeOf(card, { companyId, ...overrides });
 
 let acquirer: TestAcquirer;
 let processor: Processor;
@@ -68,15 +57,6 @@ async function charged(): Promise<ChargeRequest> {
   return request;
 }
 
-const refundOf = (charge: ChargeRequest, amount = charge.amount) => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: Date.now() + 60_000,
-  chargeReference: charge.reference,
-  amount,
-  currency: charge.currency,
-});
-
 processorConformance(
   'the acquirer',
   async () => ({
@@ -92,15 +72,6 @@ processorConformance(
   { keepsBooks: true, unreachable: async () => connect(await unusedUrl(), 'secret') },
 );
 
-async function unusedUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}`;
-}
-
 describe('an acquirer that lies', () => {
   /** A charge or refund that is about to be sent, and how. */
   const operations = {
@@ -114,7 +85,7 @@ describe('an acquirer that lies', () => {
     },
     void: async () => {
       const { reference: chargeReference } = await charged();
-      const request = { companyId, reference: randomUUID(), validUntilMs: Date.now() + 60_000, chargeReference };
+      const request = { companyId, reference: randomUUID(), validUntilMs: inAMinute(), chargeReference };
       return { reference: request.reference, send: (by: Processor) => by.void(request) };
     },
   };
@@ -424,19 +395,18 @@ describe('an acquirer that is frozen', () => {
 
 describe('the adapter', () => {
   /** A server that answers each request as the test says. */
-  async function listen(t: TestContext, onData: (socket: Socket, text: string) => void): Promise<string> {
+  async function answering(t: TestContext, onData: (socket: Socket, text: string) => void): Promise<string> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('data', (chunk) => onData(socket, String(chunk)));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    });
     t.after(() => {
       for (const socket of sockets) socket.destroy();
       server.close();
     });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return listen(server);
   }
 
   const replyOf = (status: number, body: string): string =>
@@ -461,7 +431,7 @@ describe('the adapter', () => {
 
   it('reads an approval', async (t) => {
     const request = newCharge();
-    const url = await listen(t, (socket) => socket.write(replyOf(200, approvalOf(request))));
+    const url = await answering(t, (socket) => socket.write(replyOf(200, approvalOf(request))));
     assert.equal((await connect(url, 's').charge(request)).outcome, 'approved');
   });
 
@@ -490,7 +460,7 @@ describe('the adapter', () => {
   };
   for (const [name, reply] of Object.entries(doubtful)) {
     it(`does not guess: ${name}`, async (t) => {
-      const url = await listen(t, (socket) => socket.end(reply));
+      const url = await answering(t, (socket) => socket.end(reply));
       const outcome = await connect(url, 's').charge(request);
       assert.equal(outcome.outcome, 'unknown', inspect(outcome));
       assert.ok(!inspect(outcome).includes(cardNumber));
@@ -500,7 +470,7 @@ describe('the adapter', () => {
   it('does not take a 404 about something else for "not found"', async (t) => {
     const { reference } = newCharge();
     for (const body of ['<html>', '{"error":"no_such_path"}', '{"error":"not_found","reference":"other"}']) {
-      const url = await listen(t, (socket) => socket.end(replyOf(404, body)));
+      const url = await answering(t, (socket) => socket.end(replyOf(404, body)));
       assert.equal((await connect(url, 's').lookup({ companyId, reference })).outcome, 'unknown', body);
     }
   });
@@ -521,7 +491,7 @@ describe('the adapter', () => {
   it('a connection that closes as it is used again leaves a doubt', async (t) => {
     const first = newCharge();
     let requests = 0;
-    const url = await listen(t, (socket) => {
+    const url = await answering(t, (socket) => {
       requests += 1;
       if (requests === 1) socket.write(replyOf(200, approvalOf(first)));
       else socket.resetAndDestroy();
@@ -535,7 +505,7 @@ describe('the adapter', () => {
   it('an answer counts, even if something follows it on the connection', async (t) => {
     for (const rest of [replyOf(200, '{}'), '\0garbage', replyOf(500, '')]) {
       const asked = newCharge();
-      const url = await listen(t, (socket) => socket.write(replyOf(200, approvalOf(asked)) + rest));
+      const url = await answering(t, (socket) => socket.write(replyOf(200, approvalOf(asked)) + rest));
       assert.equal((await connect(url, 's').charge(asked)).outcome, 'approved', inspect(rest));
     }
   });
@@ -543,7 +513,7 @@ describe('the adapter', () => {
   it('what never left is "not sent": a name that does not exist, a handshake that does not end', async (t) => {
     const nowhere = connect('http://nowhere.invalid', 's');
     assert.equal((await nowhere.charge(newCharge())).outcome, 'not_sent');
-    const silent = await listen(t, () => undefined);
+    const silent = await answering(t, () => undefined);
     const secure = connect(silent.replace('http:', 'https:'), 's', hastyMs);
     assert.equal((await secure.charge(newCharge())).outcome, 'not_sent');
     const unwritable = connect(acquirer.url, 'line\nbreak');
@@ -566,7 +536,7 @@ describe('the adapter', () => {
     assert.ok(other.outcome === 'conflict' && other.approved === true, inspect(other));
     assert.equal((await taken(charge.reference)).length, 1);
     const { reference: chargeReference } = charge;
-    await processor.void({ companyId, reference: randomUUID(), validUntilMs: Date.now() + 60_000, chargeReference });
+    await processor.void({ companyId, reference: randomUUID(), validUntilMs: inAMinute(), chargeReference });
     const voided = await processor.charge({ ...charge, amount: 1 });
     assert.ok(voided.outcome === 'conflict' && voided.approved === false, 'a voided charge holds no money');
   });
@@ -577,7 +547,7 @@ describe('the adapter', () => {
     const reply = (status: number, body: string): string =>
       replyOf(status, body).replace('\r\n', `\r\ndate: ${new Date(dateMs).toUTCString()}\r\n`);
     const taken_at_ms = dateMs - 7_200_000;
-    const url = await listen(t, (socket, text) => {
+    const url = await answering(t, (socket, text) => {
       const isLookup = text.startsWith('GET');
       const body = isLookup
         ? `{"error":"not_found","reference":"${asked.reference}"}`

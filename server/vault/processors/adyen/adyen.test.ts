@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { listen, unusedUrl } from '../../../../tests/support/listen.ts';
 import { processorConformance } from '../conformance.ts';
 import type { ChargeRequest, LookupOutcome, Outcome, Processor } from '../processor.ts';
 import { card, cardNumber, companyId, type FakeAdyen, newCharge, open, startAdyen, transactionOf } from './testing.ts';
@@ -68,15 +67,6 @@ function asTheVault(by: Processor): Processor {
       });
     },
   };
-}
-
-async function unusedUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}`;
 }
 
 processorConformance('Adyen', async () => ({
@@ -314,12 +304,11 @@ describe('an Adyen that lies', () => {
   it('does not read an answer that repeats the card number', async (t) => {
     const request = newCharge();
     const body = { merchantReference: request.reference, resultCode: 'Authorised', pspReference: cardNumber };
-    const echo = createHttpServer((_, response) => {
+    const echo = createServer((_, response) => {
       response.end(JSON.stringify({ ...body, amount: { currency: 'EUR', value: 4900 } }));
-    }).listen(0, '127.0.0.1');
+    });
     t.after(() => echo.close().closeAllConnections());
-    await once(echo, 'listening');
-    const outcome = await open(`http://127.0.0.1:${(echo.address() as AddressInfo).port}`).prepare?.(request);
+    const outcome = await open(await listen(echo)).prepare?.(request);
     assert.equal(outcome?.outcome, 'unknown');
     assert.ok(!inspect(outcome).includes(cardNumber));
   });

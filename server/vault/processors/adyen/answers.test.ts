@@ -44,8 +44,10 @@ const payment = (changes: object = {}) => ({
   additionalData: { authCode: '012345', avsResult: '7 Both postal code and address match', cvcResult: '1 Matches' },
   ...changes,
 });
+const paid = (changes: object = {}): Answer => answered(200, payment(changes));
 const refused = (refusalReasonCode: string, changes: object = {}) =>
   payment({ resultCode: 'Refused', refusalReasonCode, refusalReason: `for ${number}`, ...changes });
+const refusedFor = (...given: Parameters<typeof refused>): Answer => answered(200, refused(...given));
 const error = (status: number, errorCode: string, errorType = 'validation') =>
   answered(status, { status, errorCode, errorType, message: `about ${number} with ${apiKey}`, pspReference: psp });
 
@@ -55,50 +57,40 @@ const unsent: Silence = { mayHaveArrived: false, reason: 'the connection failed:
 type Row = readonly [name: string, reply: Answer | Silence, outcome: string, failureCode?: string];
 
 const authorizations: readonly Row[] = [
-  ['an authorization', answered(200, payment()), 'prepared'],
-  ['one without checks', answered(200, payment({ additionalData: undefined })), 'prepared'],
-  ['one with refusal code 0', answered(200, payment({ refusalReasonCode: '0' })), 'prepared'],
-  ['another reference', answered(200, payment({ merchantReference: 'another' })), 'unknown'],
-  ['no reference', answered(200, payment({ merchantReference: undefined })), 'unknown'],
-  ['no PSP reference', answered(200, payment({ pspReference: undefined })), 'unknown'],
-  ['no amount', answered(200, payment({ amount: undefined })), 'unknown'],
-  ['another amount', answered(200, payment({ amount: { ...amount, value: 4901 } })), 'conflict'],
-  ['another currency', answered(200, payment({ amount: { ...amount, currency: 'USD' } })), 'conflict'],
-  ['a partial authorization', answered(200, payment({ resultCode: 'PartiallyAuthorised' })), 'partial'],
-  ['Pending', answered(200, payment({ resultCode: 'Pending' })), 'unknown'],
-  ['Received', answered(200, payment({ resultCode: 'Received' })), 'unknown'],
-  ['a result that is new', answered(200, payment({ resultCode: 'Success' })), 'unknown'],
-  ['RedirectShopper', answered(200, payment({ resultCode: 'RedirectShopper' })), 'declined', 'transaction_not_allowed'],
-  ['IdentifyShopper', answered(200, payment({ resultCode: 'IdentifyShopper' })), 'declined', 'transaction_not_allowed'],
-  [
-    'ChallengeShopper',
-    answered(200, payment({ resultCode: 'ChallengeShopper' })),
-    'declined',
-    'transaction_not_allowed',
-  ],
-  [
-    'Cancelled',
-    answered(200, payment({ resultCode: 'Cancelled', refusalReasonCode: '15' })),
-    'declined',
-    'processor_declined',
-  ],
-  ['Error', answered(200, payment({ resultCode: 'Error', refusalReasonCode: '4' })), 'declined', 'processor_declined'],
-  ['a refusal without a code', answered(200, payment({ resultCode: 'Refused' })), 'declined', 'unknown'],
-  ['a refusal with a new code', answered(200, refused('99')), 'declined', 'unknown'],
-  ['a refusal named as a property', answered(200, refused('constructor')), 'declined', 'unknown'],
+  ['an authorization', paid(), 'prepared'],
+  ['one without checks', paid({ additionalData: undefined }), 'prepared'],
+  ['one with refusal code 0', paid({ refusalReasonCode: '0' }), 'prepared'],
+  ['another reference', paid({ merchantReference: 'another' }), 'unknown'],
+  ['no reference', paid({ merchantReference: undefined }), 'unknown'],
+  ['no PSP reference', paid({ pspReference: undefined }), 'unknown'],
+  ['no amount', paid({ amount: undefined }), 'unknown'],
+  ['another amount', paid({ amount: { ...amount, value: 4901 } }), 'conflict'],
+  ['another currency', paid({ amount: { ...amount, currency: 'USD' } }), 'conflict'],
+  ['a partial authorization', paid({ resultCode: 'PartiallyAuthorised' }), 'partial'],
+  ['Pending', paid({ resultCode: 'Pending' }), 'unknown'],
+  ['Received', paid({ resultCode: 'Received' }), 'unknown'],
+  ['a result that is new', paid({ resultCode: 'Success' }), 'unknown'],
+  ['RedirectShopper', paid({ resultCode: 'RedirectShopper' }), 'declined', 'transaction_not_allowed'],
+  ['IdentifyShopper', paid({ resultCode: 'IdentifyShopper' }), 'declined', 'transaction_not_allowed'],
+  ['ChallengeShopper', paid({ resultCode: 'ChallengeShopper' }), 'declined', 'transaction_not_allowed'],
+  ['Cancelled', paid({ resultCode: 'Cancelled', refusalReasonCode: '15' }), 'declined', 'processor_declined'],
+  ['Error', paid({ resultCode: 'Error', refusalReasonCode: '4' }), 'declined', 'processor_declined'],
+  ['a refusal without a code', paid({ resultCode: 'Refused' }), 'declined', 'unknown'],
+  ['a refusal with a new code', refusedFor('99'), 'declined', 'unknown'],
+  ['a refusal named as a property', refusedFor('constructor'), 'declined', 'unknown'],
   [
     'a lost card',
-    answered(200, refused('5', { additionalData: { refusalReasonRaw: '41 : Lost card' } })),
+    refusedFor('5', { additionalData: { refusalReasonRaw: '41 : Lost card' } }),
     'declined',
     'lost_stolen_card',
   ],
   [
     'a closed account',
-    answered(200, refused('10', { additionalData: { inferredRefusalReason: 'Closed Account' } })),
+    refusedFor('10', { additionalData: { inferredRefusalReason: 'Closed Account' } }),
     'declined',
     'closed_card',
   ],
-  ['a refusal of another charge', answered(200, refused('2', { merchantReference: 'another' })), 'unknown'],
+  ['a refusal of another charge', refusedFor('2', { merchantReference: 'another' }), 'unknown'],
   ['an authorization with status 201', answered(201, payment()), 'unknown'],
   ['401', answered(401, { status: 401, message: apiKey }), 'declined', 'invalid_merchant_configuration'],
   ['401 in HTML', answered(401, '<html>'), 'declined', 'invalid_merchant_configuration'],
@@ -200,7 +192,7 @@ describe('an answer of Adyen', () => {
 
   it('declines with every code of the table, and says whether Adyen or the bank failed', () => {
     for (const [code, { failureCode, isProcessorFault = false, name }] of Object.entries(refusals)) {
-      const found = authorized(answered(200, refused(code)));
+      const found = authorized(refusedFor(code));
       assert.ok(found.outcome === 'declined', code);
       assert.deepEqual([found.failureCode, found.isProcessorFault ?? false], [failureCode, isProcessorFault]);
       assert.deepEqual([found.response.response_code, found.response.response_text], [code, name]);

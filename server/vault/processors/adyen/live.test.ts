@@ -7,7 +7,8 @@ import { CardNumber } from '../../card-number.ts';
 import { checkConfiguration } from '../kind.ts';
 import type { Processor } from '../processor.ts';
 import { adyenKind } from './kind.ts';
-import { inAMinute, newCharge, transactionOf } from './testing.ts';
+import { inAMinute } from '../../../../tests/support/processor-requests.ts';
+import { newCharge, transactionOf } from './testing.ts';
 
 /** Runs against Adyen's test environment, for those who have keys: docs/processors/adyen.md. */
 

@@ -7,6 +7,7 @@ import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { allowedUrl, checkConfiguration, ConfigurationProblem } from '../kind.ts';
 import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../notices.ts';
+import { inAMinute } from '../../../../tests/support/processor-requests.ts';
 import type { Processor } from '../processor.ts';
 import { adyenKind } from './kind.ts';
 import { type NoticeItem, signatureOf } from './notice-item.ts';
@@ -18,7 +19,6 @@ import {
   configuration,
   type FakeAdyen,
   hmacKey,
-  inAMinute,
   merchantAccount,
   newCharge,
   open,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { listen } from '../../../../tests/support/listen.ts';
+import { chargeOf } from '../../../../tests/support/processor-requests.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { CardNumber } from '../../card-number.ts';
@@ -40,17 +40,8 @@ export function open(url: string, changes: Record<string, string> = {}, timeoutM
   return adyenKind.open(checkConfiguration(adyenKind, entered), { timeoutMs, extraOrigins: [new URL(url).origin] });
 }
 
-export const inAMinute = (): number => systemClock.nowMs() + 60_000;
-
-export const newCharge = (changes: Partial<ChargeRequest> = {}): ChargeRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: inAMinute(),
-  card,
-  amount: 4900,
-  currency: 'eur',
-  ...changes,
-});
+export const newCharge = (changes: Partial<ChargeRequest> = {}): ChargeRequest =>
+  chargeOf(card, { companyId, currency: 'eur', ...changes });
 
 export function transactionOf(outcome: Outcome | LookupOutcome): string {
   assert.ok(outcome.outcome === 'approved' && outcome.response.transaction_id, inspect(outcome));
@@ -111,10 +102,7 @@ async function startReceiver(processor: Processor) {
       response.end(reception.outcome === 'accepted' ? reception.reply : 'refused');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { server, received, refused, url: `http://127.0.0.1:${port}/` };
+  return { server, received, refused, url: `${await listen(server)}/` };
 }
 
 export async function startAdyen(): Promise<FakeAdyen> {

@@ -27,21 +27,21 @@ const sale = (fields: Readonly<Record<string, string>>): Answer =>
 const rejected = (responsetext: string): Answer =>
   sale({ response: '3', response_code: '300', responsetext, transactionid: '', orderid: '' });
 
+const approval = (fields: Readonly<Record<string, string>> = {}): Answer =>
+  sale({ response: '1', response_code: '100', ...fields });
+const rest = `response_code=100&orderid=${reference}&transactionid=5&type=sale`;
+
 /** An answer to a sale of 49.00, and what it says: an outcome with its failure code, and whether a report must confirm. */
 const answers: readonly (readonly [name: string, answer: Answer | Silence, says: string])[] = [
-  ['approved', sale({ response: '1', response_code: '100', authcode: '123456', avsresponse: 'Y' }), 'approved'],
-  ['approved, without a type', sale({ response: '1', response_code: '100', type: '' }), 'approved'],
-  [
-    'approved with the full amount',
-    sale({ response: '1', response_code: '100', amount_authorized: '49.00' }),
-    'approved',
-  ],
-  ['approved in part', sale({ response: '1', response_code: '100', amount_authorized: '20.00' }), 'unknown, check'],
-  ['approved for another order', sale({ response: '1', response_code: '100', orderid: 'another' }), 'unknown'],
-  ['approved without an order', sale({ response: '1', response_code: '100', orderid: '' }), 'unknown'],
-  ['approved without a transaction', sale({ response: '1', response_code: '100', transactionid: '' }), 'unknown'],
-  ['approved as transaction 0', sale({ response: '1', response_code: '100', transactionid: '0' }), 'unknown'],
-  ['approved as a refund', sale({ response: '1', response_code: '100', type: 'refund' }), 'unknown'],
+  ['approved', approval({ authcode: '123456', avsresponse: 'Y' }), 'approved'],
+  ['approved, without a type', approval({ type: '' }), 'approved'],
+  ['approved with the full amount', approval({ amount_authorized: '49.00' }), 'approved'],
+  ['approved in part', approval({ amount_authorized: '20.00' }), 'unknown, check'],
+  ['approved for another order', approval({ orderid: 'another' }), 'unknown'],
+  ['approved without an order', approval({ orderid: '' }), 'unknown'],
+  ['approved without a transaction', approval({ transactionid: '' }), 'unknown'],
+  ['approved as transaction 0', approval({ transactionid: '0' }), 'unknown'],
+  ['approved as a refund', approval({ type: 'refund' }), 'unknown'],
   ['approved with a declining code', sale({ response: '1', response_code: '200' }), 'unknown'],
   ['declined with the approving code', sale({ response: '2', response_code: '100' }), 'unknown'],
   ['declined with a code of errors', sale({ response: '2', response_code: '300' }), 'unknown'],
@@ -90,12 +90,8 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
   ['empty', answerWith(''), 'unknown'],
   ['cut', answerWith('response=1&responsetext=SUCCESS&authcode=1234'), 'unknown'],
   ['JSON', answerWith('{"response":"1","response_code":"100"}'), 'unknown'],
-  [
-    'two responses',
-    answerWith(`response=1&response=2&response_code=100&orderid=${reference}&transactionid=5&type=sale`),
-    'unknown',
-  ],
-  ['two orders', answerWith(`response=1&response_code=100&orderid=${reference}&orderid=x&transactionid=5`), 'unknown'],
+  ['two responses', answerWith(`response=1&response=2&${rest}`), 'unknown'],
+  ['two orders', answerWith(`response=1&${rest}&orderid=x`), 'unknown'],
   ['no answer', { mayHaveArrived: true, reason: 'no response within 30000 ms' }, 'unknown'],
   ['no connection', { mayHaveArrived: false, reason: 'the connection failed: ECONNREFUSED' }, 'not_sent'],
 ];
@@ -279,27 +275,19 @@ function look(xml: string, status = 200, kind: 'charge' | 'refund' = 'charge', s
 const failed = (code: string, text = 'DECLINE'): string =>
   report({ condition: 'failed', actions: [{ success: '0', code, text }] });
 
+/** A sale with another action after it. */
+const acted = (condition: string, action: XmlAction): string => report({ condition, actions: [{}, action] });
+const declinedFirst = { id: '1', condition: 'failed', actions: [{ success: '0', code: '201' }] };
+
 const reports: readonly (readonly [name: string, xml: string, says: string, status?: number])[] = [
   ['pending settlement', report({}), 'approved'],
-  ['complete', report({ condition: 'complete', actions: [{}, { type: 'settle' }] }), 'approved, settled'],
-  [
-    'a charge with a refund in it',
-    report({ condition: 'complete', actions: [{}, { type: 'refund', amount: '-5.00' }] }),
-    'approved, settled',
-  ],
+  ['complete', acted('complete', { type: 'settle' }), 'approved, settled'],
+  ['a charge with a refund in it', acted('complete', { type: 'refund', amount: '-5.00' }), 'approved, settled'],
   ['failed for want of funds', failed('202'), 'declined insufficient_funds'],
   ['failed as duplicate', failed('300', 'Duplicate transaction REFID:1'), 'declined duplicate_transaction'],
   ['failed with an unknown code', failed('999'), 'declined unknown'],
-  [
-    'failed at settlement',
-    report({ condition: 'failed', actions: [{}, { type: 'settle', success: '0' }] }),
-    'declined processor_declined',
-  ],
-  [
-    'voided',
-    report({ condition: 'canceled', actions: [{}, { type: 'void', success: '' }] }),
-    'declined processor_declined',
-  ],
+  ['failed at settlement', acted('failed', { type: 'settle', success: '0' }), 'declined processor_declined'],
+  ['voided', acted('canceled', { type: 'void', success: '' }), 'declined processor_declined'],
   ['taken, but without success', report({ actions: [{ success: '0' }] }), 'unknown'],
   ['taken, success not given', report({ actions: [{ success: '' }] }), 'unknown'],
   ['failed, success not given', report({ condition: 'failed', actions: [{ success: '' }] }), 'unknown'],
@@ -309,19 +297,8 @@ const reports: readonly (readonly [name: string, xml: string, says: string, stat
   ['two sales in one', report({ actions: [{}, {}] }), 'unknown'],
   ['no action', report({ actions: [] }), 'unknown'],
   ['executed twice', report({ id: '1' }, { id: '2' }), 'unknown'],
-  [
-    'declined, then approved',
-    report({ id: '1', condition: 'failed', actions: [{ success: '0', code: '201' }] }, { id: '2' }),
-    'approved',
-  ],
-  [
-    'declined, then in doubt',
-    report(
-      { id: '1', condition: 'failed', actions: [{ success: '0', code: '201' }] },
-      { id: '2', condition: 'unknown' },
-    ),
-    'unknown',
-  ],
+  ['declined, then approved', report(declinedFirst, { id: '2' }), 'approved'],
+  ['declined, then in doubt', report(declinedFirst, { id: '2', condition: 'unknown' }), 'unknown'],
   ['another amount', report({ actions: [{ amount: '49.01' }] }), 'conflict'],
   ['another currency', report({ currency: 'EUR' }), 'conflict'],
   ['another order', report({ order: 'another' }), 'unknown'],

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -12,19 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { listen } from '../../../../tests/support/listen.ts';
+import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { processorConformance } from '../conformance.ts';
-import type {
-  ChargeRequest,
-  ListedOperation,
-  LookupOutcome,
-  Outcome,
-  Processor,
-  ProcessorCard,
-  RefundRequest,
-} from '../processor.ts';
+import type { ChargeRequest, ListedOperation, LookupOutcome, Outcome, Processor, ProcessorCard } from '../processor.ts';
 import type { SimulatedOperation } from '../../../../simulators/nmi/books.ts';
 import { nmiProcessor } from './adapter.ts';
 import { openSimulator } from '../../../../simulators/nmi/simulator.ts';
@@ -38,7 +30,6 @@ const requestLifeMs = 600;
 const cardNumber = `4${Array.from({ length: 15 }, () => randomInt(10)).join('')}`;
 const card: ProcessorCard = { number: new CardNumber(cardNumber), cardId: randomUUID(), expMonth: 3, expYear: 2032 };
 const companyId = randomUUID();
-const inAMinute = (): number => Date.now() + 60_000;
 
 let fake: Simulator;
 let processor: Processor;
@@ -76,15 +67,8 @@ afterEach(async () => {
     assert.ok(!traces.includes(secret), 'a secret in the journal or output');
 });
 
-const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: inAMinute(),
-  card,
-  amount: 4900,
-  currency: 'usd',
-  ...overrides,
-});
+const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest =>
+  chargeOf(card, { companyId, ...overrides });
 
 async function charged(overrides: Partial<ChargeRequest> = {}): Promise<ChargeRequest & { transactionId: string }> {
   const request = newCharge(overrides);
@@ -92,15 +76,6 @@ async function charged(overrides: Partial<ChargeRequest> = {}): Promise<ChargeRe
   assert.ok(outcome.outcome === 'approved', inspect(outcome));
   return { ...request, transactionId: outcome.response.transaction_id ?? '' };
 }
-
-const refundOf = (charge: ChargeRequest, amount = charge.amount): RefundRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: inAMinute(),
-  chargeReference: charge.reference,
-  amount,
-  currency: charge.currency,
-});
 
 const voidOf = ({ reference: chargeReference }: ChargeRequest) => ({
   companyId,
@@ -329,9 +304,8 @@ describe('once only', () => {
       response.sendDate = false;
       response.writeHead(200, date === undefined ? {} : { date }).end('<nm_response></nm_response>');
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
     t.after(() => server.close());
-    const silent = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const silent = connect(await listen(server));
     const atMs = async (): Promise<number | undefined> => {
       const found = await silent.lookup({ companyId, reference: randomUUID() });
       assert.ok(found.outcome === 'not_found', inspect(found));
@@ -623,9 +597,8 @@ describe('history', () => {
       settleAfterMs: 0,
       requestLifeMs,
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
     try {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const url = await listen(server);
       const inParts = nmiProcessor({ ...options, url, reportMax: 10 });
       const references: string[] = [];
       for (; references.length < 40; nowMs += 5_000) {

@@ -79,7 +79,8 @@ describe('a company that is connected to NMI', () => {
     );
   });
 
-  for (const fault of ['reset_after', 'timeout_after', 'html_after', 'late']) {
+  // The tests of the adapter have every way to lose an answer.
+  for (const fault of ['reset_after', 'late']) {
     it(`${fault}: charges once and refunds once`, async () => {
       await fake.control({ next: [fault] });
       const { body } = await place();

@@ -28,6 +28,8 @@ function answer(status: number, body: unknown, headers: Record<string, string> =
   return { status, text, headers: { 'idempotency-key': reference, ...headers }, askedAtMs: nowMs };
 }
 
+const ok = (body: unknown): Answer => answer(200, body);
+
 const charge = (overrides: object = {}) => ({
   object: 'charge',
   id: 'ch_3Real',
@@ -89,6 +91,12 @@ const declinedAnswer = (code: string, decline_code?: string): Answer => {
 const errorAnswer = (status: number, fields: object, headers?: Record<string, string>): Answer =>
   answer(status, { error: { type: 'invalid_request_error', message: quoting, ...fields } }, headers);
 
+/** The header of an answer to another request. */
+const ofAnother = { 'idempotency-key': 'another' };
+const unexpected = (payment_intent: object): Answer =>
+  errorAnswer(400, { code: 'payment_intent_unexpected_state', payment_intent });
+const unsafe = 'Sending credit card numbers directly to the Stripe API is generally unsafe.';
+
 const idle = { amount_received: 0, latest_charge: null };
 const silence = (mayHaveArrived: boolean): Silence => ({ mayHaveArrived, reason: 'no response within 10000 ms' });
 
@@ -107,24 +115,20 @@ function assertScrubbed(value: unknown): void {
 
 describe('an answer to a confirmation', () => {
   const rows: [name: string, answer: Answer | Silence, expected: Expected][] = [
-    ['an approval', answer(200, intent()), 'approved'],
-    ['an approval without its charge', answer(200, intent({ latest_charge: 'ch_3Real' })), 'approved'],
-    ['processing', answer(200, intent({ status: 'processing', amount_received: 0 })), 'unknown'],
-    ['only authorized', answer(200, intent({ status: 'requires_capture', amount_received: 0 })), 'unknown'],
-    ['a part of the amount', answer(200, intent({ amount_received: 100 })), 'unknown'],
-    ['a status that we do not know', answer(200, intent({ status: 'maybe' })), 'unknown'],
-    ['still unconfirmed', answer(200, intent({ status: 'requires_confirmation', ...idle })), 'look'],
-    ['asks for action', answer(200, intent({ status: 'requires_action', ...idle })), 'look'],
-    ['another reference', answer(200, intent({ metadata: { svc_reference: 'other' } })), 'unknown'],
-    ['no metadata', answer(200, intent({ metadata: {} })), 'unknown'],
-    ['another intent', answer(200, intent({ id: 'pi_other' })), 'unknown'],
-    ['another amount', answer(200, intent({ amount: 4901, amount_received: 4901 })), 'conflict'],
-    ['another currency', answer(200, intent({ currency: 'eur' })), 'conflict'],
-    [
-      'a decline in a 200',
-      answer(200, failedIntent(cardError('card_declined', 'stolen_card'))),
-      'declined lost_stolen_card',
-    ],
+    ['an approval', ok(intent()), 'approved'],
+    ['an approval without its charge', ok(intent({ latest_charge: 'ch_3Real' })), 'approved'],
+    ['processing', ok(intent({ status: 'processing', amount_received: 0 })), 'unknown'],
+    ['only authorized', ok(intent({ status: 'requires_capture', amount_received: 0 })), 'unknown'],
+    ['a part of the amount', ok(intent({ amount_received: 100 })), 'unknown'],
+    ['a status that we do not know', ok(intent({ status: 'maybe' })), 'unknown'],
+    ['still unconfirmed', ok(intent({ status: 'requires_confirmation', ...idle })), 'look'],
+    ['asks for action', ok(intent({ status: 'requires_action', ...idle })), 'look'],
+    ['another reference', ok(intent({ metadata: { svc_reference: 'other' } })), 'unknown'],
+    ['no metadata', ok(intent({ metadata: {} })), 'unknown'],
+    ['another intent', ok(intent({ id: 'pi_other' })), 'unknown'],
+    ['another amount', ok(intent({ amount: 4901, amount_received: 4901 })), 'conflict'],
+    ['another currency', ok(intent({ currency: 'eur' })), 'conflict'],
+    ['a decline in a 200', ok(failedIntent(cardError('card_declined', 'stolen_card'))), 'declined lost_stolen_card'],
     ['insufficient funds', declinedAnswer('card_declined', 'insufficient_funds'), 'declined insufficient_funds'],
     ['a generic decline', declinedAnswer('card_declined', 'generic_decline'), 'declined do_not_honor'],
     ['an expired card', declinedAnswer('expired_card'), 'declined expired_card'],
@@ -142,42 +146,16 @@ describe('an answer to a confirmation', () => {
     ['new codes', declinedAnswer('new_code', 'moon_phase'), 'declined unknown'],
     [
       'a decline about another intent',
-      answer(
-        402,
-        { error: { ...cardError('card_declined'), payment_intent: intent({ id: 'pi_other' }) } },
-        { 'idempotency-key': 'x' },
-      ),
+      answer(402, { error: { ...cardError('card_declined'), payment_intent: intent({ id: 'pi_other' }) } }, ofAnother),
       'look',
     ],
-    [
-      'a decline without an intent',
-      answer(402, { error: cardError('card_declined') }, { 'idempotency-key': 'x' }),
-      'look',
-    ],
-    [
-      'already succeeded',
-      errorAnswer(400, {
-        code: 'payment_intent_unexpected_state',
-        payment_intent: intent({ latest_charge: 'ch_3Real' }),
-      }),
-      'approved',
-    ],
-    [
-      'already cancelled',
-      errorAnswer(400, {
-        code: 'payment_intent_unexpected_state',
-        payment_intent: intent({ status: 'canceled', ...idle }),
-      }),
-      'not_sent',
-    ],
+    ['a decline without an intent', answer(402, { error: cardError('card_declined') }, ofAnother), 'look'],
+    ['already succeeded', unexpected(intent({ latest_charge: 'ch_3Real' })), 'approved'],
+    ['already cancelled', unexpected(intent({ status: 'canceled', ...idle })), 'not_sent'],
     ['an unexpected state', errorAnswer(400, { code: 'payment_intent_unexpected_state' }), 'look'],
     ['other parameters under the key', errorAnswer(400, { type: 'idempotency_error' }), 'look'],
     ['an unknown parameter', errorAnswer(400, { code: 'parameter_unknown' }), 'fault validation_error'],
-    [
-      'an error of another request',
-      errorAnswer(400, { code: 'parameter_unknown' }, { 'idempotency-key': 'other' }),
-      'look',
-    ],
+    ['an error of another request', errorAnswer(400, { code: 'parameter_unknown' }, ofAnother), 'look'],
     ['an intent that does not exist', errorAnswer(404, { code: 'resource_missing' }), 'declined validation_error'],
     ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
     ['a key without permission', errorAnswer(403, { code: 'more_permissions_required' }), 'look'],
@@ -192,7 +170,7 @@ describe('an answer to a confirmation', () => {
     ['cut JSON', answer(200, JSON.stringify(intent()).slice(0, -9)), 'unknown'],
     ['null', answer(200, 'null'), 'unknown'],
     ['another object', answer(200, charge()), 'unknown'],
-    ['a text as amount', answer(200, intent({ amount: '4900' })), 'unknown'],
+    ['a text as amount', ok(intent({ amount: '4900' })), 'unknown'],
     ['a redirect', answer(302, ''), 'unknown'],
     ['no answer', silence(true), 'unknown'],
     ['no connection', silence(false), 'not_sent'],
@@ -313,32 +291,28 @@ describe('an answer to a refund', () => {
     ...overrides,
   });
   const rows: [name: string, answer: Answer | Silence, expected: Expected][] = [
-    ['succeeded', answer(200, refund()), 'approved'],
-    ['pending', answer(200, refund({ status: 'pending' })), 'approved'],
-    ['asks for action', answer(200, refund({ status: 'requires_action' })), 'approved'],
-    [
-      'failed',
-      answer(200, refund({ status: 'failed', failure_reason: 'lost_or_stolen_card' })),
-      'declined lost_stolen_card',
-    ],
-    ['failed for a new reason', answer(200, refund({ status: 'failed', failure_reason: 'new' })), 'declined unknown'],
-    ['cancelled', answer(200, refund({ status: 'canceled' })), 'declined transaction_not_allowed'],
-    ['a new status', answer(200, refund({ status: 'new' })), 'unknown'],
-    ['without a status', answer(200, refund({ status: null })), 'unknown'],
-    ['another amount', answer(200, refund({ amount: 1 })), 'conflict'],
+    ['succeeded', ok(refund()), 'approved'],
+    ['pending', ok(refund({ status: 'pending' })), 'approved'],
+    ['asks for action', ok(refund({ status: 'requires_action' })), 'approved'],
+    ['failed', ok(refund({ status: 'failed', failure_reason: 'lost_or_stolen_card' })), 'declined lost_stolen_card'],
+    ['failed for a new reason', ok(refund({ status: 'failed', failure_reason: 'new' })), 'declined unknown'],
+    ['cancelled', ok(refund({ status: 'canceled' })), 'declined transaction_not_allowed'],
+    ['a new status', ok(refund({ status: 'new' })), 'unknown'],
+    ['without a status', ok(refund({ status: null })), 'unknown'],
+    ['another amount', ok(refund({ amount: 1 })), 'conflict'],
     [
       'a void under our reference',
-      answer(200, refund({ metadata: { svc_reference: reference, svc_kind: 'void' } })),
+      ok(refund({ metadata: { svc_reference: reference, svc_kind: 'void' } })),
       'conflict',
     ],
-    ['another reference', answer(200, refund({ metadata: { svc_reference: 'other' } })), 'unknown'],
-    ['another charge', answer(200, refund({ payment_intent: 'pi_other' })), 'unknown'],
+    ['another reference', ok(refund({ metadata: { svc_reference: 'other' } })), 'unknown'],
+    ['another charge', ok(refund({ payment_intent: 'pi_other' })), 'unknown'],
     ['too much', errorAnswer(400, { param: 'amount' }), 'declined validation_error'],
     ['already refunded', errorAnswer(400, { code: 'charge_already_refunded' }), 'declined transaction_not_allowed'],
     ['disputed', errorAnswer(400, { code: 'charge_disputed' }), 'declined transaction_not_allowed'],
     ['no balance', errorAnswer(400, { code: 'balance_insufficient' }), 'fault processor_declined'],
     ['other parameters under the key', errorAnswer(400, { type: 'idempotency_error' }), 'look'],
-    ['an error of another request', errorAnswer(400, {}, { 'idempotency-key': 'x' }), 'look'],
+    ['an error of another request', errorAnswer(400, {}, ofAnother), 'look'],
     ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
     ['in use', errorAnswer(409, {}), 'unknown'],
     ['an error of Stripe', errorAnswer(500, {}), 'unknown'],
@@ -362,10 +336,7 @@ describe('an answer to a preparation', () => {
     ['a wrong number', answer(402, { error: cardError('incorrect_number') }), 'declined invalid_account'],
     [
       'card numbers are not accepted',
-      errorAnswer(402, {
-        type: 'card_error',
-        message: 'Sending credit card numbers directly to the Stripe API is generally unsafe.',
-      }),
+      errorAnswer(402, { type: 'card_error', message: unsafe }),
       'fault invalid_merchant_configuration',
     ],
     ['other parameters', errorAnswer(400, { type: 'idempotency_error' }), 'conflict'],

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import Stripe from 'stripe';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { listen } from '../../../../tests/support/listen.ts';
+import { chargeOf, refundOf } from '../../../../tests/support/processor-requests.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { EvidenceFile, Notice, NoticedDispute, Reception } from '../notices.ts';
-import type { ChargeRequest, Processor, RefundRequest } from '../processor.ts';
+import type { ChargeRequest, Processor } from '../processor.ts';
 import { readBody } from '../../../../simulators/wire.ts';
 import { stripeKind } from './kind.ts';
 
@@ -33,10 +33,8 @@ before(async () => {
     { secret_key: secretKey, signing_secret: `${newSecret},${oldSecret}`, api_url: stripe.url },
     { timeoutMs: 5_000, extraOrigins: [stripe.url] },
   );
-  receiver = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  await stripe.control({ webhook: { url, secret: newSecret } });
+  receiver = createServer((request, response) => void answer(request, response));
+  await stripe.control({ webhook: { url: await listen(receiver), secret: newSecret } });
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -64,22 +62,11 @@ const disputes = (): NoticedDispute[] =>
 
 async function charged(): Promise<ChargeRequest & { handle: string }> {
   const card = { number: new CardNumber('4000056655665556'), cardId: randomUUID(), expMonth: 1, expYear: 2031 };
-  const sending = { companyId, reference: randomUUID(), validUntilMs: Date.now() + 60_000 };
-  const request: ChargeRequest = { ...sending, card, amount: 4900, currency: 'usd' };
+  const request = chargeOf(card, { companyId });
   const outcome = await processor.charge(request);
   assert.ok(outcome.outcome === 'approved', inspect(outcome));
   return { ...request, handle: outcome.response.transaction_id ?? '' };
 }
-
-const refundOf = ({ reference, handle }: ChargeRequest): RefundRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: Date.now() + 60_000,
-  chargeReference: reference,
-  ...(handle && { chargeTransactionId: handle }),
-  amount: 4900,
-  currency: 'usd',
-});
 
 describe('a signature', () => {
   const helper = new Stripe(secretKey).webhooks;

@@ -98,15 +98,14 @@ describe('an order that is charged by Stripe', () => {
     assert.deepEqual(await atStripe(body.id), [['charge', 'declined']]);
   });
 
-  for (const fault of ['timeout_after', 'error_after', 'reset_after']) {
-    it(`${fault}: succeeds once, although the answer was lost`, async () => {
-      const found = await placeInDoubt(fault);
-      assert.equal(found.status, 'succeeded', inspect(found));
-      assert.deepEqual(await atStripe(found.id), [['charge', 'approved']]);
-    });
-  }
+  // The tests of the adapter have every way to lose an answer.
+  it('succeeds once, although the answer was lost', async () => {
+    const found = await placeInDoubt('reset_after');
+    assert.equal(found.status, 'succeeded', inspect(found));
+    assert.deepEqual(await atStripe(found.id), [['charge', 'approved']]);
+  });
 
-  for (const fault of ['timeout_before', 'error_before', 'reset_before', 'saved_error']) {
+  for (const fault of ['reset_before', 'saved_error']) {
     it(`${fault}: fails at the first look-up, and is never charged`, async () => {
       const found = await placeInDoubt(fault);
       assert.deepEqual([found.status, found.failure_code], ['failed', 'issuer_unavailable'], inspect(found));
@@ -140,20 +139,5 @@ describe('an order that is charged by Stripe', () => {
     assert.equal((await place(idempotencyKey)).status, 502);
     const { body } = await service.call('GET', '/v1/orders?status=pending', { key });
     await waitForStatus(body.data[0].id, 'succeeded');
-  });
-
-  it('is disputed, won and lost as Stripe says', async () => {
-    const { body } = await place();
-    const { processor_transaction_id: transaction_id } = body.transactions[0];
-    const steps = { open: 'chargeback', win: 'chargeback_dismissed' };
-    for (const [action, status] of Object.entries(steps)) {
-      await stripe.call('POST', '/control/disputes', { transaction_id, action });
-      await waitForStatus(body.id, status);
-    }
-    const other = (await place()).body;
-    const about = { transaction_id: other.transactions[0].processor_transaction_id };
-    await stripe.call('POST', '/control/disputes', { ...about, action: 'open' });
-    await stripe.call('POST', '/control/disputes', { ...about, action: 'lose' });
-    await waitForStatus(other.id, 'chargeback_accepted');
   });
 });

@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { unusedUrl } from '../../../../tests/support/listen.ts';
+import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Operation } from '../acquirer/protocol.ts';
 import { dated, processorConformance } from '../conformance.ts';
 import { checkConfiguration } from '../kind.ts';
-import type { ChargeRequest, ListedOperation, Outcome, Processor, ProcessorCard, RefundRequest } from '../processor.ts';
+import type { ChargeRequest, ListedOperation, Outcome, Processor, ProcessorCard } from '../processor.ts';
 import { stripeKind } from './kind.ts';
 
 const cardNumber = '4000056655665556';
 const cvc = '737';
-const card: ProcessorCard = {
-  number: new CardNumber(cardNumber),
-  cardId: randomUUID(),
-  expMonth: 12,
-  expYear: 2032,
-};
+const card: ProcessorCard = { number: new CardNumber(cardNumber), cardId: randomUUID(), expMonth: 12, expYear: 2032 };
 const companyId = randomUUID();
 const secretKey = 'sk_test_51NotARealKey00000000';
 const hastyMs = 300;
@@ -36,15 +31,8 @@ function connect(url: string, key: string, timeoutMs = 5_000): Processor {
   return stripeKind.open(configuration, { timeoutMs, extraOrigins: [new URL(url).origin] });
 }
 
-const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: Date.now() + 60_000,
-  card,
-  amount: 4900,
-  currency: 'usd',
-  ...overrides,
-});
+const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest =>
+  chargeOf(card, { companyId, ...overrides });
 
 /** Charges as the vault does, which stores the handle first. */
 async function prepared(overrides: Partial<ChargeRequest> = {}): Promise<ChargeRequest & { handle: string }> {
@@ -67,28 +55,9 @@ function assertOutcome<Found extends { outcome: string }, Name extends Found['ou
   assert.equal(found.outcome, outcome, inspect(found));
 }
 
-const refundOf = ({ reference, handle, currency }: ChargeRequest, amount = 4900): RefundRequest => ({
-  companyId,
-  reference: randomUUID(),
-  validUntilMs: Date.now() + 60_000,
-  chargeReference: reference,
-  ...(handle && { chargeTransactionId: handle }),
-  amount,
-  currency,
-});
-
 const journal = async (): Promise<Operation[]> => (await stripe.call('GET', '/journal')).operations;
 const taken = async (reference: string): Promise<Operation[]> =>
   (await journal()).filter((operation) => operation.reference === reference);
-
-async function unusedUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}`;
-}
 
 before(async () => {
   stripe = await startSimulator('stripe', secretKey, { 'request-life-ms': 400 });
@@ -554,13 +523,7 @@ describe('the list of operations at Stripe', () => {
 
 describe('a card verification at Stripe', () => {
   const verify = (by: Processor = processor) =>
-    by.verify?.({
-      companyId,
-      reference: randomUUID(),
-      validUntilMs: Date.now() + 60_000,
-      card,
-      cvc: new Secret(cvc),
-    });
+    by.verify?.({ companyId, reference: randomUUID(), validUntilMs: inAMinute(), card, cvc: new Secret(cvc) });
 
   it('reports the CVC check, and keeps no CVC', async () => {
     assert.deepEqual(await verify(), {
