@@ -13,7 +13,8 @@ import {
   signUp,
   somePassword,
 } from './support/dashboard.ts';
-import { assertRefused, startFaultyService } from './support/orders.ts';
+import { startFaultyService } from './support/faulty-service.ts';
+import { assertRefused } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 
 /** Attacks by people who have some access to the dashboard and want more. */

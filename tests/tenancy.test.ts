@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { eventIdOf, isUuid, newId } from '../server/platform/ids.ts';
 import { connectAcquirer } from './support/connect.ts';
 import { routes } from './support/openapi.ts';
-import { approvedOutcome, startFaultyService } from './support/orders.ts';
+import { approvedOutcome, startFaultyService } from './support/faulty-service.ts';
 import {
   type CallOptions,
   type Merchant,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type FlakyProxy, startFlakyProxy } from '../../tests/support/flaky-proxy.ts';
-import { approvedOutcome, countOf, startFaultyService } from '../../tests/support/orders.ts';
+import { approvedOutcome, startFaultyService } from '../../tests/support/faulty-service.ts';
+import { countOf } from '../../tests/support/orders.ts';
 import { aCustomer, aProduct, aShop } from '../../tests/support/sdk.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import {

@@ -9,14 +9,8 @@ import { launchBrowser } from '../support/browser.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
 import { inspect } from '../support/inspect.ts';
-import {
-  declinedOutcome,
-  type FaultyService,
-  openShop,
-  order,
-  type Shop,
-  startFaultyService,
-} from '../support/orders.ts';
+import { declinedOutcome, type FaultyService, startFaultyService } from '../support/faulty-service.ts';
+import { openShop, order, runWorker, type Shop } from '../support/orders.ts';
 import type { Reply, TestService } from '../support/service.ts';
 import { somePlan, subscribe } from '../support/subscriptions.ts';
 
@@ -62,11 +56,6 @@ async function waitingRenewal(charge: NonNullable<FaultyService['faults']['charg
   return (await service.call('GET', `/v1/subscriptions/${body.id}`, { key })).body;
 }
 
-async function runWorker(): Promise<void> {
-  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
-  await service.orders.reconcileDue(1000);
-}
-
 describe('the dashboard', () => {
   it('says of an order that its charge waits, until when, and what to do', async () => {
     faulty.faults.charge = unavailable;
@@ -96,7 +85,7 @@ describe('the dashboard', () => {
       await inspect(page, path);
     }
     delete faulty.faults.charge;
-    await runWorker();
+    await runWorker(service);
     await page.getByRole('status').filter({ hasText: waiting.renewalTitle }).waitFor({ state: 'detached' });
   });
 

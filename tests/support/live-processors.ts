@@ -32,3 +32,9 @@ export function liveConfiguration(processors: LiveProcessors, kind: LiveKind, ke
   if (kind === 'nmi') return { security_key: key, api_url: url };
   return { api_key: key, merchant_account: 'SvcECOM', hmac_key: '00'.repeat(32), api_url: `${url}/checkout/v72` };
 }
+
+/** How often a processor has executed an operation of this kind. */
+export async function executedAt(fake: Simulator, kind: 'charge' | 'refund' | 'void'): Promise<number> {
+  const { operations } = (await fake.call('GET', '/journal')) as { operations: { kind: string; status: string }[] };
+  return operations.filter((one) => one.kind === kind && one.status === 'approved').length;
+}

@@ -2,16 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Order } from '../../server/features/orders/schemas.ts';
 import { withoutKey } from '../../server/http/phases.ts';
-import type { Vault } from '../../server/vault/vault.ts';
-import {
-  type CallOptions,
-  type Reply,
-  someCustomer,
-  someProduct,
-  startTestService,
-  type TestOptions,
-  type TestService,
-} from './service.ts';
+import { type CallOptions, type Reply, someCustomer, someProduct, type TestService } from './service.ts';
 import type { RequestContext } from '../../server/request-context.ts';
 
 /** A shop: a customer with a card, and products. */
@@ -132,6 +123,21 @@ export async function checkAllOpen(service: TestService): Promise<void> {
   await service.orders.reconcileDue(1000);
 }
 
+/** Runs the reconciliation job as if every operation that is not reserved were due. */
+export async function runWorker(service: TestService): Promise<void> {
+  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
+  await service.orders.reconcileDue(1000);
+}
+
+/** The connection at which the charge of an order was made. */
+export async function connectionOf(service: TestService, orderId: string): Promise<string | undefined> {
+  const [row] = await service.db.query<{ connection_id: string }>(
+    `SELECT connection_id FROM transactions WHERE order_id = $1 AND status = 'succeeded'`,
+    [orderId],
+  );
+  return row?.connection_id;
+}
+
 /** A request context like that of the dashboard, for operations without an API call. */
 export function contextOf(service: TestService, company = service.company): RequestContext {
   return { requestId: 'req_test', company, nowMs: service.clock.nowMs(), db: service.db };
@@ -158,54 +164,3 @@ export async function until(what: string, condition: () => Promise<boolean>): Pr
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
-
-/** The processor functions that a test replaces; the others are those of the sandbox. */
-export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup' | 'connect']?: Vault[Name] };
-
-export interface FaultyService {
-  readonly service: TestService;
-  readonly faults: Faults;
-  stop(): Promise<void>;
-}
-
-/** A service whose processor answers as a test sets it. */
-export async function startFaultyService(options: TestOptions = {}): Promise<FaultyService> {
-  const base = await startTestService(options);
-  const faults: Faults = {};
-  const vault: Vault = {
-    ...base.vault,
-    charge: (request) => (faults.charge ?? base.vault.charge)(request),
-    refund: (request) => (faults.refund ?? base.vault.refund)(request),
-    void: (request) => (faults.void ?? base.vault.void)(request),
-    lookup: (request) => (faults.lookup ?? base.vault.lookup)(request),
-    connect: (...connection) => (faults.connect ?? base.vault.connect)(...connection),
-  };
-  const service = await startTestService({ ...options, database: base.database, vault });
-  return {
-    service,
-    faults,
-    async stop() {
-      await service.stop();
-      await base.stop();
-    },
-  };
-}
-
-export const unknownOutcome = async (): Promise<{ outcome: 'unknown'; reason: string }> => ({
-  outcome: 'unknown',
-  reason: 'no answer',
-});
-
-const response = {
-  transaction_id: 'test_1',
-  authorization_code: null,
-  avs_result: null,
-  cvv_result: null,
-  response_code: null,
-  response_text: null,
-};
-
-export const approvedOutcome = async () => ({ outcome: 'approved', response, settled: true }) as const;
-
-export const declinedOutcome = async () =>
-  ({ outcome: 'declined', response, failureCode: 'do_not_honor', failureReason: 'No.' }) as const;

@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import {
-  assertRefused,
-  checkAllOpen,
-  type FaultyService,
-  startFaultyService,
-  unknownOutcome,
-} from '../../../tests/support/orders.ts';
+import { type FaultyService, startFaultyService, unknownOutcome } from '../../../tests/support/faulty-service.ts';
+import { assertRefused, checkAllOpen } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { executeBulkRefunds, type RefundingOrders } from './jobs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   addCard,
   cards,
@@ -26,32 +26,20 @@ import {
 } from '../../../tests/support/coupons.ts';
 import {
   approvedOutcome,
-  assertRefused,
-  checkAllOpen,
   declinedOutcome,
-  type Faults,
-  order,
-  createProduct,
-  readOrder,
-  retry,
-  startFaultyService,
   unknownOutcome,
-} from '../../../tests/support/orders.ts';
+  useFaultyService,
+} from '../../../tests/support/faulty-service.ts';
+import { assertRefused, checkAllOpen, createProduct, order, readOrder, retry } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, readSubscription, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 
 /** A subscription uses a coupon: redeemed once, with its first charge; its cycles are discounted from the snapshot. */
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService((started) => {
+  service = started;
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 const everyTen = { amount: 1900, billing_cycle: everyDays(10) };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { cards } from '../../../tests/support/billing.ts';
 import {
   assertNotUsable,
@@ -13,22 +13,23 @@ import {
 } from '../../../tests/support/coupons.ts';
 import {
   approvedOutcome,
+  declinedOutcome,
+  unknownOutcome,
+  useFaultyService,
+} from '../../../tests/support/faulty-service.ts';
+import {
   assertRefused,
   capture,
   checkAllOpen,
   createProduct,
-  declinedOutcome,
   eventsOf,
   eventTypes,
-  type Faults,
   openShop,
   order,
   readOrder,
   refund,
   retry,
   type Shop,
-  startFaultyService,
-  unknownOutcome,
   voidOrder,
 } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
@@ -36,19 +37,13 @@ import type { Reply, TestService } from '../../../tests/support/service.ts';
 /** An order uses a coupon: reserved while it is charged, then counted or given back. */
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
 let shop: Shop;
 let broke: Shop;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService(async (started) => {
+  service = started;
   shop = await openShop(service);
   broke = await openShop(service, cards.declined);
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 const buy = (code: string, by: Shop = shop, more: Record<string, unknown> = {}): Promise<Reply> =>
   order(service, by, { coupon_code: code, ...more });

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { examine } from '../../../cli/doctor.ts';
 import { created, openScene, operator } from '../../../tests/support/billing.ts';
 import { someCoupon } from '../../../tests/support/coupons.ts';
-import {
-  approvedOutcome,
-  capture,
-  checkAllOpen,
-  contextOf,
-  countOf,
-  type Faults,
-  order,
-  refund,
-  startFaultyService,
-  unknownOutcome,
-  voidOrder,
-} from '../../../tests/support/orders.ts';
+import { approvedOutcome, unknownOutcome, useFaultyService } from '../../../tests/support/faulty-service.ts';
+import { capture, checkAllOpen, contextOf, countOf, order, refund, voidOrder } from '../../../tests/support/orders.ts';
 import { planOf } from '../../../tests/support/plans.ts';
 import { seededRandom } from '../../../tests/support/seeded-random.ts';
 import { someCustomer, someProduct, type TestService } from '../../../tests/support/service.ts';
@@ -37,12 +26,9 @@ import type { FigureName, Statistics } from './schemas.ts';
 import { getStatistics } from './service.ts';
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService((started) => {
+  service = started;
 });
-after(() => stop());
 
 const currencies = ['usd', 'eur', 'jpy'] as const;
 

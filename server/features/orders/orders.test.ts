@@ -602,7 +602,7 @@ describe('the idempotency key of an order', () => {
 });
 
 describe('100 orders at once', () => {
-  it('each get their own correct response, whatever happens to the others', async () => {
+  it('each get their own correct response, with any response to the others', async () => {
     const declining = await openShop(service, '4000000000000002');
     const cardless = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body.id;
     const shared = randomUUID();

@@ -1,26 +1,27 @@
 import { openConnections } from '../processors/connections.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   approvedOutcome,
+  declinedOutcome,
+  unknownOutcome,
+  useFaultyService,
+} from '../../../tests/support/faulty-service.ts';
+import {
   assertInvalid,
   assertRefused,
   checkAllOpen,
   contextOf,
   countOf,
-  declinedOutcome,
   eventsOf,
   eventTypes,
-  type Faults,
   openShop,
   readOrder,
   refund,
   retry,
   type Shop,
-  startFaultyService,
   succeeded,
-  unknownOutcome,
   until,
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
@@ -32,17 +33,11 @@ import { applyAnswer } from './recovery/apply-answer.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
 let shop: Shop;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService(async (started) => {
+  service = started;
   shop = await openShop(service);
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 const total = 4900;
 const refundsOf = (order: Reply['body']): Record<string, any>[] =>
@@ -74,8 +69,8 @@ describe('POST /v1/orders/{id}/refund', () => {
     assert.deepEqual((await eventsOf(service, id)).at(-1)?.object, settled);
   });
 
-  it('takes a body that is missing or empty for the whole', async () => {
-    for (const body of [undefined, {}]) {
+  it('refunds the whole if the body is missing, is empty or has the total', async () => {
+    for (const body of [undefined, {}, { amount: total }]) {
       const { id } = await succeeded(service, shop);
       const reply = await service.call('POST', `/v1/orders/${id}/refund`, { body });
       assert.deepEqual([reply.status, reply.body.status], [200, 'refunded'], reply.text);
@@ -89,11 +84,6 @@ describe('POST /v1/orders/{id}/refund', () => {
     await checkAllOpen(service);
     assert.deepEqual((await eventTypes(service, id)).at(-1), 'order.partially_refunded');
     assert.equal((await readOrder(service, id)).status, 'partially_refunded');
-  });
-
-  it('succeeded, amount equal to the total: refunded', async () => {
-    const { id } = await succeeded(service, shop);
-    assert.equal((await refund(service, id, total)).body.status, 'refunded');
   });
 
   it('partially_refunded: the same rules on what is left', async () => {
@@ -193,13 +183,6 @@ describe('POST /v1/orders/{id}/refund', () => {
     assertRefused(unknown, 400, 'validation_error', 'reason');
     assert.equal((await readOrder(service, id)).refunded_amount, 0);
     assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 0);
-  });
-
-  it('answers 404 for an order that never existed and for one of another merchant', async () => {
-    const { id } = await succeeded(service, shop);
-    const { key } = await service.createMerchant();
-    assertRefused(await refund(service, randomUUID()), 404, 'resource_not_found', 'id');
-    assertRefused(await refund(service, id, undefined, { key }), 404, 'resource_not_found', 'id');
   });
 
   it('refuses an order that is not refundable: 422, and 400 before 2026-02-11', async () => {
@@ -359,33 +342,6 @@ describe('a refund in doubt', () => {
     assert.equal(replayed.headers.get('svc-idempotent-replayed'), 'true');
   });
 
-  it('that the job reconciles is the response to the repeated key', async () => {
-    const { id } = await succeeded(service, shop);
-    faults.refund = unknownOutcome;
-    const idempotencyKey = randomUUID();
-    assertRefused(await refund(service, id, undefined, { idempotencyKey }), 502, 'gateway_error');
-    await checkAllOpen(service);
-    assert.equal((await readOrder(service, id)).status, 'refunded');
-    const known = await refund(service, id, undefined, { idempotencyKey });
-    assert.deepEqual([known.status, known.body.status], [200, 'refunded'], known.text);
-    assert.equal(refundsOf(known.body).length, 1);
-  });
-
-  it('that never arrived leaves no trace, and the repeated key makes it anew', async () => {
-    const { id } = await succeeded(service, shop);
-    faults.refund = unknownOutcome;
-    const idempotencyKey = randomUUID();
-    await refund(service, id, 1000, { idempotencyKey });
-    faults.lookup = async () => ({ outcome: 'not_found' });
-    await checkAllOpen(service);
-    const order = await readOrder(service, id);
-    assert.partialDeepStrictEqual(order, { status: 'succeeded', refunded_amount: 0 });
-    assert.deepEqual(refundsOf(order), []);
-    delete faults.refund;
-    const anew = await refund(service, id, 1000, { idempotencyKey });
-    assert.deepEqual([anew.status, anew.body.refunded_amount], [200, 1000], anew.text);
-  });
-
   it('that never arrived still works as a pagination cursor', async () => {
     const { id } = await succeeded(service, shop);
     faults.refund = unknownOutcome;
@@ -418,35 +374,6 @@ describe('a refund in doubt', () => {
         assert.ok(reply.status === 200 || reply.status === 409, `${reply.status} ${reply.text}`);
       }
       assert.equal((await readOrder(service, id)).refunded_amount, 100, 'one key, one refund');
-    }
-  });
-
-  it('that could not be sent is 502 and has not happened', async () => {
-    const { id } = await succeeded(service, shop);
-    faults.refund = async () => ({ outcome: 'not_sent', reason: 'down' });
-    assertRefused(await refund(service, id), 502, 'gateway_error');
-    assert.deepEqual(await readOrder(service, id), { ...(await readOrder(service, id)), refunded_amount: 0 });
-    assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 0);
-    delete faults.refund;
-    assert.equal((await refund(service, id)).body.status, 'refunded');
-  });
-
-  it('is reconciled when the order is read', async () => {
-    const { id } = await succeeded(service, shop);
-    faults.refund = unknownOutcome;
-    assertRefused(await refund(service, id), 502, 'gateway_error');
-    await until('refunded', async () => (await readOrder(service, id)).status === 'refunded');
-  });
-
-  it('that is 30 days old blocks neither its own reconciliation nor others', async () => {
-    const [old, young] = [await succeeded(service, shop), await succeeded(service, shop)];
-    for (const { id } of [old, young]) await refund(service, id);
-    await service.db.query(`UPDATE open_transactions SET opened_at = now() - interval '30 days' WHERE order_id = $1`, [
-      old.id,
-    ]);
-    await service.orders.reconcileDue(1000);
-    for (const { id } of [old, young]) {
-      assert.equal(refundsOf(await readOrder(service, id))[0]?.status, 'succeeded');
     }
   });
 });
@@ -485,17 +412,6 @@ describe('the idempotency key of a refund', () => {
     const gone = await refund(service, missing, 1, { idempotencyKey: missing });
     assertRefused(gone, 404, 'resource_not_found');
     assert.equal((await refund(service, missing, 1, { idempotencyKey: missing })).text, gone.text);
-  });
-
-  it('answers what it continues in the version of the first request, and says so', async () => {
-    const { id } = await succeeded(service, shop);
-    faults.refund = unknownOutcome;
-    const idempotencyKey = randomUUID();
-    const headers = { 'svc-version': '2025-11-04' };
-    assertRefused(await refund(service, id, 100, { idempotencyKey, headers }), 502, 'gateway_error');
-    const known = await refund(service, id, 100, { idempotencyKey, headers });
-    assert.equal(known.body.data?.refunded_amount, 100, known.text);
-    assert.equal(known.headers.get('svc-version'), '2025-11-04');
   });
 
   it('of 30 at once makes one refund', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   addCard,
   cards,
@@ -17,13 +17,11 @@ import {
 } from '../../../tests/support/billing.ts';
 import {
   approvedOutcome,
-  assertRefused,
   declinedOutcome,
   type Faults,
-  readOrder,
-  startFaultyService,
-  until,
-} from '../../../tests/support/orders.ts';
+  useFaultyService,
+} from '../../../tests/support/faulty-service.ts';
+import { assertRefused, readOrder, until } from '../../../tests/support/orders.ts';
 import { raceRounds } from '../../../tests/support/random.ts';
 import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
 import { readSubscription } from '../../../tests/support/subscriptions.ts';
@@ -32,15 +30,9 @@ import { pauseSubscription } from '../subscriptions/service.ts';
 /** PATCH /v1/customers/{id}/payment_methods/{pm_id}: a card that the customer already has. */
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService((started) => {
+  service = started;
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 const hourMs = 3_600_000;
 const monthly30 = { billing_cycle: everyDays(30) };

@@ -107,6 +107,16 @@ const paid = async (): Promise<Reply['body']> => {
   assert.equal(body.status, 'succeeded');
   return body;
 };
+/** An order whose charge is in doubt, as long as the faults last. */
+async function inDoubt(): Promise<{ readonly order_id: string; readonly reference: string }> {
+  await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+  assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
+  const [open] = await service.db.query<{ order_id: string; reference: string }>(
+    'SELECT order_id, reference FROM open_transactions WHERE company_id = $1 AND in_doubt',
+    [company],
+  );
+  return open ?? assert.fail('nothing is in doubt');
+}
 const read = (id: string): Promise<Reply['body']> => readOrder(service, id, { key });
 const referencesOf = async (id: string): Promise<string[]> => {
   const rows = await service.db.query<{ reference: string }>(
@@ -200,21 +210,13 @@ describe('an acquirer that sends notices itself', () => {
 
 describe('a notice about an operation', () => {
   it('ends the doubt about a charge', async () => {
-    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
-    const idempotencyKey = randomUUID();
-    assertRefused(await order(service, shop, {}, { key, idempotencyKey }), 502, 'gateway_error');
-    const [open] = await service.db.query<{ order_id: string; reference: string }>(
-      'SELECT order_id, reference FROM open_transactions WHERE company_id = $1',
-      [company],
-    );
-    assert.ok(open);
-    const response = { ...noResponse, transaction_id: 'acq_by_notice' };
-    const notice = noticeOf({ kind: 'operation', reference: open.reference, found: { outcome: 'approved', response } });
+    const { order_id, reference } = await inDoubt();
+    const notice = noticeOf(approved(reference));
     await receive(notice, { ...notice, id: randomUUID() });
-    const found = await read(open.order_id);
+    const found = await read(order_id);
     assert.deepEqual([found.status, found.transactions[0].processor_transaction_id], ['succeeded', 'acq_by_notice']);
     await receive(notice);
-    assert.deepEqual(await eventTypes(service, open.order_id), ['order.created', 'order.succeeded']);
+    assert.deepEqual(await eventTypes(service, order_id), ['order.created', 'order.succeeded']);
   });
 
   it('waits for an operation that is not recorded yet', async () => {
@@ -234,14 +236,7 @@ describe('a notice about an operation', () => {
       await sleep(20);
     }
     const [, reference = ''] = await referencesOf(id);
-    const failureReason = failureReasons.processor_declined;
-    const found = {
-      outcome: 'declined',
-      response: noResponse,
-      failureCode: 'processor_declined',
-      failureReason,
-    } as const;
-    const notice = noticeOf({ kind: 'operation', reference, found });
+    const notice = noticeOf(declined(reference));
     await receive(notice, notice);
     const failed = await read(id);
     assert.deepEqual(
@@ -265,7 +260,7 @@ describe('a notice about an operation', () => {
     assert.equal(row?.settled_at.getTime(), notice.atMs);
     const lost = await paid();
     const [lostReference = ''] = await referencesOf(lost.id);
-    await receive(noticeOf({ kind: 'not_captured', charge: { reference: lostReference, transactionId: null } }));
+    await receive(notCaptured(lostReference));
     assert.deepEqual(
       [(await read(lost.id)).status, (await eventTypes(service, lost.id)).at(-1)],
       ['voided', 'order.voided'],
@@ -304,16 +299,11 @@ describe('a notice that funds are held for a charge', () => {
     const { id } = await paid();
     const [reference = ''] = await referencesOf(id);
     await receive(held(reference, 'psp_paid'));
-    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
-    assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
-    const [open] = await service.db.query<{ reference: string }>(
-      'SELECT reference FROM open_transactions WHERE company_id = $1',
-      [company],
-    );
-    const notice = held(open?.reference ?? '', 'psp_in_doubt');
+    const doubtful = await inDoubt();
+    const notice = held(doubtful.reference, 'psp_in_doubt');
     await receive(notice);
     assert.deepEqual(await resultOf(notice), { applied: false, result: 'the charge is not decided yet' });
-    await receive(noticeOf({ kind: 'operation', reference: open?.reference ?? '', found: neverHappened }));
+    await receive(noticeOf({ kind: 'operation', reference: doubtful.reference, found: neverHappened }));
     await receive();
     assert.deepEqual(released, ['psp_in_doubt']);
   });
@@ -325,9 +315,8 @@ describe('a notice that funds are held for a charge', () => {
     await service.db.query('UPDATE transactions SET connection_id = $2 WHERE order_id = $1', [id, live.id]);
     await receive(held(reference, 'psp_elsewhere'));
     await service.db.query('UPDATE transactions SET connection_id = $2 WHERE order_id = $1', [id, connection]);
-    const notCaptured = noticeOf({ kind: 'not_captured', charge: { reference, transactionId: 'psp_refused' } });
     canRelease = false;
-    await receive(notCaptured);
+    await receive(noticeOf({ kind: 'not_captured', charge: { reference, transactionId: 'psp_refused' } }));
     assert.equal((await read(id)).status, 'voided', 'the order does not wait');
     canRelease = true;
     await receive();
@@ -350,6 +339,8 @@ const approved = (reference: string): NoticeSubject => {
   const response = { ...noResponse, transaction_id: 'acq_by_notice' };
   return { kind: 'operation', reference, found: { outcome: 'approved', response, settled: true } };
 };
+const notCaptured = (reference: string): Notice =>
+  noticeOf({ kind: 'not_captured', charge: { reference, transactionId: null } });
 const declined = (reference: string): NoticeSubject => {
   const failure = { failureCode: 'processor_declined', failureReason: failureReasons.processor_declined } as const;
   return { kind: 'operation', reference, found: { outcome: 'declined', response: noResponse, ...failure } };
@@ -398,9 +389,9 @@ it('an order whose charge was not captured is voided after its refund has failed
   const { id } = await paid();
   const [charge = ''] = await referencesOf(id);
   const refund = await refunded(id, [], 200);
-  const notCaptured = noticeOf({ kind: 'not_captured', charge: { reference: charge, transactionId: null } });
-  await receive(notCaptured);
-  assert.deepEqual(await resultOf(notCaptured), {
+  const notice = notCaptured(charge);
+  await receive(notice);
+  assert.deepEqual(await resultOf(notice), {
     applied: false,
     result: 'another operation of the order is decided first',
   });
@@ -419,7 +410,7 @@ it('an order that was refunded stays so if its charge was not captured', async (
   const { id } = await paid();
   const [charge = ''] = await referencesOf(id);
   await receive(noticeOf(approved(await refunded(id, [], 200))));
-  await receive(noticeOf({ kind: 'not_captured', charge: { reference: charge, transactionId: null } }));
+  await receive(notCaptured(charge));
   assert.equal((await read(id)).status, 'partially_refunded');
 });
 
@@ -440,15 +431,9 @@ it('a notice about an operation whose process died is applied soon after its res
 });
 
 it('a charge in doubt that was not captured fails', async () => {
-  await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
-  assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
-  const [open] = await service.db.query<{ order_id: string; reference: string }>(
-    'SELECT order_id, reference FROM open_transactions WHERE company_id = $1',
-    [company],
-  );
-  assert.ok(open);
-  await receive(noticeOf({ kind: 'not_captured', charge: { reference: open.reference, transactionId: null } }));
-  assert.equal((await read(open.order_id)).status, 'failed');
+  const { order_id, reference } = await inDoubt();
+  await receive(notCaptured(reference));
+  assert.equal((await read(order_id)).status, 'failed');
 });
 
 describe('a notice about a dispute', () => {
@@ -539,31 +524,26 @@ describe('a notice about a dispute', () => {
   });
 
   it('about a charge that is in doubt or that a restored database has forgotten is tried for a day or for weeks', async () => {
-    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
-    assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
-    const [open] = await service.db.query<{ order_id: string; reference: string }>(
-      'SELECT order_id, reference FROM open_transactions WHERE company_id = $1 AND in_doubt',
-      [company],
-    );
-    const inDoubt = await read(open?.order_id ?? '');
+    const { order_id, reference } = await inDoubt();
+    const doubtful = await read(order_id);
     for (const charge of [
       { reference: null, transactionId: 'ch_in_doubt' },
-      { reference: open?.reference ?? '', transactionId: null },
+      { reference, transactionId: null },
     ]) {
-      const notice = noticeOf(disputeOf(inDoubt, { charge }));
+      const notice = noticeOf(disputeOf(doubtful, { charge }));
       await receive(notice);
       assert.deepEqual(await resultOf(notice), { applied: false, result: 'the charge is not decided yet' });
       assert.equal(await triesOf(notice), 11);
     }
     await acquirer.control({ faults: {} });
-    const late = noticeOf(disputeOf(inDoubt, { charge: { reference: open?.reference ?? '', transactionId: null } }));
+    const late = noticeOf(disputeOf(doubtful, { charge: { reference, transactionId: null } }));
     await receive(late);
     await service.db.query('UPDATE open_transactions SET next_check_at = now()');
     await service.orders.reconcileDue(100);
     await receive();
     assert.equal((await resultOf(late))?.result, 'the dispute is needs_response');
     await afterRestore(async () => {
-      const forgotten = noticeOf(disputeOf(inDoubt, { charge: { reference: randomUUID(), transactionId: null } }));
+      const forgotten = noticeOf(disputeOf(doubtful, { charge: { reference: randomUUID(), transactionId: null } }));
       await receive(forgotten);
       assert.equal(await triesOf(forgotten), 46, 'daily for five weeks: a request that is repeated may record it');
     });

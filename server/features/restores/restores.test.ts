@@ -103,7 +103,7 @@ describe('the high-water mark', () => {
 describe('a second restore, to a backup that was made before the first one was reconciled', () => {
   const first = `INSERT INTO restores (id, noticed_at, noticed_by, detail, books_until)
     VALUES ($1, now() - interval '3 days', 'operator', 'the first', now() - interval '4 days')`;
-  const assertCountsAnew = async (watched: RestoreWatch): Promise<void> => {
+  const assertIsCompared = async (watched: RestoreWatch): Promise<void> => {
     assert.equal(watched.isRestored(), true);
     const found = await currentRestore(service.db);
     assert.ok((found?.books_until?.getTime() ?? 0) < Date.now() - 3 * 86_400_000, 'all that is lost is compared');
@@ -115,7 +115,7 @@ describe('a second restore, to a backup that was made before the first one was r
     const before = await watch();
     before.recorded(booked.companyId, randomUUID());
     await before.stop();
-    await assertCountsAnew(await watch());
+    await assertIsCompared(await watch());
     const found = await currentRestore(service.db);
     assert.notEqual(found?.id, id);
     await watch();
@@ -125,7 +125,7 @@ describe('a second restore, to a backup that was made before the first one was r
   it('counts from when the operator notes it', async () => {
     await service.db.query(first, [randomUUID()]);
     assert.equal(await noteRestored(service.db, Date.now(), 'the second'), false);
-    await assertCountsAnew(await watch());
+    await assertIsCompared(await watch());
   });
 });
 

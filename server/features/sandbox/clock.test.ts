@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, describe, it } from 'node:test';
-import { assertRefused, startFaultyService, until } from '../../../tests/support/orders.ts';
+import { startFaultyService } from '../../../tests/support/faulty-service.ts';
+import { assertRefused, until } from '../../../tests/support/orders.ts';
 import {
   assertNear,
   at,

@@ -18,16 +18,6 @@ function dates(start: string, cycle: BillingCycle, count: number): string[] {
 }
 
 describe('billing dates', () => {
-  it('of a 31st fall on the last day of shorter months, and come back', () => {
-    const found = dates('2026-01-31T10:00:00Z', month(1), 5);
-    assert.deepEqual(found, ['2026-01-31', '2026-02-28', '2026-03-31', '2026-04-30', '2026-05-31']);
-  });
-
-  it('know leap years', () => {
-    assert.deepEqual(dates('2027-11-30T00:00:00Z', month(1), 5)[3], '2028-02-29');
-    assert.deepEqual(dates('2028-02-29T00:00:00Z', month(12), 3), ['2028-02-29', '2029-02-28', '2030-02-28']);
-  });
-
   it('with an anchor begin on the anchor date nearest to start + interval, the earlier of two equally near', () => {
     for (const [start, cycle, first, second] of [
       ['2026-01-15', month(1, 1), '2026-02-01', '2026-03-01'], // 14 days before 15 Feb, and 14 after it

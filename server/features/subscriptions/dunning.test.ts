@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   addCard,
   cards,
@@ -15,18 +15,8 @@ import {
   type Scene,
   typesOf,
 } from '../../../tests/support/billing.ts';
-import {
-  approvedOutcome,
-  assertRefused,
-  checkAllOpen,
-  countOf,
-  declinedOutcome,
-  type Faults,
-  readOrder,
-  refund,
-  retry,
-  startFaultyService,
-} from '../../../tests/support/orders.ts';
+import { approvedOutcome, declinedOutcome, useFaultyService } from '../../../tests/support/faulty-service.ts';
+import { assertRefused, checkAllOpen, countOf, readOrder, refund, retry } from '../../../tests/support/orders.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, allEventsOf, readSubscription, somePlan } from '../../../tests/support/subscriptions.ts';
@@ -36,18 +26,8 @@ import type { PlanCreate } from '../plans/schemas.ts';
 /** Renewals that are declined, and renewals whose outcome is unknown. */
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
-});
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(async () => {
-  const events = await countOf(service, 'events', `type = 'subscription.payment_failed'`, []);
-  await stop();
-  assert.equal(events, 0, 'there is no such event');
+const faults = useFaultyService((started) => {
+  service = started;
 });
 
 const hourMs = 3_600_000;
@@ -166,19 +146,6 @@ describe('a renewal that is declined softly', () => {
     ]);
     await movePast(due, 70);
     assert.equal((await ordersOf(service, due)).length, 2, 'no cycle is billed while failed');
-  });
-
-  it('goes the same way when the clock jumps over all of it at once', async () => {
-    const at = await openScene(service, monthly30, cards.declinesAfterFirst);
-    const { id, next_billing_at, latest_order_id } = await created(service, at);
-    const { happened } = await moveTo(service, at.key, later(next_billing_at, 60 * dayMs));
-    assert.partialDeepStrictEqual(await readSubscription(service, id, at), { status: 'failed', attempt_count: 5 });
-    const order = (await ordersOf(service, at)).at(-1);
-    assert.notEqual(order?.id, latest_order_id);
-    const days = happened
-      .filter(({ type }: Record<string, string>) => type === 'order.failed')
-      .map(({ at: when }: { at: string }) => (Date.parse(when) - Date.parse(next_billing_at)) / dayMs);
-    assert.deepEqual(days, [0, 1, 3, 5, 7]);
   });
 
   it('is active after a retry that succeeds, with subscription.charged and subscription.recovered once', async () => {
@@ -360,6 +327,15 @@ describe('POST /v1/orders/{id}/retry of a renewal', () => {
     for (const days of [1, 3, 5, 7]) assert.ok(times.includes(later(due.declinedAt, days * dayMs)), `day ${days}`);
   });
 
+  it('that is declined for a hard reason leaves the schedule of retries as it is', async () => {
+    const due = await pastDue();
+    const next_retry_at = later(due.declinedAt, dayMs);
+    const failureCode = 'lost_stolen_card';
+    faults.charge = async () => ({ ...(await declinedOutcome()), failureCode, failureReason: 'Lost.' });
+    assert.partialDeepStrictEqual((await retryOf(due)).body, { failure_code: failureCode, next_retry_at });
+    assert.partialDeepStrictEqual(await read(due), { status: 'past_due', next_retry_at, attempt_count: 2 });
+  });
+
   it('that succeeds makes it active again, and the cycle is charged no second time', async () => {
     const due = await pastDue();
     faults.charge = approvedOutcome;
@@ -478,4 +454,8 @@ describe('each cycle', () => {
     assert.equal(types.filter((type) => type === 'subscription.recovered').length, 1);
     assert.equal(types.filter((type) => type === 'subscription.charged').length, 1);
   });
+});
+
+it('declines send no event subscription.payment_failed: there is none', async () => {
+  assert.equal(await countOf(service, 'events', `type = 'subscription.payment_failed'`, []), 0);
 });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   addCard,
   cards,
-  clockOf,
   created,
   dayMs,
   everyDays,
@@ -16,35 +15,19 @@ import {
   type Scene,
   typesOf,
 } from '../../../tests/support/billing.ts';
-import {
-  approvedOutcome,
-  assertRefused,
-  checkAllOpen,
-  countOf,
-  eventTypes,
-  type Faults,
-  readOrder,
-  startFaultyService,
-  unknownOutcome,
-  until,
-} from '../../../tests/support/orders.ts';
+import { approvedOutcome, unknownOutcome, useFaultyService } from '../../../tests/support/faulty-service.ts';
+import { assertRefused, checkAllOpen, countOf, eventTypes, readOrder, until } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, readSubscription, subscribe } from '../../../tests/support/subscriptions.ts';
 import { setDunning } from '../companies/service.ts';
-import { pauseSubscription, resumeSubscription } from './service.ts';
+import { pauseSubscription } from './service.ts';
 
-/** Policy, dates that pass, charges in doubt, and what may be deleted meanwhile. */
+/** Policy, charges in doubt, and what may be deleted meanwhile. For dates that pass see `tests/scenarios/`. */
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService((started) => {
+  service = started;
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 const hourMs = 3_600_000;
 const every30 = { billing_cycle: everyDays(30) };
@@ -101,75 +84,15 @@ describe('the dunning policy of the company', () => {
   });
 });
 
-describe('dates that pass', () => {
-  it('while past due are not billed; after recovery the next regular date is, as the next cycle', async () => {
-    const at = await openScene(service, daily, cards.declinesAfterFirst);
-    const { id, next_billing_at } = await created(service, at);
-    await moveTo(service, at.key, later(next_billing_at, 3.5 * dayMs));
-    assert.equal((await ordersOf(service, at)).length, 2, 'no cycle is billed while past due');
-    await addCard(service, at, cards.good, { update_subscriptions: true });
-    await service.subscriptions.billDue(100);
-    const body = await readSubscription(service, id, at);
-    const next = later(next_billing_at, 4 * dayMs);
-    assert.partialDeepStrictEqual(body, { status: 'active', next_billing_at: next, completed_cycles: 2 });
-    assert.equal(body.current_period_end, next);
-    await moveTo(service, at.key, later(next_billing_at, 5.5 * dayMs));
-    const billed = (await ordersOf(service, at)).map((order) => [order.subscription_cycle, order.created_at]);
-    assert.deepEqual(billed.slice(1), [
-      [2, next_billing_at],
-      [3, next],
-      [4, later(next, dayMs)],
-    ]);
-  });
-
-  it('while paused are not billed; billing continues at the next regular date', async () => {
-    const at = await openScene(service, daily);
-    const { id, next_billing_at } = await created(service, at);
-    await pauseSubscription(await operator(service, at), id);
-    const paused = await readSubscription(service, id, at);
-    assert.partialDeepStrictEqual(paused, { status: 'paused', next_billing_at: null });
-    await moveTo(service, at.key, later(next_billing_at, 3.5 * dayMs));
-    assert.equal((await ordersOf(service, at)).length, 1);
-    await resumeSubscription(await operator(service, at), id);
-    await service.subscriptions.billDue(100);
-    assert.equal((await ordersOf(service, at)).length, 1, 'nothing is charged at once');
-    await moveTo(service, at.key, later(next_billing_at, 4.5 * dayMs));
-    const billed = (await ordersOf(service, at)).map((order) => [order.subscription_cycle, order.created_at]);
-    assert.deepEqual(billed.slice(1), [[2, later(next_billing_at, 4 * dayMs)]]);
-    assert.deepEqual((await eventTypes(service, id)).slice(1), [
-      'subscription.paused',
-      'subscription.resumed',
-      'subscription.charged',
-    ]);
-  });
-
-  it('while the service was down are billed, once each, in order', async () => {
-    const at = await openScene(service, daily);
-    const { id } = await created(service, at);
-    await service.db.query(
-      `UPDATE companies SET clock_offset_ms = clock_offset_ms + 3 * 86400000 + 3600000 WHERE id = $1`,
-      [at.company.id],
-    );
-    while ((await service.subscriptions.billDue(100)) > 0);
-    const orders = await ordersOf(service, at);
-    assert.deepEqual(
-      orders.map(({ subscription_cycle, status }) => [subscription_cycle, status]),
-      [1, 2, 3, 4].map((cycle) => [cycle, 'succeeded']),
-    );
-    const body = await readSubscription(service, id, at);
-    assert.ok(body.next_billing_at > (await clockOf(service, at.key)));
-  });
-
-  it('two workers and a clock that is moved bill each cycle once', async () => {
-    const at = await openScene(service, daily);
-    await created(service, at);
-    await Promise.all([
-      advance(service, { by: { days: 5, hours: 1 } }, at),
-      ...Array.from({ length: 5 }, () => service.subscriptions.billDue(100)),
-    ]);
-    const cycles = (await ordersOf(service, at)).map(({ subscription_cycle }) => subscription_cycle);
-    assert.deepEqual(cycles, [1, 2, 3, 4, 5, 6]);
-  });
+it('two workers and a clock that is moved bill each cycle once', async () => {
+  const at = await openScene(service, daily);
+  await created(service, at);
+  await Promise.all([
+    advance(service, { by: { days: 5, hours: 1 } }, at),
+    ...Array.from({ length: 5 }, () => service.subscriptions.billDue(100)),
+  ]);
+  const cycles = (await ordersOf(service, at)).map(({ subscription_cycle }) => subscription_cycle);
+  assert.deepEqual(cycles, [1, 2, 3, 4, 5, 6]);
 });
 
 describe('a renewal in doubt', () => {

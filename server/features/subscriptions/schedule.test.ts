@@ -16,7 +16,7 @@ import {
   ordersOf,
   type Scene,
 } from '../../../tests/support/billing.ts';
-import { assertInvalid, assertRefused, eventTypes, readOrder } from '../../../tests/support/orders.ts';
+import { assertInvalid, assertRefused, eventTypes } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, readSubscription } from '../../../tests/support/subscriptions.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
@@ -104,21 +104,6 @@ describe('start_date and end_date', () => {
     assert.deepEqual(await ordersOf(service, at), []);
   });
 
-  it('no cycle starts on or after end_date 00:00 UTC; it is completed when the last paid period ends', async () => {
-    const at = await scene({ billing_cycle: everyDays(7) });
-    const start = day(later(day(await clockOf(service, at.key)), dayMs));
-    const end_date = day(later(start, 14 * dayMs));
-    const { id } = await created(service, at, { start_date: start, end_date });
-    await moveTo(service, at.key, later(`${start}T00:00:00.000Z`, 14 * dayMs - 60_000));
-    assert.equal((await readSubscription(service, id, at)).status, 'active');
-    assert.equal((await readSubscription(service, id, at)).next_billing_at, null);
-    await moveTo(service, at.key, later(`${start}T00:00:00.000Z`, 30 * dayMs));
-    const body = await readSubscription(service, id, at);
-    assert.partialDeepStrictEqual(body, { status: 'completed', completed_cycles: 2, next_billing_at: null });
-    assert.equal(body.completed_at, `${end_date}T00:00:00.000Z`);
-    assert.equal((await ordersOf(service, at)).length, 2);
-  });
-
   it('billing_cycles or end_date, whichever is first, ends it', async () => {
     const at = await scene({ billing_cycle: everyDays(1) });
     const end_date = day(later(day(await clockOf(service, at.key)), 20 * dayMs));
@@ -171,26 +156,6 @@ describe('billing_cycle', () => {
     const { id } = await created(service, at, { billing_cycles: 0 });
     await advance(service, { by: { months: 4, hours: 1 } }, at);
     assert.partialDeepStrictEqual(await readSubscription(service, id, at), { status: 'active', completed_cycles: 5 });
-  });
-
-  it('with an anchor other than the start day begins at the nearest such day to start + interval', async () => {
-    const at = await scene();
-    await moveTo(service, at.key, '2029-01-15T10:00:00.000Z');
-    for (const [interval_count, anchor_day, first] of [
-      [1, 1, '2029-02-01'],
-      [1, 16, '2029-02-16'],
-      [1, 14, '2029-02-14'],
-      [3, 1, '2029-04-01'],
-    ] as const) {
-      const billing_cycle = { interval: 'month', interval_count, anchor_day };
-      const body = await created(service, at, { billing_cycle });
-      assert.equal(day(body.next_billing_at), first);
-      assert.equal(body.next_billing_at.slice(10), body.current_period_start.slice(10), 'at the time of the start');
-      assert.equal((await readOrder(service, body.latest_order_id, at)).total, 1900, 'no proration');
-    }
-    await moveTo(service, at.key, '2029-01-20T10:00:00.000Z');
-    const billing_cycle = { interval: 'month', interval_count: 1, anchor_day: 1 };
-    assert.equal(day((await created(service, at, { billing_cycle })).next_billing_at), '2029-03-01');
   });
 
   it('with any anchor bills what `upcoming` and the preview of the plan show, every 13 days or more', async () => {

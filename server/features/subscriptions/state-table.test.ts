@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   addCard,
   cards,
@@ -18,29 +18,20 @@ import {
 } from '../../../tests/support/billing.ts';
 import {
   approvedOutcome,
-  assertRefused,
-  checkAllOpen,
-  eventTypes,
   type Faults,
-  retry,
-  startFaultyService,
   unknownOutcome,
-} from '../../../tests/support/orders.ts';
+  useFaultyService,
+} from '../../../tests/support/faulty-service.ts';
+import { assertRefused, checkAllOpen, eventTypes, retry } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, allEventsOf, readSubscription } from '../../../tests/support/subscriptions.ts';
 import { pauseSubscription, resumeSubscription } from './service.ts';
 import { nextSubscriptionStatus, subscriptionStatuses, subscriptionTransitions } from './transitions.ts';
 
 let service: TestService;
-let faults: Faults;
-let stop: () => Promise<void>;
-before(async () => {
-  ({ service, faults, stop } = await startFaultyService());
+const faults = useFaultyService((started) => {
+  service = started;
 });
-afterEach(() => {
-  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
-});
-after(() => stop());
 
 type Lookup = NonNullable<Faults['lookup']>;
 
@@ -123,25 +114,8 @@ async function canceledInFlight(held: Held, days: number, end: Lookup): Promise<
 }
 const notFound: Lookup = async () => ({ outcome: 'not_found' });
 
+/** The rows of POST /v1/subscriptions are in `subscriptions.test.ts`. */
 describe('the state table of the contract', () => {
-  it('(none), POST /v1/subscriptions, first charge clears: active, subscription.created', async () => {
-    const held = await active();
-    assert.equal((await read(held)).status, 'active');
-    assert.deepEqual(await eventTypes(service, held.id), ['subscription.created']);
-  });
-
-  it('(none), POST /v1/subscriptions, first charge declines: failed, subscription.created, order.failed', async () => {
-    const held = await failedFirst();
-    await pass(held, 60);
-    assert.equal((await read(held)).status, 'failed');
-    const events = await allEventsOf(service, held.id);
-    assert.deepEqual(
-      events.map(({ type, object }) => `${type} ${object.status}`),
-      ['order.created pending', 'order.failed failed', 'subscription.created failed'],
-      'and the first charge is not auto-retried',
-    );
-  });
-
   it('active, last cycle billed, all cycles finished: completed', async () => {
     const held = await active(undefined, { billing_cycles: 2 });
     await pass(held, 59);

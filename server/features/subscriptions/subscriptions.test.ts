@@ -172,13 +172,10 @@ describe('POST /v1/subscriptions', () => {
     assert.equal((await ordersOf(service, at)).length, 2);
   });
 
-  it('refuses an unknown plan, customer, card, and those of another merchant', async () => {
-    const [at, other] = await Promise.all([scene(), scene()]);
-    for (const plan_id of [randomUUID(), other.plan_id]) {
-      assertRefused(await create(service, at, { plan_id }), 404, 'resource_not_found', 'plan_id');
-    }
-    for (const customer_id of [randomUUID(), other.customer_id]) {
-      assertRefused(await create(service, at, { customer_id }), 404, 'resource_not_found', 'customer_id');
+  it('refuses an unknown plan, customer and card, and the card of another customer', async () => {
+    const at = await scene();
+    for (const field of ['plan_id', 'customer_id']) {
+      assertRefused(await create(service, at, { [field]: randomUUID() }), 404, 'resource_not_found', field);
     }
     const neighbour = await someSubscriber(service, undefined, { key: at.key });
     const cards = await service.call('GET', `/v1/customers/${neighbour}/payment_methods`, { key: at.key });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { openShop, type Shop, startFaultyService, succeeded } from '../../../../tests/support/orders.ts';
-import type { TestService } from '../../../../tests/support/service.ts';
+import { openShop, type Shop, succeeded } from '../../../../tests/support/orders.ts';
+import { startTestService, type TestService } from '../../../../tests/support/service.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ListedOperation } from '../../../vault/processors/processor.ts';
 import { takeLater } from '../recovery/adopt-queries.ts';
@@ -32,15 +32,14 @@ import {
 import { deriveReference, subjects } from './reference.ts';
 
 let service: TestService;
-let stop: () => Promise<void>;
 let shop: Shop;
 let orderId: string;
 before(async () => {
-  ({ service, stop } = await startFaultyService());
+  service = await startTestService();
   shop = await openShop(service);
   ({ id: orderId } = await succeeded(service, shop));
 });
-after(() => stop());
+after(() => service.stop());
 
 interface Forced {
   readonly state: string;

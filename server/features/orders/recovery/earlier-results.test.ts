@@ -37,7 +37,7 @@ after(async () => {
 const derived = (subject: readonly string[], number = 0): string =>
   deriveReference(merchant.company.id, { subject, number });
 
-/** An operation of ours that the books have lost, so long ago. */
+/** An operation that the service sent some time ago, and that the books have lost. */
 async function lose(
   reference: string,
   { amount = 4900, agoMs = 60_000, number = card.number, fault = '' } = {},

@@ -8,8 +8,8 @@ import {
   type LiveService,
   startLiveService,
 } from '../../../../tests/support/live-merchants.ts';
-import type { LiveKind, LiveProcessors } from '../../../../tests/support/live-processors.ts';
-import { assertRefused, order } from '../../../../tests/support/orders.ts';
+import { executedAt, type LiveKind, type LiveProcessors } from '../../../../tests/support/live-processors.ts';
+import { assertRefused, connectionOf, order, runWorker } from '../../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { somePlan, subscribe } from '../../../../tests/support/subscriptions.ts';
 import { dayMs, hourMs } from '../../../platform/durations.ts';
@@ -50,10 +50,7 @@ beforeEach(async () => {
 });
 
 async function paid(): Promise<Record<LiveKind, number>> {
-  const count = async (kind: LiveKind): Promise<number> =>
-    (await fakes[kind].call('GET', '/journal')).operations.filter(
-      (one: Reply['body']) => one.kind === 'charge' && one.status === 'approved',
-    ).length;
+  const count = (kind: LiveKind): Promise<number> => executedAt(fakes[kind], 'charge');
   return { stripe: await count('stripe'), nmi: await count('nmi'), adyen: await count('adyen') };
 }
 
@@ -97,12 +94,11 @@ async function forgetOrder({ companyId }: ConnectedMerchant): Promise<void> {
     await service.db.query(`DELETE FROM ${table} WHERE company_id = $1`, [companyId]);
 }
 
-async function connectionOf(orderId: string): Promise<string | undefined> {
-  const [row] = await service.db.query<{ connection_id: string }>(
-    `SELECT connection_id FROM transactions WHERE order_id = $1 AND status = 'succeeded'`,
-    [orderId],
-  );
-  return row?.connection_id;
+/** The order is paid, once, at this connection of its merchant. */
+async function assertPaidAt(reply: Reply, connectionId: string | undefined, charged: object): Promise<void> {
+  assert.equal(reply.body.status, 'succeeded', reply.text);
+  assert.equal(await connectionOf(service, reply.body.id), connectionId);
+  assert.deepEqual(await paid(), charged);
 }
 
 /** Returns its ID. */
@@ -124,16 +120,11 @@ async function deleteCard({ shop: { customerId, paymentMethodId }, key }: Connec
   assert.equal(reply.status, 200, reply.text);
 }
 
-async function runWorker(): Promise<void> {
-  await service.db.query('UPDATE open_transactions SET next_check_at = now()');
-  await service.orders.reconcileDue(1_000);
-}
-
 /** The worker, when the answers of the processors can no longer change. */
 async function runWorkerLater(): Promise<void> {
-  await runWorker();
+  await runWorker(service);
   await service.db.query(`UPDATE open_transactions SET valid_until = now() - interval '1 minute'`);
-  await runWorker();
+  await runWorker(service);
 }
 
 const approved = { outcome: 'approved', response: { ...noResponse, transaction_id: 'PSP1' } } as const;
@@ -244,7 +235,7 @@ describe('the gate of a company', () => {
     await runWorkerLater();
     await afterFlight(service);
     await compareAll(service);
-    await runWorker();
+    await runWorker(service);
     assert.equal((await send()).body.status, 'succeeded');
     assert.deepEqual(await paid(), { ...before, stripe: before.stripe + 1 });
   });
@@ -253,11 +244,7 @@ describe('the gate of a company', () => {
     const merchant = await live.openMerchant('adyen');
     await beginSubscription(merchant);
     const before = await paid();
-    const options = { key: merchant.key, idempotencyKey: randomUUID() };
-    const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
-    const first = await send();
-    await forgetKey(merchant, first.body.id);
-    await restore(service);
+    const send = await placeLost(merchant);
     await compareAll(service);
     assert.equal(await gateOf(service, merchant.companyId), 'renewals_wait: operator');
     await billNextCycle(merchant);
@@ -272,15 +259,11 @@ describe('the gate of a company', () => {
   it('of a merchant with Adyen alone records no lost charge as failed while Adyen is away', async () => {
     const merchant = await live.openMerchant('adyen');
     const before = await paid();
-    const options = { key: merchant.key, idempotencyKey: randomUUID() };
-    const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
-    const first = await send();
-    await forgetKey(merchant, first.body.id);
-    await restore(service);
+    const send = await placeLost(merchant);
     interference.charge = async () => ({ outcome: 'not_sent', reason: 'no connection' });
     const { status, body } = await send();
     assert.deepEqual([status, body.error?.code], [503, 'restore_in_progress']);
-    await runWorker();
+    await runWorker(service);
     interference = {};
     assert.equal((await send()).body.status, 'succeeded');
     assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 }, 'Adyen has answered with the first charge');
@@ -301,11 +284,16 @@ describe('the gate of a company', () => {
   });
 });
 
-/** The records lose an order, and keep the rest. */
-async function forgetKey({ companyId }: ConnectedMerchant, orderId: string): Promise<void> {
-  await service.db.query('DELETE FROM transactions WHERE company_id = $1 AND order_id = $2', [companyId, orderId]);
+/** Places an order that the records then lose, and nothing else. Returns a function that repeats the request. */
+async function placeLost({ companyId, shop, key }: ConnectedMerchant): Promise<() => Promise<Reply>> {
+  const options = { key, idempotencyKey: randomUUID() };
+  const send = (): Promise<Reply> => order(service, shop, {}, options);
+  const { id } = (await send()).body;
+  await service.db.query('DELETE FROM transactions WHERE company_id = $1 AND order_id = $2', [companyId, id]);
   await service.db.query('DELETE FROM idempotency_keys WHERE company_id = $1', [companyId]);
-  await service.db.query('DELETE FROM orders WHERE company_id = $1 AND id = $2', [companyId, orderId]);
+  await service.db.query('DELETE FROM orders WHERE company_id = $1 AND id = $2', [companyId, id]);
+  await restore(service);
+  return send;
 }
 
 for (const kind of ['nmi', 'stripe'] as const) {
@@ -322,11 +310,8 @@ for (const kind of ['nmi', 'stripe'] as const) {
         await compareAll(service);
         assert.equal(await gateOf(service, merchant.companyId), 'closed: operator');
         await finish(service);
-        await runWorker();
-        const { body } = await send();
-        assert.equal(body.status, 'succeeded');
-        assert.equal(await connectionOf(body.id), merchant.connections[1]);
-        assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 });
+        await runWorker(service);
+        await assertPaidAt(await send(), merchant.connections[1], { ...before, [kind]: before[kind] + 1 });
       });
     }
 
@@ -340,11 +325,8 @@ for (const kind of ['nmi', 'stripe'] as const) {
       assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 }, 'nothing is looked up behind the gate');
       await compareAll(service);
       await finish(service);
-      await runWorker();
-      const { body } = await send();
-      assert.equal(body.status, 'succeeded');
-      assert.equal(await connectionOf(body.id), merchant.connections[1]);
-      assert.deepEqual(await paid(), { ...before, [kind]: before[kind] + 1 });
+      await runWorker(service);
+      await assertPaidAt(await send(), merchant.connections[1], { ...before, [kind]: before[kind] + 1 });
     });
   });
 }
@@ -377,10 +359,7 @@ describe('an order that the second connection was paid for', () => {
     await runWorkerLater();
     await compareAll(service);
     await runWorkerLater();
-    const { body } = await send();
-    assert.equal(body.status, 'succeeded');
-    assert.equal(await connectionOf(body.id), merchant.connections[1]);
-    assert.deepEqual(await paid(), { ...before, nmi: before.nmi + 1 });
+    await assertPaidAt(await send(), merchant.connections[1], { ...before, nmi: before.nmi + 1 });
   });
 
   it('is found if it is a renewal', async () => {
@@ -405,7 +384,7 @@ describe('an order that the second connection was paid for', () => {
       const send = await placeForgotten(merchant, 503);
       await deleteCard(merchant);
       await compareAll(service);
-      await runWorker();
+      await runWorker(service);
       assert.equal((await send()).body.status, 'succeeded');
       const [last = 'nmi'] = kinds.slice(-1);
       assert.deepEqual(await paid(), { ...before, [last]: before[last] + 1 });
@@ -457,7 +436,7 @@ describe('a renewal that was given up and paid with the next reference', () => {
       await restore(service);
       await service.subscriptions.billDue(64);
       await compareAll(service);
-      await runWorker();
+      await runWorker(service);
       await service.subscriptions.billDue(64);
       assert.deepEqual(await paid(), { ...before, stripe: before.stripe + 1 });
       assert.deepEqual(await renewalOf(merchant), { status: 'succeeded', connection_id: connections[0] });
@@ -484,7 +463,7 @@ describe('a renewal that was given up and paid with the next reference', () => {
     await keepNotice(companyId, adyen, reference);
     await compareAll(service);
     await finish(service);
-    await runWorker();
+    await runWorker(service);
     assert.deepEqual(await paid(), { ...before, adyen: before.adyen + 1 });
     assert.deepEqual(await renewalOf(merchant), { status: 'succeeded', connection_id: adyen });
   });
@@ -500,10 +479,10 @@ describe('an order that was not sent, and whose request is not repeated', () => 
       await runWorkerLater();
       await compareAll(service);
       await runWorkerLater();
-      const { body } = await send();
-      assert.equal(body.status, isPaid ? 'succeeded' : 'failed');
-      if (isPaid) assert.equal(await connectionOf(body.id), merchant.connections[1]);
-      assert.deepEqual(await paid(), { ...before, stripe: before.stripe + (isPaid ? 1 : 0) });
+      const reply = await send();
+      if (isPaid) return assertPaidAt(reply, merchant.connections[1], { ...before, stripe: before.stripe + 1 });
+      assert.equal(reply.body.status, 'failed');
+      assert.deepEqual(await paid(), before);
     });
   }
 
@@ -541,12 +520,11 @@ describe('a notice behind the gate', () => {
     it(`says that another connection was paid for an order that is ${answer === unsent ? 'waiting' : 'in doubt'}`, async () => {
       const merchant = await live.openMerchant('nmi', 'adyen');
       const [, adyen = ''] = merchant.connections;
+      const before = await paid();
       forgets([], undefined, answer);
       const send = await placeForgotten(merchant, answer === unsent ? 503 : 502);
       await notice(merchant.companyId, adyen, await openReference(merchant), approved);
-      const { body } = await send();
-      assert.equal(body.status, 'succeeded');
-      assert.equal(await connectionOf(body.id), adyen);
+      await assertPaidAt(await send(), adyen, before);
     });
   }
 
@@ -555,12 +533,12 @@ describe('a notice behind the gate', () => {
     const [adyen = '', nmi = ''] = merchant.connections;
     forgets([nmi], undefined, inDoubt);
     const send = await placeForgotten(merchant, 502);
+    const charged = await paid();
     const reference = await openReference(merchant);
     assert.match(await notice(merchant.companyId, adyen, reference, cancelled), /being compared/);
     await compareAll(service);
     await finish(service);
-    await runWorker();
-    const { body } = await send();
-    assert.deepEqual([body.status, await connectionOf(body.id)], ['succeeded', nmi]);
+    await runWorker(service);
+    await assertPaidAt(await send(), nmi, charged);
   });
 });

@@ -6,13 +6,10 @@ import { created, everyDays, openScene, ordersOf, type Scene, typesOf } from '..
 import {
   approvedOutcome,
   declinedOutcome,
-  eventTypes,
   type FaultyService,
-  openShop,
-  order,
   startFaultyService,
-  until,
-} from '../../../../tests/support/orders.ts';
+} from '../../../../tests/support/faulty-service.ts';
+import { eventTypes, openShop, order, until } from '../../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { readSubscription } from '../../../../tests/support/subscriptions.ts';
 import type { LookupOutcome } from '../../../vault/processors/processor.ts';
@@ -185,25 +182,22 @@ it('a renewal keeps its reference, unless the processor will never execute it', 
   }
 });
 
-it('a renewal fails as before where a processor may execute the same reference twice', async () => {
-  const at = await subscribed();
-  answer(vaultDies, { outcome: 'not_found' });
-  await bill(at);
-  for (let round = 0; round < 3; round += 1) await runWorker();
-  assert.equal(sent.length, 1);
-  assert.deepEqual([(await renewalOf(at)).status, (await renewalOf(at)).attempt_count], ['failed', 1]);
-});
-
-it('a renewal that the processor did not get although nothing stopped fails as before', async () => {
-  for (const found of Object.values(findings)) {
+const reset = async (): Promise<VaultOutcome> => ({ outcome: 'unknown', reason: 'reset' });
+for (const [why, charge, found] of [
+  ['whose processor may execute the same reference twice', vaultDies, { outcome: 'not_found' }],
+  ['that the processor did not get although nothing stopped, its reference expired,', reset, findings.expired],
+  ['that the processor did not get although nothing stopped, its reference final,', reset, findings.final],
+] as const) {
+  it(`a renewal ${why} is not sent again, and fails`, async () => {
     const at = await subscribed();
-    answer(async () => ({ outcome: 'unknown', reason: 'reset' }), found);
+    answer(charge, found);
     await bill(at);
     for (let round = 0; round < 3; round += 1) await runWorker();
     assert.equal(sent.length, 1);
-    assert.equal((await renewalOf(at)).failure_code, 'issuer_unavailable');
-  }
-});
+    const { status, attempt_count, failure_code } = await renewalOf(at);
+    assert.deepEqual([status, attempt_count, failure_code], ['failed', 1, 'issuer_unavailable']);
+  });
+}
 
 it('a lookup that finds the charge records it, and nothing is sent again', async () => {
   const at = await subscribed();
@@ -216,28 +210,33 @@ it('a lookup that finds the charge records it, and nothing is sent again', async
 });
 
 for (const [name, found] of Object.entries(findings)) {
-  it(`an order that was interrupted, whose reference is ${name}, is sent when its request is repeated, and not before`, async () => {
-    const shop = await openShop(service);
-    answer(vaultDies, found);
-    const idempotencyKey = randomUUID();
-    assert.equal((await order(service, shop, {}, { idempotencyKey })).status, 502);
-    await runWorker();
-    assert.equal(sent.length, 1, 'the customer may have gone');
-    faults.charge = approvedOutcome;
-    const { status, body } = await order(service, shop, {}, { idempotencyKey });
-    assert.deepEqual([status, body.status, body.attempt_count], [201, 'succeeded', 0]);
-  });
+  describe(`an order that was interrupted, whose reference is ${name},`, () => {
+    /** Places it, and lets the worker look it up. Returns a function that repeats the request. */
+    async function interrupted(): Promise<() => Promise<Reply>> {
+      const shop = await openShop(service);
+      answer(vaultDies, found);
+      const idempotencyKey = randomUUID();
+      const send = (): Promise<Reply> => order(service, shop, {}, { idempotencyKey });
+      assert.equal((await send()).status, 502);
+      await runWorker();
+      return send;
+    }
 
-  it(`an order that was interrupted, whose reference is ${name}, fails if its request is not repeated for an hour`, async () => {
-    const shop = await openShop(service);
-    answer(vaultDies, found);
-    const idempotencyKey = randomUUID();
-    assert.equal((await order(service, shop, {}, { idempotencyKey })).status, 502);
-    await runWorker();
-    await runWorker();
-    const { status, body } = await order(service, shop, {}, { idempotencyKey });
-    assert.deepEqual([status, body.failure_code], [201, 'issuer_unavailable']);
-    assert.equal(sent.length, 1);
+    it('is sent when its request is repeated, and not before', async () => {
+      const send = await interrupted();
+      assert.equal(sent.length, 1, 'the customer may have gone');
+      faults.charge = approvedOutcome;
+      const { status, body } = await send();
+      assert.deepEqual([status, body.status, body.attempt_count], [201, 'succeeded', 0]);
+    });
+
+    it('fails if its request is not repeated for an hour', async () => {
+      const send = await interrupted();
+      await runWorker();
+      const { status, body } = await send();
+      assert.deepEqual([status, body.failure_code], [201, 'issuer_unavailable']);
+      assert.equal(sent.length, 1);
+    });
   });
 }
 

@@ -7,7 +7,7 @@ import {
   type LiveService,
   startLiveService,
 } from '../../../../tests/support/live-merchants.ts';
-import type { LiveProcessors } from '../../../../tests/support/live-processors.ts';
+import { executedAt, type LiveProcessors } from '../../../../tests/support/live-processors.ts';
 import { assertRefused, order, readOrder, refund } from '../../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { eventually } from '../../../../tests/support/webhooks.ts';
@@ -39,12 +39,9 @@ beforeEach(async () => {
   await repair();
 });
 
-/** How often each processor has executed an operation of this kind. */
-async function executed(kind: 'charge' | 'refund' | 'void'): Promise<number> {
-  const journals = await Promise.all([fakes.adyen, fakes.nmi].map((fake) => fake.call('GET', '/journal')));
-  const operations: Reply['body'][] = journals.flatMap((journal) => journal.operations);
-  return operations.filter((one) => one.kind === kind && one.status === 'approved').length;
-}
+/** How often the processors have executed an operation of this kind. */
+const executed = async (kind: 'charge' | 'refund'): Promise<number> =>
+  (await executedAt(fakes.adyen, kind)) + (await executedAt(fakes.nmi, kind));
 
 /** Lets a call of the vault run, and holds what it returns. */
 function holdAnswer(name: 'charge' | 'refund' | 'void'): { readonly held: Promise<void>; readonly answer: () => void } {
