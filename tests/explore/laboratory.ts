@@ -1,69 +1,86 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { restoresWith } from '../support/restores.ts';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { byKeySettings, queueSettings } from '../../server/platform/database-settings.ts';
-import { Secret } from '../../server/platform/secret.ts';
-import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
-import { openSimulator } from '../../simulators/acquirer/simulator.ts';
-import { connectAcquirer } from '../support/connect.ts';
+import type { KindName } from '../../server/vault/processors/kind.ts';
+import { kindNamed } from '../../server/vault/processors/kinds.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
+import { shardedVault } from '../../server/vault/sharded.ts';
+import { findShard } from '../../server/shards/queries.ts';
+import { connectTo } from '../support/connect.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { openShop, type Shop } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import type { Company } from '../../server/company.ts';
+import { openProcessor, type SimulatedProcessor } from './processors.ts';
 
 /**
- * The parts that all schedules of a run share: a database whose clock can be set, and connections to it. Each
- * schedule has its own merchant and acquirer.
+ * The parts that all schedules of a run share: two shards whose clock can be set, and connections to them. Each
+ * schedule has its own merchant and processors.
  */
 
-const requestLifeMs = 60_000;
 /** When the first schedule starts. A fixed time: the month and the hour decide what renewals do. */
 const firstStartMs = Date.UTC(2027, 0, 5, 6);
 /** Each schedule starts later than the one before, so that their ids do not share the counter of a millisecond. */
 const betweenStartsMs = 1_000;
 /** No schedule takes this long. Real time must not end a statement that waits for a lock. */
 const patienceMs = 600_000;
-const secret = 'secret of the acquirer';
 
 /** Rows of one merchant, by table. */
 export type Snapshot = ReadonlyMap<string, string | null>;
 
+/** A processor, and the connection of the merchant to it. */
+export interface ConnectedProcessor extends SimulatedProcessor {
+  readonly connectionId: string;
+}
+
 export interface Merchant {
   readonly company: Company;
-  readonly connectionId: string;
+  /** Its live and its sandbox company, which move together. */
+  readonly companyIds: readonly [string, string];
   readonly key: string;
   readonly shop: Shop;
   readonly vault: Vault;
-  journal(): Promise<Operation[]>;
-  /** Declines the next charges. */
-  decline(count: number): Promise<void>;
+  /** In the order in which they are tried. */
+  readonly processors: readonly [ConnectedProcessor, ConnectedProcessor];
   remove(): Promise<void>;
+}
+
+export interface LaboratoryShard {
+  readonly name: string;
+  /** The connection of the owner. */
+  readonly owner: DatabasePool;
+  readonly db: DatabasePool;
+  readonly byKeyDb: DatabasePool;
+  readonly queueDb: DatabasePool;
+  readonly vaultDb: DatabasePool;
 }
 
 export interface Laboratory {
   readonly service: TestService;
-  readonly db: DatabasePool;
-  readonly byKeyDb: DatabasePool;
-  readonly queueDb: DatabasePool;
-  /** The clock of the service, the vault and the acquirer. */
+  /** The companies of a schedule begin on the first, which has the control plane. */
+  readonly shards: readonly [LaboratoryShard, LaboratoryShard];
+  /** The clock of the service, the vault and the processors. */
   readonly clock: { nowMs: () => number };
+  /** For files of a schedule. */
+  readonly folder: string;
   /** Sets all clocks to the start of the next schedule. */
   begin(): Promise<void>;
   setDatabaseClock(nowMs: number): Promise<void>;
   /** Returns how many statements wait for a lock that another step must free. */
   blocked(): Promise<number>;
-  openMerchant(): Promise<Merchant>;
+  openMerchant(kinds: KindPair): Promise<Merchant>;
   snapshot(companyId: string): Promise<Snapshot>;
   restore(companyId: string, snapshot: Snapshot): Promise<void>;
+  /** Copies the rows of companies to the second shard, as replication does. */
+  copyRows(companyIds: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
+
+export type KindPair = readonly [KindName, KindName];
 
 // The functions of this schema take precedence over those of PostgreSQL, so now() is the clock of the schedule. It
 // stands still between two steps.
@@ -76,11 +93,13 @@ const clockStatements = `
   GRANT USAGE ON SCHEMA moved TO PUBLIC;
   GRANT SELECT ON moved.clock TO PUBLIC;
   DO $$ DECLARE found record; BEGIN
-    FOR found IN SELECT a.attrelid::regclass AS place, a.attname AS name FROM pg_attrdef d
+    FOR found IN SELECT a.attrelid::regclass AS place, a.attname AS name, pg_get_expr(d.adbin, d.adrelid) AS value
+      FROM pg_attrdef d
       JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
       JOIN pg_class c ON c.oid = a.attrelid AND NOT c.relispartition
-      WHERE pg_get_expr(d.adbin, d.adrelid) = 'now()' AND a.attgenerated = '' LOOP
-      EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT moved.now()', found.place, found.name);
+      WHERE pg_get_expr(d.adbin, d.adrelid) ~ '\\mnow\\(\\)' AND a.attgenerated = '' LOOP
+      EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %s', found.place, found.name,
+        replace(found.value, 'now()', 'moved.now()'));
     END LOOP;
   END $$;`;
 
@@ -95,7 +114,7 @@ const deadlockMs = 5;
 
 /** Creates a database whose clock is set by `setDatabaseClock`. */
 async function databaseWithClock(): Promise<TestDatabase> {
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(1);
   const owner = new pg.Client({ connectionString: database.connectionString });
   await owner.connect();
   try {
@@ -109,39 +128,75 @@ async function databaseWithClock(): Promise<TestDatabase> {
   return database;
 }
 
+interface CompanyTable {
+  readonly name: string;
+  readonly columns: string;
+  /** SQL that is true for the rows of the company $1. */
+  readonly isOf: string;
+}
+
+/** The tables of a backup. What a shard knows of its restores is in it, too. */
+const findTables = (db: DatabasePool): Promise<CompanyTable[]> =>
+  db.query<CompanyTable>(
+    `SELECT format('%I.%I', n.nspname, c.relname) AS name, string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) AS columns,
+       CASE c.relname WHEN 'companies' THEN 'id = $1' WHEN 'restores' THEN '$1::uuid IS NOT NULL' ELSE 'company_id = $1' END AS "isOf"
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+     WHERE n.nspname IN ('public', 'vault') AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND (
+       c.relname IN ('companies', 'restores') OR EXISTS (
+         SELECT 1 FROM pg_attribute k WHERE k.attrelid = c.oid AND k.attname = 'company_id' AND NOT k.attisdropped))
+     GROUP BY n.nspname, c.relname ORDER BY 1`,
+  );
+
+/** One call takes a tenth of the time of a call for each table. Foreign keys and triggers do not count. */
+const removeFunction = (tables: readonly CompanyTable[]): string => `
+  CREATE FUNCTION moved.remove(uuid) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM set_config('session_replication_role', 'replica', true);
+    ${tables.map(({ name, isOf }) => `DELETE FROM ${name} WHERE ${isOf};`).join('\n')}
+  END $$`;
+
+/** What a move does not copy: the directory, and what a shard knows of moves and restores. */
+const staying = ['public.company_shards', 'public.company_fences', 'public.companies', 'public.restores'];
+
 export async function openLaboratory(): Promise<Laboratory> {
   const clock = { nowMs: () => firstStartMs };
-  const database = await databaseWithClock();
+  const databases = await Promise.all([databaseWithClock(), databaseWithClock()]);
+  const [database] = databases;
   const service = await startTestService({ database, clock, restores: unwatched });
   let startMs = firstStartMs;
-  const open = (settings: Readonly<Record<string, string>>): DatabasePool =>
+  const open = (connectionString: string, settings: Readonly<Record<string, string>> = {}): DatabasePool =>
     openDatabase({
-      connectionString: database.apiUrl,
+      connectionString,
       poolSize: 20,
       applicationName: 'svc explorer',
       onError: () => undefined,
       statementTimeoutMs: patienceMs,
       settings,
     });
-  const pools = [open({}), open(byKeySettings), open(queueSettings)] as const;
-  const [db, byKeyDb, queueDb] = pools;
+  const shards = databases.map(({ connectionString, apiUrl, vaultUrl }, index) => ({
+    name: index === 0 ? 'a' : 'b',
+    owner: open(connectionString),
+    db: open(apiUrl),
+    byKeyDb: open(apiUrl, byKeySettings),
+    queueDb: open(apiUrl, queueSettings),
+    vaultDb: open(vaultUrl),
+  })) as unknown as readonly [LaboratoryShard, LaboratoryShard];
+  const [first, second] = shards;
   const folder = await mkdtemp(join(tmpdir(), 'svc-explorer-'));
-
-  const tables = await service.db.query<{ name: string; columns: string }>(
-    `SELECT format('%I.%I', n.nspname, c.relname) AS name, string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) AS columns
-     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-     WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND EXISTS (
-       SELECT 1 FROM pg_attribute k WHERE k.attrelid = c.oid AND k.attname = 'company_id' AND NOT k.attisdropped)
-     GROUP BY 1 ORDER BY 1`,
-  );
+  const tables = await findTables(first.owner);
+  await Promise.all(shards.map(({ owner }) => owner.query(removeFunction(tables))));
 
   /** Without foreign keys and triggers, like pg_restore. */
-  async function replaceRows(companyId: string, snapshot: Snapshot): Promise<void> {
-    await service.db.transaction(async (transaction) => {
+  async function replaceRows(
+    { owner }: LaboratoryShard,
+    companyId: string,
+    snapshot: Snapshot,
+    replaced: readonly CompanyTable[],
+  ): Promise<void> {
+    await owner.transaction(async (transaction) => {
       await transaction.query(`SET LOCAL session_replication_role = replica`);
-      for (const { name, columns } of tables) {
-        await transaction.query(`DELETE FROM ${name} WHERE company_id = $1`, [companyId]);
+      for (const { name, columns, isOf } of replaced) {
+        await transaction.query(`DELETE FROM ${name} WHERE ${isOf}`, [companyId]);
         const rows = snapshot.get(name);
         if (!rows) continue;
         await transaction.query(
@@ -153,101 +208,94 @@ export async function openLaboratory(): Promise<Laboratory> {
     });
   }
 
-  async function setDatabaseClock(nowMs: number): Promise<void> {
-    await service.db.query('UPDATE moved.clock SET now_ms = $1', [Math.round(nowMs)]);
+  async function rowsOf({ owner }: LaboratoryShard, companyId: string): Promise<Snapshot> {
+    const rows = await Promise.all(
+      tables.map(async ({ name, columns, isOf }): Promise<[string, string | null]> => {
+        const [row] = await owner.query<{ rows: string | null }>(
+          `SELECT json_agg(t)::text AS rows FROM (SELECT ${columns} FROM ${name} WHERE ${isOf}) t`,
+          [companyId],
+        );
+        return [name, row?.rows ?? null];
+      }),
+    );
+    return new Map(rows);
   }
 
-  async function openMerchant(): Promise<Merchant> {
-    const journalFile = join(folder, randomUUID());
-    const simulator = await openSimulator({
-      journalFile,
-      secret: new Secret(secret),
-      clock,
-      settleAfterMs: 0,
-      requestLifeMs,
-    });
-    const url = await listen(simulator);
-    const { live } = await service.createMerchant();
-    const timing = { timeoutMs: requestLifeMs / 2, requestLifeMs };
-    const connectionId = await connectAcquirer(service, live.id, { url, secret, ...timing });
+  async function setDatabaseClock(nowMs: number): Promise<void> {
+    await Promise.all(
+      shards.map(({ owner }) => owner.query('UPDATE moved.clock SET now_ms = $1', [Math.round(nowMs)])),
+    );
+  }
+
+  async function connect(companyId: string, processor: SimulatedProcessor): Promise<ConnectedProcessor> {
+    const { kind, configuration, url } = processor;
+    const { timeoutMs, requestLifeMs } = kindNamed(kind);
+    const connection = { kind, configuration, timeoutMs, requestLifeMs, extraOrigins: [url] };
+    return { ...processor, connectionId: await connectTo(service, companyId, connection) };
+  }
+
+  async function openMerchant(kinds: KindPair): Promise<Merchant> {
+    const opened = await Promise.all(kinds.map((kind) => openProcessor(kind, folder, clock)));
+    const { live, sandbox } = await service.createMerchant();
+    const processors: ConnectedProcessor[] = [];
+    for (const processor of opened) processors.push(await connect(live.id, processor));
     const company = { ...live, processor: 'connected' } as const;
     const key = await service.createKey(company);
-    const ask = async (path: string, body?: object): Promise<{ operations: Operation[] }> => {
-      const response = await fetch(url + path, {
-        ...(body && { method: 'POST', body: JSON.stringify(body) }),
-        headers: { authorization: `Bearer ${secret}` },
-      });
-      if (!response.ok) throw new Error(`the acquirer answered ${response.status}`);
-      return (await response.json()) as { operations: Operation[] };
-    };
+    const urls = processors.map(({ url }) => url);
+    const vaults = shards.map(({ vaultDb }) => localVault(vaultDb, service.keys, clock, urls)) as [Vault, Vault];
+    const vaultOf = async (companyId: string): Promise<Vault> =>
+      (await findShard(service.control, companyId)) === second.name ? vaults[1] : vaults[0];
+    const companyIds = [live.id, sandbox.id] as const;
     return {
       company,
-      connectionId,
+      companyIds,
       key,
       shop: await openShop(service, undefined, { key }),
-      vault: localVault(service.vaultDb, service.keys, clock),
-      journal: async () => (await ask('/journal')).operations,
-      decline: async (count) => {
-        await ask('/control', { next: Array.from({ length: count }, () => 'decline:51') });
-      },
+      vault: shardedVault(vaultOf, vaults),
+      processors: processors as [ConnectedProcessor, ConnectedProcessor],
       async remove() {
-        simulator.close();
-        simulator.closeAllConnections();
-        await replaceRows(company.id, new Map());
-        await rm(journalFile, { force: true });
+        await Promise.all(processors.map((processor) => processor.close()));
+        for (const { owner } of shards) for (const id of companyIds) await owner.query('SELECT moved.remove($1)', [id]);
       },
     };
   }
 
   return {
     service,
-    db,
-    byKeyDb,
-    queueDb,
+    shards,
     openMerchant,
     clock,
+    folder,
     setDatabaseClock,
     async begin() {
       startMs += betweenStartsMs;
       clock.nowMs = () => startMs;
       await setDatabaseClock(startMs);
       // The one table that machines write and that belongs to no merchant.
-      await service.db.query('DELETE FROM workers');
+      for (const { owner } of shards) await owner.query('DELETE FROM workers');
     },
     blocked: async () => {
-      const [row] = await service.db.query<{ count: number }>(
+      const names = databases.map(({ connectionString }) => new URL(connectionString).pathname.slice(1));
+      const [row] = await first.owner.query<{ count: number }>(
         `SELECT count(DISTINCT l.pid)::integer AS count FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-         WHERE a.datname = current_database() AND NOT l.granted
+         WHERE a.datname = ANY($2) AND NOT l.granted
            AND l.waitstart < clock_timestamp() - $1 * interval '1 ms'`,
-        [2 * deadlockMs],
+        [2 * deadlockMs, names],
       );
       return row?.count ?? 0;
     },
-    async snapshot(companyId) {
-      const rows = await Promise.all(
-        tables.map(async ({ name, columns }): Promise<[string, string | null]> => {
-          const [row] = await service.db.query<{ rows: string | null }>(
-            `SELECT json_agg(t)::text AS rows FROM (SELECT ${columns} FROM ${name} WHERE company_id = $1) t`,
-            [companyId],
-          );
-          return [name, row?.rows ?? null];
-        }),
-      );
-      return new Map(rows);
+    snapshot: (companyId) => rowsOf(first, companyId),
+    restore: (companyId, snapshot) => replaceRows(first, companyId, snapshot, tables),
+    async copyRows(companyIds) {
+      const moving = tables.filter(({ name }) => !staying.includes(name));
+      for (const id of companyIds) await replaceRows(second, id, await rowsOf(first, id), moving);
     },
-    restore: replaceRows,
     async close() {
-      for (const pool of pools) await pool.close();
+      for (const { owner, db, byKeyDb, queueDb, vaultDb } of shards)
+        for (const pool of [owner, db, byKeyDb, queueDb, vaultDb]) await pool.close();
       await service.stop();
-      await database.drop();
+      for (const one of databases) await one.drop();
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function listen(server: Server): Promise<string> {
-  // The server never closes a connection that a request may be about to use.
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCommandLine } from '../../scripts/command-line.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { explore, type Failure, type Scenario, scenarioOf, scenarios, shrink } from './explore.ts';
+import { explore, type Failure, scenarioOf, shrink } from './explore.ts';
 import { openLaboratory } from './laboratory.ts';
+import { safeguards } from './safeguards.ts';
+import { type Scenario, scenarios } from './scenarios.ts';
 import { installVirtualTimers } from './timers.ts';
-import type { Without } from './world.ts';
 
-const safeguards: readonly Without[] = ['references', 'validity', 'claims'];
 const { values } = readCommandLine({
   name: 'npm run explore',
   summary:
@@ -28,10 +28,10 @@ const { values } = readCommandLine({
 });
 const { scenario: only, without } = values;
 
-function describe({ seed, scenario, schedule, problems, trace }: Failure): string {
+function describe({ seed, scenario, kinds, schedule, problems, trace }: Failure): string {
   const faults = [...schedule.faults].map(([turn, fault]) => `${turn} ${fault}`).join(', ');
   return [
-    `seed ${seed}, ${scenario}: ${problems.join('; ')}`,
+    `seed ${seed}, ${scenario} with ${kinds.join(' and ')}: ${problems.join('; ')}`,
     `  faults: ${faults || 'none'}`,
     ...trace.map((line) => `  ${line}`),
     '',
@@ -51,14 +51,19 @@ const laboratory = await openLaboratory();
 installVirtualTimers();
 let failed = 0;
 let done = 0;
+let steps = 0;
+let firstSeed = 0;
+let lastSeed = 0;
 const startedMs = Date.now();
 const deadlineMs = startedMs + values.minutes * 60_000;
 try {
-  const firstSeed = values.seed ?? Date.now() % 1_000_000;
+  firstSeed = values.seed ?? Date.now() % 1_000_000;
   for (let seed = firstSeed; seed < firstSeed + values.count && Date.now() < deadlineMs; seed += 1) {
     const scenario: Scenario = only ?? scenarioOf(seed);
     const { failure, trace } = await explore(laboratory, seed, scenario, without);
     done += 1;
+    steps += trace.length;
+    lastSeed = seed;
     for (let repeats = 1; repeats < values.repeat; repeats += 1) {
       const again = await explore(laboratory, seed, scenario, without);
       done += 1;
@@ -79,5 +84,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 const minutes = (Date.now() - startedMs) / 60_000;
-process.stdout.write(`${done} schedules, ${Math.round(done / minutes)} a minute, ${failed} failed\n`);
+process.stdout.write(
+  `${done} schedules with ${steps} steps, ${Math.round(done / minutes)} a minute, seeds ${firstSeed} to ${lastSeed}, ${failed} failed\n`,
+);
 process.exit(failed > 0 ? 1 : 0);

@@ -7,13 +7,21 @@ import { AsyncLocalStorage } from 'node:async_hooks';
  * so the same schedule repeats the same run.
  */
 
-/** The fault of one call: it never arrives, its answer is lost, or it arrives after its sender gave up. */
-export type Loss = 'lost_before' | 'lost_after' | 'late';
+/**
+ * The fault of one call: it never arrives, its answer is lost, it arrives after its sender gave up, or its sender stands still
+ * until others take it for stopped, and goes on with the answer then.
+ */
+export type Loss = 'lost_before' | 'lost_after' | 'late' | 'slow';
 
 /** The step of that turn is lost. */
 const stepFaults = ['lost_before', 'lost_after'] as const;
 /** The next call to the vault is lost. */
-const vaultFaults = { vault_lost_before: 'lost_before', vault_lost_after: 'lost_after', vault_late: 'late' } as const;
+const vaultFaults = {
+  vault_lost_before: 'lost_before',
+  vault_lost_after: 'lost_after',
+  vault_late: 'late',
+  vault_slow: 'slow',
+} as const;
 
 export type FaultKind =
   | (typeof stepFaults)[number]
@@ -23,9 +31,20 @@ export type FaultKind =
   /** The clock of the database moves. */
   | 'clock_forward'
   | 'clock_back'
-  /** A backup is taken; the last backup is restored. */
+  /** A backup is taken. */
   | 'snapshot'
-  | 'restore';
+  /** The last backup is restored: unnoticed, announced by the operator, or noticed by what is beside the database. */
+  | 'restore'
+  | 'restore_announced'
+  | 'restore_noticed'
+  /** For some minutes, the first processor refuses our credentials or cannot be reached. */
+  | 'refuse'
+  | 'away'
+  /** The next charge is declined: by the bank, or by the first processor itself. */
+  | 'decline'
+  | 'decline_by_processor'
+  /** The company moves to the other shard. */
+  | 'move';
 
 export interface Schedule {
   /**
@@ -86,11 +105,13 @@ export interface SchedulerHandlers {
   readonly blocked: () => Promise<number>;
 }
 
-const turnsMax = 4_000;
+const turnsMax = 10_000;
 /** A step that takes longer than this may wait for a lock. */
 const suspiciousMs = 5;
 
 export const running = new AsyncLocalStorage<{ readonly machine: Machine; readonly scheduler: Scheduler }>();
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 const realImmediate = setImmediate;
 const realTimeout = setTimeout;
@@ -100,6 +121,8 @@ export class Scheduler {
   /** The time that timers use. */
   virtualMs = 0;
   private turn = 0;
+  /** The turn at which the schedule begins; undefined while it has not begun. */
+  private firstTurn: number | undefined = 0;
   private timers = 0;
   /** The fault of the next call to the vault. */
   private held: Loss | undefined;
@@ -125,8 +148,13 @@ export class Scheduler {
     return this.startMs + this.virtualMs;
   }
 
-  get turns(): number {
-    return this.turn;
+  /** Steps are released in their order, without faults, until the schedule begins. */
+  hold(): void {
+    this.firstTurn = undefined;
+  }
+
+  begin(): void {
+    this.firstTurn = this.turn;
   }
 
   /** Runs the work of a machine. Resolves to undefined if the machine crashes before the work ends. */
@@ -178,6 +206,11 @@ export class Scheduler {
     return known;
   }
 
+  /** The number of the reference that a text contains; 0 if it contains none that has appeared. */
+  numberIn(text: string): number {
+    return this.references.get(uuid.exec(text)?.[0] ?? '') ?? 0;
+  }
+
   nextTimer(): number {
     this.timers += 1;
     return this.timers;
@@ -192,7 +225,7 @@ export class Scheduler {
     this.waiting = this.waiting.filter(({ label }) => !isIt(label));
   }
 
-  /** Releases steps until all work has ended. */
+  /** Releases steps until all work has ended. Throws if one of them failed. */
   async drive(works: readonly Promise<unknown>[]): Promise<void> {
     let open = works.length;
     const close = (): void => {
@@ -201,7 +234,7 @@ export class Scheduler {
     for (const work of works) work.then(close, close);
     for (let idle = 0; idle < 200; ) {
       await this.quiet();
-      if (open === 0) return;
+      if (open === 0) return void (await Promise.all(works));
       idle = (await this.next()) ? 0 : idle + 1;
     }
     throw new Error(
@@ -217,7 +250,7 @@ export class Scheduler {
       return false;
     }
     if (this.turn === turnsMax) throw new Error(`the schedule has more than ${turnsMax} steps`);
-    const fault = this.schedule.faults.get(this.turn);
+    const fault = this.firstTurn === undefined ? undefined : this.schedule.faults.get(this.turn - this.firstTurn);
     const number = this.turn;
     this.turn += 1;
     if (fault === 'crash') {
@@ -259,7 +292,8 @@ export class Scheduler {
 
   private choose(): Step | undefined {
     const urgent = this.waiting.filter(({ dueMs }) => dueMs === undefined);
-    if (urgent.length > 0) return urgent[(this.schedule.choices[this.turn] ?? 0) % urgent.length];
+    const choice = this.firstTurn === undefined ? undefined : this.schedule.choices[this.turn - this.firstTurn];
+    if (urgent.length > 0) return urgent[(choice ?? 0) % urgent.length];
     if (this.unfinished.size > 0) return undefined;
     return this.waiting.reduce<Step | undefined>(
       (earliest, step) => (earliest && (earliest.dueMs ?? 0) <= (step.dueMs ?? 0) ? earliest : step),

@@ -3,6 +3,7 @@ import { createHosts } from '../../server/platform/outbound/hosts.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import type { Loss, Machine, Scheduler } from './scheduler.ts';
+import { scheduledTime } from './timers.ts';
 
 /** The database, the vault and a webhook receiver. Every call to them is a step that can be lost. */
 
@@ -16,6 +17,30 @@ export interface SteppedPool extends DatabasePool {
   abandon(): Promise<void>;
 }
 
+type ClaimedRow = {
+  readonly reference?: string | null;
+  readonly about?: object;
+  readonly type?: string;
+  readonly happened_at?: Date;
+  readonly tries?: number;
+};
+
+/**
+ * PostgreSQL returns operations and notices that were claimed together in any order, which depends on their random ids. In a
+ * schedule it is the order in which their references appeared.
+ */
+function inOrder<Row extends object>(rows: Row[], scheduler: Scheduler): Row[] {
+  const [first] = rows as readonly ClaimedRow[];
+  const isClaimed = first && ('valid_until_ms' in first || (first.about !== undefined && first.tries !== undefined));
+  if (!isClaimed || rows.length < 2) return rows;
+  const number = ({ reference, about }: ClaimedRow): number =>
+    scheduler.numberIn(reference ?? JSON.stringify(about ?? {}));
+  return rows.toSorted((one: ClaimedRow, other: ClaimedRow) => {
+    const byTime = (one.happened_at?.getTime() ?? 0) - (other.happened_at?.getTime() ?? 0);
+    return byTime || number(one) - number(other) || (one.type ?? '').localeCompare(other.type ?? '');
+  });
+}
+
 /** A transaction of the real database between its first and its last step. */
 interface OpenTransaction {
   readonly real: Database;
@@ -24,14 +49,20 @@ interface OpenTransaction {
   end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
-export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Scheduler): SteppedPool {
+export function steppedPool(
+  given: DatabasePool,
+  machine: Machine,
+  scheduler: Scheduler,
+  rewrite: (text: string) => string = (text) => text,
+): SteppedPool {
+  const real = { ...given, query: ((text, values) => given.query(rewrite(text), values)) as DatabasePool['query'] };
   const open = new Set<OpenTransaction>();
 
   async function send<Row extends object>(run: () => Promise<Row[]>, fault: Loss | undefined): Promise<Row[]> {
     if (fault === 'lost_before') throw connectionLost();
     const rows = await run();
     if (fault) throw connectionLost();
-    return rows;
+    return inOrder(rows, scheduler);
   }
 
   async function begin(): Promise<OpenTransaction> {
@@ -80,7 +111,7 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
       const inner: Database = {
         query: (text, values) =>
           scheduler.step(machine, nameOf(text), (fault) =>
-            send(() => within(transaction, () => transaction.real.query<never>(text, values)), fault),
+            send(() => within(transaction, () => transaction.real.query<never>(rewrite(text), values)), fault),
           ),
         transaction: (more) => more(inner),
       };
@@ -111,38 +142,94 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
   };
 }
 
-type Call<Request, Answer> = (request: Request) => Promise<Answer>;
-/** Within the time in which the acquirer still accepts a request. */
+/** Within the time in which a processor still accepts a request. */
 const lateMs = 45_000;
+/** Longer than an operation is reserved for the process that sends it. */
+const slowMs = 75_000;
 const unknown = { outcome: 'unknown', reason: 'the answer was lost' } as const;
+const unreachable = { outcome: 'not_sent', reason: 'the processor cannot be reached' } as const;
 
-/** `network` carries requests that arrive after their sender gave up. */
-export function steppedVault(real: Vault, machine: Machine, network: Machine, scheduler: Scheduler): Vault {
-  const stepped =
-    <Request extends { readonly reference: string }, Answer>(
+interface SteppedVaultOptions {
+  readonly machine: Machine;
+  /** Carries requests that arrive after their sender gave up. */
+  readonly network: Machine;
+  readonly scheduler: Scheduler;
+  /** Whether the processor of a connection cannot be reached. */
+  readonly isAway: (connectionId: string | undefined) => boolean;
+  /** Called after a call that may have changed something at a processor. */
+  readonly onCall: () => Promise<void>;
+}
+
+type Call<Request, Answer> = (request: Request) => Promise<Answer>;
+type Named = { readonly companyId: string; readonly connectionId?: string; readonly reference?: string };
+
+/** Each call is a step, and the answer to one that moves money is another: a notice can arrive before it. */
+export function steppedVault(real: Vault, { machine, network, scheduler, isAway, onCall }: SteppedVaultOptions): Vault {
+  const atItsTime = <Answer>(call: () => Promise<Answer>): Promise<Answer> => scheduledTime.run(scheduler, call);
+
+  const sending =
+    <Request extends Named, Answer>(kind: string, call: Call<Request, Answer>): Call<Request, Answer> =>
+    async (request) => {
+      const label = `${kind} ${scheduler.numberOf(request.reference ?? '')}`;
+      const execute = async (): Promise<Answer> => {
+        if (isAway(request.connectionId)) return unreachable as Answer;
+        const answer = await atItsTime(() => call(request));
+        await onCall();
+        return answer;
+      };
+      let isSlow = false;
+      const send = async (loss: Loss | undefined): Promise<Answer> => {
+        isSlow = loss === 'slow';
+        if (loss === 'lost_before') return unknown as Answer;
+        if (loss === 'late') {
+          void scheduler.step(network, `late ${label}`, execute, { losable: false, afterMs: lateMs });
+          return unknown as Answer;
+        }
+        const answer = await execute();
+        return loss === 'lost_after' ? (unknown as Answer) : answer;
+      };
+      const answer = await scheduler.step(machine, label, send, { toVault: true });
+      const options = { losable: false, ...(isSlow ? { afterMs: slowMs } : {}) };
+      return scheduler.step(machine, `answer to ${label}`, async () => answer, options);
+    };
+
+  const asking =
+    <Request extends Named, Answer>(
       kind: string,
       call: Call<Request, Answer>,
-    ): Call<Request, Answer | typeof unknown> =>
-    (request) => {
-      const label = `${kind} ${scheduler.numberOf(request.reference)}`;
-      const send = async (loss: Loss | undefined): Promise<Answer | typeof unknown> => {
-        if (loss === 'lost_before') return unknown;
-        if (loss === 'late') {
-          const options = { losable: false, afterMs: lateMs };
-          void scheduler.step(network, `late ${label}`, () => call(request), options);
-          return unknown;
-        }
-        const answer = await call(request);
-        return loss === 'lost_after' ? unknown : answer;
+      lost: () => Answer,
+      isOutgoing = true,
+    ): Call<Request, Answer> =>
+    async (request) => {
+      const label = request.reference === undefined ? kind : `${kind} ${scheduler.numberOf(request.reference)}`;
+      let isSlow = false;
+      const ask = async (loss: Loss | undefined): Promise<Answer> => {
+        isSlow = loss === 'slow';
+        if (loss === 'lost_before' || (isOutgoing && isAway(request.connectionId))) return lost();
+        const answer = await atItsTime(() => call(request));
+        // A lookup can complete what was prepared.
+        if (isOutgoing) await onCall();
+        return loss === undefined || isSlow ? answer : lost();
       };
-      return scheduler.step(machine, label, send, { toVault: true });
+      const answer = await scheduler.step(machine, label, ask, { toVault: kind === 'lookup' });
+      if (!isSlow) return answer;
+      const options = { losable: false, afterMs: slowMs };
+      return scheduler.step(machine, `answer to ${label}`, async () => answer, options);
     };
+
+  const failing = (): never => {
+    throw new Error('the answer was lost');
+  };
   return {
     ...real,
-    charge: stepped('charge', real.charge),
-    refund: stepped('refund', real.refund),
-    void: stepped('void', real.void),
-    lookup: stepped('lookup', real.lookup),
+    charge: sending('charge', real.charge),
+    refund: sending('refund', real.refund),
+    void: sending('void', real.void),
+    lookup: asking('lookup', real.lookup, () => unknown),
+    operations: asking('list', real.operations, failing),
+    poll: asking('poll', real.poll, failing),
+    release: asking('release', real.release, () => false),
+    receive: asking('read a notice', real.receive, failing, false),
   };
 }
 

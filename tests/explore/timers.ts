@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { running } from './scheduler.ts';
@@ -6,6 +7,9 @@ import { running } from './scheduler.ts';
  * Makes every timer of a machine a step of its scheduler, and its clocks those of the schedule. Outside of a machine,
  * timers and clocks are unchanged.
  */
+
+/** Code outside of machines that reads the time of a schedule: the vault, when it calls a processor. */
+export const scheduledTime = new AsyncLocalStorage<{ readonly nowMs: number }>();
 
 class VirtualTimer {
   readonly label: string;
@@ -69,7 +73,7 @@ export function installVirtualTimers(): void {
   globalThis.clearTimeout = stop;
   globalThis.clearInterval = stop;
   performance.now = () => running.getStore()?.scheduler.virtualMs ?? realNow();
-  Date.now = () => running.getStore()?.scheduler.nowMs ?? realDate();
+  Date.now = () => running.getStore()?.scheduler.nowMs ?? scheduledTime.getStore()?.nowMs ?? realDate();
   timersPromises.setTimeout = <Value>(ms = 0, value?: Value, options?: object): Promise<Value> => {
     const here = running.getStore();
     if (!here) return sleep(ms, value, options);

@@ -1,36 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ApiError, errorBody } from '../../server/errors.ts';
-import type { Orders } from '../../server/features/orders/service.ts';
-import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
-import { openPayments } from '../../server/payments.ts';
-import { startDispatcher } from '../../server/features/webhooks/jobs.ts';
+import { noteRestored, watchRestores } from '../../server/features/restores/service.ts';
 import { hashFields } from '../../server/http/idempotency.ts';
 import type { PhasedRequest } from '../../server/http/phases.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
-import { silentLog } from '../support/silent-log.ts';
-import type { Vault } from '../../server/vault/vault.ts';
-import { compareLedger } from '../support/ledger.ts';
-import type { Laboratory, Merchant, Snapshot } from './laboratory.ts';
-import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.ts';
-import { type SteppedPool, steppedOutbound, steppedPool, steppedVault } from './stepped.ts';
-import type { RequestContext } from '../../server/request-context.ts';
-import { originalKeys } from '../../server/platform/service-keys.ts';
 import { Secret } from '../../server/platform/secret.ts';
+import { originalKeys } from '../../server/platform/service-keys.ts';
+import type { RequestContext } from '../../server/request-context.ts';
+import { findShard } from '../../server/shards/queries.ts';
+import { kindNamed } from '../../server/vault/processors/kinds.ts';
+import type { Vault } from '../../server/vault/vault.ts';
+import type { Random } from '../support/seeded-random.ts';
+import { silentLog } from '../support/silent-log.ts';
+import type { KindPair, Laboratory, LaboratoryShard, Merchant, Snapshot } from './laboratory.ts';
+import { type PlannedMove, planMove } from './moving.ts';
+import { type Node, openNode, type Part, type Role } from './node.ts';
+import { Postman } from './postman.ts';
+import { findProblems, isAtRest } from './problems.ts';
+import { randomReferences, rewriteWithout, type Without } from './safeguards.ts';
+import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.ts';
+import { steppedVault } from './stepped.ts';
+import { operate, work } from './work.ts';
 
-/** The service of one schedule: API processes, workers, a vault and an acquirer, each with its own clock. */
-
-/** A safeguard that is removed, to show that the explorer finds the fault it prevents. */
-export type Without = 'references' | 'validity' | 'claims';
-
-interface Node {
-  readonly machine: Machine;
-  readonly orders: Orders;
-  readonly subscriptions: Subscriptions;
-  readonly pools: readonly SteppedPool[];
-  readonly role: Role;
-}
-
-type Role = 'api' | 'worker';
+/** The service of one schedule: API processes, workers, a vault and two processors, each with its own clock. */
 
 export interface Answer {
   readonly status: number;
@@ -43,73 +37,94 @@ export interface Operation {
   readonly path: string;
   readonly body: object;
   readonly call: (
-    orders: Orders,
+    part: Part,
     context: RequestContext,
     request: PhasedRequest,
   ) => Promise<{ status: number; body: string }>;
 }
 
+export interface WorldOptions {
+  readonly schedule: Schedule;
+  readonly kinds: KindPair;
+  readonly random: Random;
+  readonly without?: Without | undefined;
+  /** Whether the company can move to the second shard. */
+  readonly moves?: boolean;
+  /** Whether backups are restored, so that processes watch for that. */
+  readonly restores?: boolean;
+  /** Whether customers pay on checkout pages. */
+  readonly checkout?: boolean;
+}
+
 const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
 const clockStepMs = 120_000;
-/** How long a client waits before it repeats a request. */
-const patienceMs = 7_000;
-const repeatsMax = 60;
-const drainRounds = 40;
+/** How long a client waits before it repeats a request: first, and at most. */
+const patienceMs = { first: 7_000, most: 60_000 };
+const repeatsMax = 120;
+/** For how long a processor is away or refuses the credentials. */
+const outageMs = { least: 20_000, most: 180_000 };
+/** After these rounds, the end of all work is checked once a minute. */
+const quickRounds = 20;
 
 export class World {
   readonly scheduler: Scheduler;
   readonly merchant: Merchant;
+  readonly laboratory: Laboratory;
+  readonly options: WorldOptions;
+  readonly postman: Postman;
   readonly received: string[] = [];
   /** The pause of a worker between two rounds. */
   workerPauseMs = 5_000;
-  /** How often the end of all work is checked. */
+  /** How often the end of all work is checked, and how often at most. */
   drainPauseMs = 60_000;
+  drainRounds = 140;
   readonly answers = new Map<string, Answer[]>();
-  private readonly laboratory: Laboratory;
-  private readonly without: Without | undefined;
+  /** Events are delivered. */
+  dispatching = false;
+  restores = 0;
   private readonly network = new Machine('network');
+  private readonly away = new Set<string>();
+  private readonly markFile: string | undefined;
   private nodes: Node[] = [];
   private calm = false;
   private databaseOffsetMs = 0;
-  private restores = 0;
   private snapshotOfRows: Snapshot;
-  private dispatching = false;
+  private move: (PlannedMove & { isDone: boolean }) | undefined;
 
-  private constructor(
-    laboratory: Laboratory,
-    merchant: Merchant,
-    snapshot: Snapshot,
-    schedule: Schedule,
-    without: Without | undefined,
-  ) {
+  private constructor(laboratory: Laboratory, merchant: Merchant, snapshot: Snapshot, options: WorldOptions) {
     this.laboratory = laboratory;
     this.merchant = merchant;
     this.snapshotOfRows = snapshot;
-    this.without = without;
+    this.options = options;
     const handlers = {
       crash: (machine: Machine) => this.crash(machine),
       elsewhere: (fault: FaultKind) => this.disturb(fault),
       passed: () => this.showTime(),
       blocked: () => laboratory.blocked(),
     };
-    this.scheduler = new Scheduler(schedule, handlers, laboratory.clock.nowMs());
+    this.scheduler = new Scheduler(options.schedule, handlers, laboratory.clock.nowMs());
+    this.markFile = options.restores ? join(laboratory.folder, randomUUID()) : undefined;
+    this.postman = new Postman({
+      scheduler: this.scheduler,
+      network: this.network,
+      random: options.random,
+      processors: merchant.processors,
+      receiver: () => this.nodes.find(({ role }) => role === 'api') ?? this.nodes[0],
+    });
     laboratory.clock.nowMs = () => this.scheduler.nowMs;
   }
 
-  static async open(laboratory: Laboratory, schedule: Schedule, without: Without | undefined): Promise<World> {
+  static async open(laboratory: Laboratory, options: WorldOptions): Promise<World> {
     await laboratory.begin();
-    const merchant = await laboratory.openMerchant();
-    const snapshot = await laboratory.snapshot(merchant.company.id);
-    return new World(laboratory, merchant, snapshot, schedule, without);
+    const merchant = await laboratory.openMerchant(options.kinds);
+    const snapshot = options.restores ? await laboratory.snapshot(merchant.company.id) : new Map();
+    return new World(laboratory, merchant, snapshot, options);
   }
 
   start(...roles: readonly Role[]): void {
     for (const role of roles) this.boot(role);
-  }
-
-  /** Events are delivered from now on. */
-  startDispatching(): void {
-    this.dispatching = true;
+    const { restores, kinds } = this.options;
+    if (restores && kinds.some((kind) => kindNamed(kind).cannotList)) void operate(this);
   }
 
   /** Takes the backup that a restore brings back. */
@@ -119,16 +134,32 @@ export class World {
 
   /** A client that repeats its request, at any API process, until it has a final answer. */
   async request(operation: Operation): Promise<Answer> {
+    return this.repeat(
+      (node) => this.serve(node, operation),
+      ({ status }) => status < 500 && status !== 409,
+      (answer) => {
+        const { key } = operation;
+        this.answers.set(key, [...(this.answers.get(key) ?? []), answer]);
+      },
+    );
+  }
+
+  /** Calls API processes one after another until the answer is final. */
+  async repeat<Result>(
+    call: (node: Node) => Promise<Result>,
+    isFinal: (result: Result) => boolean,
+    onFinal: (result: Result) => void = () => undefined,
+  ): Promise<Result> {
     const client = new Machine('client');
     for (let repeats = 0; repeats < repeatsMax; repeats += 1) {
       const apis = this.nodes.filter(({ role }) => role === 'api');
       const node = apis[repeats % apis.length];
-      const answer = node && (await this.scheduler.run(node.machine, () => this.serve(node, operation)));
-      if (answer && answer.status < 500 && answer.status !== 409) {
-        this.answers.set(operation.key, [...(this.answers.get(operation.key) ?? []), answer]);
-        return answer;
+      const result = node && (await this.scheduler.run(node.machine, () => call(node)));
+      if (result !== undefined && isFinal(result)) {
+        onFinal(result);
+        return result;
       }
-      await this.pause(client, patienceMs);
+      await this.pause(client, Math.min(patienceMs.first * (1 + repeats / 8), patienceMs.most));
     }
     throw new Error(`a client got no answer for its key after ${repeatsMax} repeats`);
   }
@@ -139,113 +170,92 @@ export class World {
   }
 
   pause(machine: Machine, ms: number): Promise<void> {
-    return this.scheduler.step(machine, 'a client waits', async () => undefined, { losable: false, afterMs: ms });
+    return this.scheduler.step(machine, `${machine.name} waits`, async () => undefined, {
+      losable: false,
+      afterMs: ms,
+    });
   }
 
-  /** Stops all faults and waits until all operations are closed. */
+  /** The shard that the company is on. */
+  async home(): Promise<LaboratoryShard> {
+    const [first, second] = this.laboratory.shards;
+    const name = await findShard(this.laboratory.service.control, this.merchant.company.id);
+    return name === second.name ? second : first;
+  }
+
+  /** Stops all faults and waits until nothing is open, every gate is open and every notice has arrived. */
   async drain(): Promise<void> {
     this.calm = true;
     this.workerPauseMs = Math.max(this.workerPauseMs, 20_000);
     const watcher = new Machine('watcher');
-    for (let round = 0; round < drainRounds; round += 1) {
-      const [row] = await this.laboratory.service.db.query<{ open: number }>(
-        `SELECT (SELECT count(*) FROM open_transactions WHERE company_id = $1)
-           + (SELECT count(*) FROM webhook_deliveries WHERE company_id = $1 AND status = 'pending')::integer AS open`,
-        [this.merchant.company.id],
-      );
+    for (let round = 0; round < this.drainRounds; round += 1) {
       // A delayed request counts when it arrives.
-      if (row?.open === 0 && !this.scheduler.isWaiting(this.network)) return;
-      await this.scheduler.drive([this.pause(watcher, this.drainPauseMs)]);
+      const isQuiet = !this.scheduler.isWaiting(this.network) && this.postman.isIdle && this.move?.isDone !== false;
+      if (isQuiet && (await isAtRest(this))) break;
+      if (round === 4) this.workerPauseMs = Math.max(this.workerPauseMs, 60_000);
+      await this.scheduler.drive([this.pause(watcher, round < quickRounds ? this.drainPauseMs : 60_000)]);
     }
+  }
+
+  /** The schedule begins, and its faults occur. */
+  disturbAgain(): void {
+    this.calm = false;
+    this.workerPauseMs = 5_000;
+    this.scheduler.begin();
   }
 
   /** Without a renewal, the schedule has tested nothing. */
   async checkRenewed(): Promise<void> {
-    const renewals = await this.laboratory.service.db.query(
-      'SELECT 1 FROM orders WHERE company_id = $1 AND subscription_cycle > 1',
-      [this.merchant.company.id],
-    );
+    const { owner } = await this.home();
+    const renewals = await owner.query('SELECT 1 FROM orders WHERE company_id = $1 AND subscription_cycle > 1', [
+      this.merchant.company.id,
+    ]);
     if (renewals.length === 0) throw new Error('the subscription was not renewed');
   }
 
-  async problems(): Promise<string[]> {
-    const { company } = this.merchant;
-    const journal = (await this.merchant.journal()).map((operation) => ({
-      ...operation,
-      reference: unmapped(operation.reference),
-      charge_reference: operation.charge_reference && unmapped(operation.charge_reference),
-    }));
-    const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
-    const doubled = [...Map.groupBy(approved, ({ reference }) => reference).values()].filter(
-      ({ length }) => length > 1,
-    );
-    const pending = await this.laboratory.service.db.query<{ event_id: string }>(
-      `SELECT event_id FROM webhook_deliveries WHERE company_id = $1 AND status = 'pending'`,
-      [company.id],
-    );
-    const contradictions = [...this.answers].flatMap(([key, answers]) => {
-      const shown = new Set(answers.map(({ status, body }) => `${status} ${body.status ?? ''}`));
-      return shown.size > 1 ? [`key ${key} was answered with ${[...shown].join(' and ')}`] : [];
-    });
-    return [
-      ...doubled.map((operations) => `the charge ${operations[0]?.reference} was executed ${operations.length} times`),
-      ...(await compareLedger(this.laboratory.service.db, journal)),
-      ...pending.map(({ event_id }) => `the event ${event_id} was not delivered`),
-      ...contradictions,
-    ];
+  problems(): Promise<string[]> {
+    return findProblems(this);
   }
 
   async close(): Promise<void> {
     for (const { machine } of this.nodes) machine.crash();
     await Promise.all(this.nodes.flatMap(({ pools }) => pools.map((pool) => pool.abandon())));
     await this.scheduler.settle();
+    if (this.move?.isDone === false) await this.move.abandon();
     await this.merchant.remove();
+    if (this.markFile !== undefined) await rm(this.markFile, { force: true });
+  }
+
+  /** The company as a request finds it. */
+  contextAt(part: Part): RequestContext {
+    const company = { ...this.merchant.company, shard: part.name };
+    return { requestId: `req_${randomUUID()}`, company, nowMs: this.scheduler.nowMs, db: part.db };
   }
 
   private boot(role: Role): void {
     const machine = new Machine(`${role} ${this.nodes.length + 1}`);
-    const { db: real, byKeyDb, queueDb } = this.laboratory;
-    const [db, batchDb, deliveriesDb] = [real, byKeyDb, queueDb].map((pool) =>
-      steppedPool(pool, machine, this.scheduler),
-    ) as [SteppedPool, SteppedPool, SteppedPool];
-    const { clock } = this.laboratory;
+    const { laboratory, scheduler } = this;
+    const shards = this.options.moves ? laboratory.shards : [laboratory.shards[0]];
     const vault = this.vaultFor(machine);
-    const candidates = async (): Promise<string[]> => [this.merchant.connectionId];
-    const connections = { candidates, ever: async () => [], note: () => undefined };
-    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log: silentLog, connections });
-    const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role };
-    this.nodes.push(node);
-    if (role === 'api') return;
-    const claims = this.without === 'claims' ? keepingLostClaims : (pool: SteppedPool): SteppedPool => pool;
-    void this.scheduler.run(machine, async () => {
-      if (this.dispatching) {
-        startDispatcher({
-          db: claims(db),
-          batchDb: claims(deliveriesDb),
-          clock,
-          log: silentLog,
-          outbound: steppedOutbound(machine, this.scheduler, (body) => this.received.push(body)),
-          secretKey: this.laboratory.service.webhookSecretKey,
-          random: () => 0.5,
-        });
-      }
-      for (;;) {
-        await subscriptions.billDue(64).catch(() => undefined);
-        await orders.reconcileDue(100).catch(() => undefined);
-        await this.pause(machine, this.workerPauseMs);
-      }
+    const node = openNode({
+      ...{ machine, role, scheduler, shards, vault, clock: laboratory.clock, markFile: this.markFile },
+      rewrite: rewriteWithout(this.options.without),
     });
+    this.nodes.push(node);
+    if (role === 'worker') void work(this, node);
   }
 
   private vaultFor(machine: Machine): Vault {
+    const { without } = this.options;
     const { vault } = this.merchant;
-    const stepped = steppedVault(
-      this.without === 'references' ? this.randomReferences(vault) : vault,
+    const stepped = steppedVault(without === 'references' ? randomReferences(vault, () => this.restores) : vault, {
       machine,
-      this.network,
-      this.scheduler,
-    );
-    if (this.without !== 'validity') return stepped;
+      network: this.network,
+      scheduler: this.scheduler,
+      isAway: (connectionId) => connectionId !== undefined && this.away.has(connectionId),
+      onCall: () => this.postman.collect(),
+    });
+    if (without !== 'validity') return stepped;
     // Simulates the fault: the age of an operation by the database clock decides whether it can still arrive.
     return {
       ...stepped,
@@ -253,50 +263,33 @@ export class World {
     };
   }
 
-  /** Uses references that a restored database cannot derive again. */
-  private randomReferences(vault: Vault): Vault {
-    const mapped = (reference: string): string => `${reference}${restoreMark}${this.restores}`;
-    return {
-      ...vault,
-      charge: (request) => vault.charge({ ...request, reference: mapped(request.reference) }),
-      lookup: (request) => vault.lookup({ ...request, reference: mapped(request.reference) }),
-    };
-  }
-
   private async serve(node: Node, operation: Operation): Promise<Answer> {
-    const { company } = this.merchant;
-    const requestId = `req_${randomUUID()}`;
-    const { nowMs } = this.scheduler;
-    const context: RequestContext = { requestId, company, nowMs, db: node.pools[0] as SteppedPool };
     const { key, method, path, body } = operation;
-    const shown = (result: unknown): { status: number; body: string; apiVersion: string } => ({
-      status: 201,
-      body: JSON.stringify(result),
-      apiVersion: latestVersion,
-    });
-    const refused = (error: ApiError): { status: number; body: string; apiVersion: string } => ({
-      status: error.status,
-      body: JSON.stringify(errorBody(error, requestId)),
-      apiVersion: latestVersion,
-    });
-    const request: PhasedRequest = {
-      key: {
-        companyId: company.id,
-        key,
-        method,
-        path,
-        fieldHashes: hashFields(hashKey, company.id, body)[0] ?? {},
-        requestId,
-        apiVersion: latestVersion,
-        versionNamed: false,
-        nowMs,
-      },
-      answer: shown,
-      refusal: (error) => (error instanceof ApiError && error.stored ? refused(error) : undefined),
-    };
+    const companyId = this.merchant.company.id;
+    const { nowMs } = this.scheduler;
     try {
-      const answer = await operation.call(node.orders, context, request);
-      return { status: answer.status, body: JSON.parse(answer.body) as Answer['body'] };
+      await node.ready;
+      const part = await node.shards.find(companyId);
+      const context = this.contextAt(part);
+      const { requestId } = context;
+      const answer = (status: number, shown: unknown): { status: number; body: string; apiVersion: string } => ({
+        status,
+        body: JSON.stringify(shown),
+        apiVersion: latestVersion,
+      });
+      const [fieldHashes = {}] = hashFields(hashKey, companyId, body);
+      const request: PhasedRequest = {
+        key: {
+          ...{ companyId, key, method, path, fieldHashes, requestId, nowMs },
+          apiVersion: latestVersion,
+          versionNamed: false,
+        },
+        answer: (result) => answer(201, result),
+        refusal: (error) =>
+          error instanceof ApiError && error.stored ? answer(error.status, errorBody(error, requestId)) : undefined,
+      };
+      const { status, body: text } = await operation.call(part, context, request);
+      return { status, body: JSON.parse(text) as Answer['body'] };
     } catch (error) {
       if (error instanceof ApiError) return { status: error.status, body: {} };
       // The API answers 500 or 503; a client repeats the request in both cases.
@@ -320,33 +313,82 @@ export class World {
 
   private async disturb(fault: FaultKind): Promise<void> {
     if (this.calm) return;
-    if (fault === 'snapshot') await this.remember();
-    if (fault === 'clock_forward') this.databaseOffsetMs += clockStepMs;
-    if (fault === 'clock_back') this.databaseOffsetMs -= clockStepMs;
-    if (fault === 'clock_forward' || fault === 'clock_back') await this.showTime();
-    if (fault !== 'restore') return;
+    const [first] = this.merchant.processors;
+    const faults: Partial<Record<FaultKind, () => Promise<void> | void>> = {
+      snapshot: () => this.remember(),
+      clock_forward: () => this.turnClock(clockStepMs),
+      clock_back: () => this.turnClock(-clockStepMs),
+      restore: () => this.restore('unnoticed'),
+      restore_announced: () => this.restore('announced'),
+      restore_noticed: () => this.restore('noticed'),
+      decline: () => first.decline(1),
+      decline_by_processor: () => first.decline(1, 'processor'),
+      refuse: () => this.during(`${first.kind} accepts our credentials`, (isOver) => first.refuse(!isOver)),
+      away: () =>
+        this.during(`${first.kind} is back`, async (isOver) => {
+          if (isOver) this.away.delete(first.connectionId);
+          else this.away.add(first.connectionId);
+        }),
+      move: () => this.moveAway(),
+    };
+    await faults[fault]?.();
+  }
+
+  private async turnClock(byMs: number): Promise<void> {
+    this.databaseOffsetMs += byMs;
+    await this.showTime();
+  }
+
+  /** Changes something, and changes it back some time later. */
+  private async during(label: string, change: (isOver: boolean) => Promise<void>): Promise<void> {
+    await change(false);
+    const afterMs = this.options.random.between(outageMs.least, outageMs.most);
+    void this.scheduler.step(this.network, label, () => change(true), { losable: false, afterMs });
+  }
+
+  private async restore(how: 'unnoticed' | 'announced' | 'noticed'): Promise<void> {
     const roles = this.nodes.map(({ role }) => role);
+    // The mark is written once a second.
+    if (how === 'noticed') for (const node of this.nodes) await node.keepMark();
     for (const node of this.nodes) await this.stop(node);
     // What PostgreSQL still runs for the stopped processes belongs to the time before the restore.
     await this.scheduler.settle();
     await this.laboratory.restore(this.merchant.company.id, this.snapshotOfRows);
     this.restores += 1;
-    this.start(...roles);
+    const file = this.markFile ?? '';
+    if (how === 'unnoticed') await rm(file, { force: true });
+    else if (how === 'announced' || !(await this.isNoticed(file))) await this.announce(file);
+    for (const role of roles) this.boot(role);
+  }
+
+  /** If no recorded transaction is missing, only the operator knows of the restore. */
+  private async isNoticed(file: string): Promise<boolean> {
+    const [{ owner: db }] = this.laboratory.shards;
+    const watch = await watchRestores({ db, clock: this.laboratory.clock, log: silentLog, file });
+    await watch.stop();
+    return watch.isRestored();
+  }
+
+  private async announce(file: string): Promise<void> {
+    const [{ owner: db }] = this.laboratory.shards;
+    await noteRestored(db, this.scheduler.nowMs, 'the explorer', file);
+  }
+
+  private async moveAway(): Promise<void> {
+    if (this.move || !this.options.moves) return;
+    const move = { ...(await planMove(this.laboratory, this.merchant)), isDone: false };
+    this.move = move;
+    const operator = new Machine('operator');
+    void this.scheduler.run(operator, async () => {
+      for (const { name, run, afterMs } of move.steps) {
+        if (afterMs !== undefined) await this.pause(operator, afterMs);
+        await this.scheduler.step(operator, name, run, { losable: false });
+      }
+      move.isDone = true;
+    });
   }
 
   private showTime(): Promise<void> {
     return this.laboratory.setDatabaseClock(this.scheduler.nowMs + this.databaseOffsetMs);
   }
-}
-
-const restoreMark = '.r';
-const unmapped = (reference: string): string => reference.split(restoreMark)[0] ?? '';
-
-/** The dispatcher without the statement that releases claims whose answer was lost. */
-function keepingLostClaims(pool: SteppedPool): SteppedPool {
-  return {
-    ...pool,
-    query: (text, values) =>
-      text.includes('AS held (endpoint_id, event_id)') ? Promise.resolve([]) : pool.query(text, values),
-  };
 }
