@@ -13,12 +13,6 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 /** The adapters and simulators use the words of their processors. */
 const ofProcessors = /^(server\/vault\/processors\/\w+|simulators)\//;
 
-/** Types whose second meaning is left to be renamed. */
-const known = new Set([
-  'server/features/orders/chargebacks.ts: Dispute',
-  'server/features/orders/operations/open-queries.ts: Waiting',
-]);
-
 /** Where a word may be part of the name of a variable, a function, a type or a field. */
 const places: readonly [word: RegExp, allowed: RegExp][] = [
   [/^settle(s|d|ments?)?$|^settling$/i, /^(server\/(vault\/processors|features\/(orders|transactions))|simulators)\//],
@@ -26,7 +20,9 @@ const places: readonly [word: RegExp, allowed: RegExp][] = [
     /^renew(s|ed|als?|ing)?$/i,
     /^(server\/(features\/(subscriptions|orders|reconciliation|restores|customer-\w+)|observation)|cli|dashboard|pages|bench)\//,
   ],
-  [/^homes?$/i, /^(dashboard|server\/features\/orders)\//],
+  [/^homes?$/i, /^dashboard\//],
+  // At another connection. Another shard is `whereItIs` or `movedTo`.
+  [/^elsewhere$/i, /^server\/features\/(orders|reconciliation)\//],
   [/^flows?$/i, /^server\/(platform\/admission-control\.ts|http\/)/],
 ];
 
@@ -49,7 +45,7 @@ function declaredTwice(): string[] {
   const declared = new Map<string, string[]>();
   for (const file of sources('{server,cli}/**/*.ts').filter((one) => !ofProcessors.test(one))) {
     for (const [, name = ''] of read(file).matchAll(/^(?:export )?(?:interface|type|class) (\w+)\b/gm)) {
-      if (!types.has(name) || known.has(`${file}: ${name}`)) continue;
+      if (!types.has(name)) continue;
       declared.set(name, [...(declared.get(name) ?? []), file]);
     }
   }

@@ -67,7 +67,7 @@ export function hashFields(key: ServiceKey, companyId: string, body: unknown): R
   return records;
 }
 
-export class AnsweredElsewhere extends Error {}
+export class AnsweredMeanwhile extends Error {}
 
 async function findAnswer(transaction: Database, request: KeyedRequest): Promise<Answer | undefined> {
   const { row, isLocked } = await lockKey(transaction, request);
@@ -119,7 +119,7 @@ function differingFields({ field_hashes: stored }: KeyRow, request: KeyedRequest
 }
 
 export async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
-  if (!(await storeAnswer(db, request, answer))) throw new AnsweredElsewhere();
+  if (!(await storeAnswer(db, request, answer))) throw new AnsweredMeanwhile();
 }
 
 export const attempts = 3;
@@ -147,7 +147,7 @@ export async function runOnce(
       return await attemptOnce(db, request, execution, refusal);
     } catch (error) {
       // Another request may have stored its answer after this one read the key and before it got the lock.
-      if (!(error instanceof AnsweredElsewhere) || attempt === attempts) throw error;
+      if (!(error instanceof AnsweredMeanwhile) || attempt === attempts) throw error;
     }
   }
 }
@@ -206,6 +206,6 @@ async function storing(db: DatabasePool, request: KeyedRequest, attempt: Answeri
       return isStoring ? storingAnswer(request, answer) : undefined;
     });
   } catch (error) {
-    throw isStoring && isUnmet(error) ? new AnsweredElsewhere() : error;
+    throw isStoring && isUnmet(error) ? new AnsweredMeanwhile() : error;
   }
 }

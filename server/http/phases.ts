@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
 import type { RequestContext } from '../request-context.ts';
-import { AnsweredElsewhere, attempts, checkSameRequest, inProgress, store, storedAnswer } from './idempotency.ts';
+import { AnsweredMeanwhile, attempts, checkSameRequest, inProgress, store, storedAnswer } from './idempotency.ts';
 import { type Answer, finishKey, forgetKey, type KeyedRequest, type KeyRow, readKey } from './key-queries.ts';
 import { latestVersion } from './versions/versions.ts';
 
@@ -134,7 +134,7 @@ async function attemptPhased<Facts>(
     try {
       await store(db, key, decided);
     } catch (failure) {
-      if (failure instanceof AnsweredElsewhere) return undefined;
+      if (failure instanceof AnsweredMeanwhile) return undefined;
       throw failure;
     }
     return { ...decided, replayed: false };

@@ -40,9 +40,9 @@ export interface ConcurrencyLimit {
  */
 export function createConcurrencyLimit(lagMsMax: number): ConcurrencyLimit {
   let own = usual;
-  let elsewhere = 0;
+  let others = 0;
   return {
-    value: () => Math.min(most, Math.floor(own + elsewhere)),
+    value: () => Math.min(most, Math.floor(own + others)),
     adapt({ running, inDatabase, utilization, lagMs, rejected }) {
       // Rejections delay the event loop as well, but fewer running requests would not make them cheaper. On the contrary:
       // the longer a turn takes, the more requests the database needs in order to be busy until the next one.
@@ -50,7 +50,7 @@ export function createConcurrencyLimit(lagMsMax: number): ConcurrencyLimit {
       const useful = usual * Math.min(longTurnsMax, Math.max(1, rejectingMs / usualTurnMs));
       own = lagMs - rejectingMs > lagMsMax ? Math.max(least, own * shrinking) : Math.min(useful, own * growing);
       const waiting = utilization > utilizationMax ? 0 : Math.max(0, running - inDatabase);
-      elsewhere += (waiting - elsewhere) * smoothing;
+      others += (waiting - others) * smoothing;
     },
   };
 }

@@ -56,18 +56,27 @@ export async function lookUp(
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
   const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
-  const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
-  if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
-  if (isPrepared && handle === undefined) return giveUp(db, connected, request);
-  // Such a lookup repeats the capture, and would execute one that was refused or never sent.
-  const isClosed = request.ageMs === undefined;
-  if (handle && isClosed && processor.findsBy === 'notice') return cannotAnswer;
-  const found = await processor.lookup({ ...request, ...(handle && { handle }) });
+  const found = isPrepared ? await lookUpPrepared(db, connected, request) : await processor.lookup(request);
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
   // The processor's clock counts, because the processor rejects requests that arrive too late.
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
   if (!isLate) return { outcome: 'unknown', reason: 'the request may still arrive' };
   return (processor.onceBy ?? 'reference') === 'reference' ? { ...found, isSafeToRepeat: true } : found;
+}
+
+async function lookUpPrepared(
+  db: Queryable,
+  connected: Connected,
+  request: Omit<Lookup, 'validUntilMs'>,
+): Promise<LookupOutcome> {
+  const { processor } = connected;
+  const handle = await storedHandle(db, connected, request);
+  if (handle === null) return { outcome: 'not_found', isFinal: true };
+  if (handle === undefined) return giveUp(db, connected, request);
+  // Such a lookup repeats the capture, and would execute one that was refused or never sent.
+  const isClosed = request.ageMs === undefined;
+  if (isClosed && processor.findsBy === 'notice') return cannotAnswer;
+  return processor.lookup({ ...request, handle });
 }
 
 const cannotAnswer = {

@@ -21,7 +21,7 @@ export const needsKeys = async (db: Queryable): Promise<boolean> => (await hasCa
 export async function openKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
   const isNew = !(await hasCards(db));
   const { absent: known } = await compareSecrets(db, table, new Map());
-  if (isNew && known.length > 0 && !hasKeys(config)) throw new ConfigurationError(madeElsewhere(config));
+  if (isNew && known.length > 0 && !hasKeys(config)) throw new ConfigurationError(keysInAnotherPlace(config));
   const store = config.SVC_VAULT_KEYS
     ? fixedKeyStore(config.SVC_VAULT_KEYS)
     : await fileKeyStore(fileOf(config), { create: isNew });
@@ -32,7 +32,7 @@ export async function openKeyStore(config: Config, db: Queryable): Promise<KeySt
   return store;
 }
 
-const madeElsewhere = (config: Config): string =>
+const keysInAnotherPlace = (config: Config): string =>
   `${config.dataDir} has no vault keys, but an earlier start has created them in another place. Copy that vault.keys ` +
   'here, or use that SVC_DATA_DIR. If the keys are lost: no card has been stored yet, so ' +
   '`svc vault reset` lets the next start create new keys.';

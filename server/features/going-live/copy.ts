@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 import { type ControlQueryable, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { permissionsElsewhere } from '../users/service.ts';
+import { permissionsIn } from '../users/service.ts';
 import type { Endpoint } from '../webhooks/schemas.ts';
 import { createEndpoint, getEndpoints, prepareUrl, type WebhookDependencies } from '../webhooks/service.ts';
 import {
@@ -78,7 +78,7 @@ async function sandboxOf(
   const { db, company, caller } = context;
   const sandbox = caller && (await findSandbox(db, company));
   if (!sandbox) throw new ApiError('invalid_request', 'This company has no sandbox to copy from.');
-  const permissions = await permissionsElsewhere(control, db, { company, memberId: caller.id }, sandbox.id);
+  const permissions = await permissionsIn(control, db, { company, memberId: caller.id }, sandbox.id);
   const member = { ...caller, permissions };
   const lacking = lackingOf(
     member,

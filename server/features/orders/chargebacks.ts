@@ -29,9 +29,9 @@ import type { RequestContext } from '../../request-context.ts';
 
 /** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute, loses or wins it. */
 
-export type Dispute = Extract<OrderTrigger, `chargeback_${string}`>;
+export type ChargebackTrigger = Extract<OrderTrigger, `chargeback_${string}`>;
 
-const eventTypes: Readonly<Record<Dispute, EventType>> = {
+const eventTypes: Readonly<Record<ChargebackTrigger, EventType>> = {
   chargeback_raised: 'order.chargeback',
   chargeback_accepted: 'order.chargeback_accepted',
   chargeback_dismissed: 'order.chargeback_dismissed',
@@ -43,7 +43,7 @@ const sandboxAnswerMs = 7 * dayMs;
 interface Change {
   readonly companyId: string;
   readonly orderId: string;
-  readonly trigger: Dispute;
+  readonly trigger: ChargebackTrigger;
   readonly requestId: string | null;
   readonly atMs?: number | undefined;
   /** Whether a processor reported it: then the dispute itself is already recorded. */
@@ -87,7 +87,7 @@ async function dispute(
 async function recordUnreported(
   transaction: Database,
   { order, mode }: OrderState,
-  trigger: Dispute,
+  trigger: ChargebackTrigger,
   at: Date,
   endsAs: DisputeState,
 ): Promise<void> {
@@ -114,7 +114,7 @@ async function recordUnreported(
   });
 }
 
-function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
+function wrongStatus(order: OrderRow, trigger: ChargebackTrigger): ApiError {
   const needed = trigger === 'chargeback_raised' ? 'succeeded, partially_refunded or refund_failed' : 'chargeback';
   const message = order.sale_id
     ? `The status of this order is ${order.status}. It must be ${needed}.`

@@ -1,4 +1,4 @@
-import { requireProcessor } from '../../company.ts';
+import { type Mode, requireProcessor } from '../../company.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
@@ -7,14 +7,21 @@ import { isUnavailable, violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { insist } from '../../platform/insist.ts';
 import { isoTime } from '../../platform/iso-time.ts';
-import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
+import {
+  codeKeyOf,
+  couponFor,
+  type CouponUse,
+  redemptionOf,
+  RedemptionsReserved,
+  waitingForReservations,
+} from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
 import { checkGate } from '../restores/service.ts';
 import { generationOf } from './operations/generations.ts';
 import { toWire } from './order.ts';
-import { checkShownTotal, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
-import { mergeItems, priceItems } from './pricing.ts';
+import { checkShownTotal, type NewOrder, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
+import { mergeItems, type Priced, priceItems } from './pricing.ts';
 import type { Order, OrderCreate } from './schemas.ts';
 import { charge } from './operations/charge.ts';
 import type { Charging } from './operations/charging.ts';
@@ -159,60 +166,59 @@ async function draft(
   facts: Facts,
   numbered: Numbered,
 ): Promise<Draft> {
-  const { company, nowMs, requestId } = context;
+  const { company, nowMs } = context;
   requireProcessor(company);
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);
-  const { items, currency, subtotal } = priceItems(input, facts.products);
-  const lines = items.map(({ product_id, total }) => ({ productId: product_id, total: total ?? 0 }));
-  const goods = { kind: 'cart', lines } as const;
-  const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, currency, goods }) : undefined;
-
-  const placed = placeOrder(
-    {
-      company_id: company.id,
-      customer_id: input.customer_id.toLowerCase(),
-      payment_method_id: card.id,
-      card_brand: card.brand,
-      card_last4: card.last4,
-      items,
-      currency,
-      subtotal,
-      discount_amount: use?.discount ?? 0,
-      coupon: use?.snapshot ?? null,
-      description: input.description ?? null,
-      shipping: input.shipping ? shippingOf(input.shipping) : null,
-      metadata: input.metadata ?? {},
-      subscription_id: null,
-      subscription_cycle: null,
-      request_id: requestId,
-    },
-    {
-      mode: company.mode,
-      clockOffsetMs: company.clockOffsetMs,
-      card,
-      cause: 'order',
-      numbered,
-    },
-    nowMs,
-  );
-  const { state, sale, events } = placed;
-  checkShownTotal(input.shownTotal, state.order.total);
-  const intent: Intent = {
-    order: state.order,
-    claim: claimOf(key),
-    sale: sale && {
-      id: sale.id,
-      reference: sale.reference,
-      number: sale.numbered.number,
-      lockMs: lockMs[company.mode],
-    },
-    answerEventId: sale ? undefined : events.at(-1)?.id,
-    events,
-    redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale ? 'soon' : 'now'),
-  };
+  const priced = priceItems(input, facts.products);
+  const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, ...cartOf(priced) }) : undefined;
+  const { mode, clockOffsetMs } = company;
+  const charged = { mode, clockOffsetMs, card, cause: 'order', numbered } as const;
+  const placed = placeOrder({ ...orderOf(context, input, card), ...priced, ...discountOf(use) }, charged, nowMs);
+  checkShownTotal(input.shownTotal, placed.state.order.total);
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
-  return { ...placed, intent, newlyOrdered };
+  return { ...placed, intent: intentOf(placed, mode, key, use), newlyOrdered };
+}
+
+/** What the order takes from the request, besides its items and their prices. */
+function orderOf(
+  { company, requestId }: RequestContext,
+  input: ShownOrder,
+  card: NonNullable<Facts['card']>,
+): Omit<NewOrder, keyof Priced | 'discount_amount' | 'coupon'> {
+  return {
+    company_id: company.id,
+    customer_id: input.customer_id.toLowerCase(),
+    payment_method_id: card.id,
+    card_brand: card.brand,
+    card_last4: card.last4,
+    description: input.description ?? null,
+    shipping: input.shipping ? shippingOf(input.shipping) : null,
+    metadata: input.metadata ?? {},
+    subscription_id: null,
+    subscription_cycle: null,
+    request_id: requestId,
+  };
+}
+
+function cartOf({ items, currency }: Priced) {
+  const lines = items.map(({ product_id, total }) => ({ productId: product_id, total: total ?? 0 }));
+  return { currency, goods: { kind: 'cart', lines } as const };
+}
+
+const discountOf = (use: CouponUse | undefined): Pick<NewOrder, 'discount_amount' | 'coupon'> => ({
+  discount_amount: use?.discount ?? 0,
+  coupon: use?.snapshot ?? null,
+});
+
+function intentOf({ state, sale, events }: PlacedOrder, mode: Mode, key: KeyedRequest, use?: CouponUse): Intent {
+  const { order } = state;
+  const claim = claimOf(key);
+  const redemption = use && redemptionOf(use, order.id, order.customer_id, sale ? 'soon' : 'now');
+  if (!sale) return { order, claim, sale, answerEventId: events.at(-1)?.id, events, redemption };
+  const { id, reference, numbered } = sale;
+  const opened = { id, reference, number: numbered.number, lockMs: lockMs[mode] };
+  return { order, claim, sale: opened, answerEventId: undefined, events, redemption };
 }
 
 function chosenCard(input: OrderCreate, facts: Facts): NonNullable<Facts['card']> {

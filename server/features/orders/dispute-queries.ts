@@ -64,7 +64,7 @@ export async function saveDispute(db: Queryable, dispute: DisputeRow): Promise<b
 
 /**
  * An open dispute that an operator recorded becomes the one that the processor reports, instead of a second one beside it. The
- * report decides its state, whatever its time.
+ * report decides its state, even if it is older.
  */
 export async function adoptRecorded(
   db: Queryable,

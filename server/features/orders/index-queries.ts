@@ -9,7 +9,7 @@ export interface DueIndex {
   readonly after_id: string;
   readonly until_id: string;
   /** Whether an order before `until_id` can no longer appear. */
-  readonly settled: boolean;
+  readonly is_complete: boolean;
 }
 
 /** The cursor of a company before its first step. */
@@ -23,7 +23,7 @@ const isDue = `k.until_at <= now() - $1 * interval '1 s'`;
  */
 export async function findDueIndexes(
   db: Queryable,
-  settledSeconds: number,
+  openSeconds: number,
   count: number,
 ): Promise<{ readonly companyIds: string[]; readonly read: number }> {
   const rows = await db.query<{ company_id: string; has_orders: boolean }>(
@@ -36,7 +36,7 @@ export async function findDueIndexes(
      ), quiet AS (
        UPDATE order_index_cursors k SET until_at = now() FROM found f WHERE k.company_id = f.company_id AND NOT f.has_orders
      ) SELECT company_id, has_orders FROM found`,
-    [settledSeconds, count],
+    [openSeconds, count],
   );
   return { companyIds: rows.filter((row) => row.has_orders).map((row) => row.company_id), read: rows.length };
 }
@@ -45,14 +45,14 @@ export async function findDueIndexes(
 export async function lockDueIndex(
   db: Queryable,
   companyId: string,
-  settledSeconds: number,
+  openSeconds: number,
 ): Promise<DueIndex | undefined> {
   const [row] = await db.query<DueIndex>(
-    `SELECT k.company_id, c.clock_offset_ms, k.after_id, k.until_id, k.until_id <> $2 AS settled
+    `SELECT k.company_id, c.clock_offset_ms, k.after_id, k.until_id, k.until_id <> $2 AS is_complete
      FROM order_index_cursors k JOIN companies c ON c.id = k.company_id
      WHERE k.company_id = $3 AND ${isDue} AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
      FOR UPDATE OF k SKIP LOCKED`,
-    [settledSeconds, firstId, companyId],
+    [openSeconds, firstId, companyId],
   );
   return row;
 }

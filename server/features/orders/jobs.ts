@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import { findDueIndexes, indexOrders, lockDueIndex, moveIndexCursor, postponeIndex } from './index-queries.ts';
 
 /** How long a transaction may stay open: until then an order can appear before one that was read. */
-const settledSeconds = 300;
+const openSeconds = 300;
 const ordersAtOnce = 2_000;
 const companiesAtOnce = 500;
 
@@ -15,7 +15,7 @@ const companiesAtOnce = 500;
  * the orders that are not in the index yet one by one. A company that fails waits, and the others go on.
  */
 export async function indexOrderObjects(db: DatabasePool, clock: Clock, log: Logger): Promise<WorkLeft> {
-  const { companyIds, read } = await findDueIndexes(db, settledSeconds, companiesAtOnce);
+  const { companyIds, read } = await findDueIndexes(db, openSeconds, companiesAtOnce);
   for (const companyId of companyIds) {
     try {
       await db.transaction((transaction) => indexNext(transaction, companyId, clock));
@@ -31,11 +31,11 @@ export async function indexOrderObjects(db: DatabasePool, clock: Clock, log: Log
 }
 
 async function indexNext(db: Database, companyId: string, clock: Clock): Promise<void> {
-  const due = await lockDueIndex(db, companyId, settledSeconds);
+  const due = await lockDueIndex(db, companyId, openSeconds);
   if (!due) return;
   // Every order so far is before this id, or belongs to a transaction that ends within the time above.
   const now = firstIdOf(clock.nowMs() + due.clock_offset_ms);
-  if (!due.settled) {
+  if (!due.is_complete) {
     await moveIndexCursor(db, due.company_id, { afterId: due.after_id, untilId: now });
     return;
   }

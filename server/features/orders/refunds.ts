@@ -5,11 +5,11 @@ import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
-import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
+import type { FailureCode, LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import { generationOf } from './operations/generations.ts';
 import { connectionOf } from './operations/connection.ts';
-import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
+import { chargeOf, type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { endReversal } from './operations/reversals.ts';
 import { send, type Sent } from './operations/sending.ts';
@@ -28,7 +28,7 @@ import {
 } from './operations/open-queries.ts';
 import { openOperation } from './operations/open-operation.ts';
 import { deriveReference, nextFree, type Numbered, subjects } from './operations/reference.ts';
-import { homeOf, recordResult } from './operations/record-result.ts';
+import { whereItIs, recordResult } from './operations/record-result.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -146,7 +146,7 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
   if (end === 'taken over') return currentOrder(charging, intent);
   if (end) throw end;
   if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a refund has no outcome');
-  const accepted = await recordResult(charging, intent, (home) => recordRefundOutcome(home, intent, outcome));
+  const accepted = await recordResult(charging, intent, (there) => recordRefundOutcome(there, intent, outcome));
   failpoint('refund.after_accept');
   return accepted ?? currentOrder(charging, intent);
 }
@@ -180,7 +180,7 @@ async function sendRefund(
  */
 async function currentOrder(charging: Charging, refunded: Refund): Promise<Order> {
   const { company_id, order_id, id } = refunded;
-  const { db } = await homeOf(charging, refunded);
+  const { db } = await whereItIs(charging, refunded);
   const state = await findOrder(db, company_id, order_id);
   if (!state) throw new Error('the order is missing');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
@@ -257,22 +257,18 @@ async function closeRefund(
   await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
     if (!state) return;
-    const { order } = state;
-    const succeeded = outcome.outcome === 'approved';
-    const change = succeeded ? 'approved' : 'declined';
     const at = new Date(charging.clock.nowMs() + state.clockOffsetMs);
-    const failure = {
-      failure_code: outcome.outcome === 'declined' ? outcome.failureCode : null,
-      failure_reason: outcome.outcome === 'declined' ? outcome.failureReason : null,
-    };
+    const { change, code, reason } = endOfRefund(outcome);
+    const { response } = outcome;
     const closed = await closeOpen(transaction, intent, {
       change,
-      response: outcome.response,
-      failureCode: failure.failure_code,
-      failureReason: failure.failure_reason,
+      response,
+      failureCode: code,
+      failureReason: reason,
       at,
     });
     if (!closed) return;
+    const { order } = state;
     const transactions = withTransaction(state.transactions, {
       id: intent.id,
       reference: intent.reference,
@@ -280,22 +276,20 @@ async function closeRefund(
       status: transactionChanges[change].to,
       amount: intent.amount,
       currency: order.currency,
-      processor_transaction_id: outcome.response.transaction_id,
-      ...failure,
+      processor_transaction_id: response.transaction_id,
+      failure_code: code,
+      failure_reason: reason,
     });
+    // Its acceptance raised the amount, and may be newer than what the caller has read.
+    const isTakenBack = change === 'declined' && closed.state === 'accepted';
     const to = {
       ...order,
-      status: (succeeded ? undefined : nextOrderStatus(order.status, 'refund_rejected')) ?? order.status,
-      // Its acceptance raised the amount, and may be newer than what the caller has read.
-      refunded_amount: order.refunded_amount - (closed.state === 'accepted' && !succeeded ? intent.amount : 0),
+      status: (change === 'declined' && nextOrderStatus(order.status, 'refund_rejected')) || order.status,
+      refunded_amount: order.refunded_amount - (isTakenBack ? intent.amount : 0),
       sequence: order.sequence + 1,
       updated_at: at,
     };
-    const settledInAll = transactions
-      .filter(({ type, status }) => type === 'refund' && status === 'succeeded')
-      .reduce((sum, { amount }) => sum + amount, 0);
-    const whole = settledInAll === order.total ? 'order.refunded' : 'order.partially_refunded';
-    const type: EventType = succeeded ? whole : 'order.refund_failed';
+    const type = change === 'declined' ? 'order.refund_failed' : settledEvent(order.total, transactions);
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, intent.request_id);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
@@ -303,4 +297,20 @@ async function closeRefund(
     }
   });
   failpoint('refund.after_settlement');
+}
+
+function endOfRefund(outcome: Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' }>): {
+  readonly change: 'approved' | 'declined';
+  readonly code: FailureCode | null;
+  readonly reason: string | null;
+} {
+  if (outcome.outcome === 'approved') return { change: 'approved', code: null, reason: null };
+  return { change: 'declined', code: outcome.failureCode, reason: outcome.failureReason };
+}
+
+function settledEvent(total: number, transactions: readonly TransactionSummary[]): EventType {
+  const settledInAll = transactions
+    .filter(({ type, status }) => type === 'refund' && status === 'succeeded')
+    .reduce((sum, { amount }) => sum + amount, 0);
+  return settledInAll === total ? 'order.refunded' : 'order.partially_refunded';
 }

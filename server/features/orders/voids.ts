@@ -20,7 +20,7 @@ import { discardOpen, insertOpen, type Opened } from './operations/open-queries.
 import { openOperation } from './operations/open-operation.ts';
 import { deriveReference, subjects } from './operations/reference.ts';
 import { refuseWhileInFlight } from './refunds.ts';
-import { homeOf, recordResult } from './operations/record-result.ts';
+import { whereItIs, recordResult } from './operations/record-result.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -119,10 +119,10 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   if (end === 'taken over') return currentOrder(charging, intent);
   if (end) throw end;
   if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a void has no outcome');
-  await recordResult(charging, intent, (home) => recordVoid(home, intent, outcome));
+  await recordResult(charging, intent, (there) => recordVoid(there, intent, outcome));
   failpoint('void.after_record');
-  const home = await homeOf(charging, intent);
-  const recorded = await recordedVoid(home, intent.company_id, intent.order_id, intent.id);
+  const there = await whereItIs(charging, intent);
+  const recorded = await recordedVoid(there, intent.company_id, intent.order_id, intent.id);
   if (!recorded) throw new Error('the record of a void is missing');
   return recorded;
 }
@@ -130,7 +130,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
 /** Returns the order after another process recorded the outcome first. */
 async function currentOrder(charging: Charging, voided: VoidIntent): Promise<Order> {
   const { company_id, order_id, id } = voided;
-  const recorded = await recordedVoid(await homeOf(charging, voided), company_id, order_id, id);
+  const recorded = await recordedVoid(await whereItIs(charging, voided), company_id, order_id, id);
   if (recorded) return recorded;
   throw gatewayError('void');
 }

@@ -7,7 +7,7 @@ import type { ShardDatabase } from '../../shards/shards.ts';
 import { allCompanies } from '../companies/service.ts';
 import { checkOpenOf } from '../orders/service.ts';
 import { companyConnections } from '../processors/service.ts';
-import { currentRestore, type Gate, gates } from '../restores/service.ts';
+import { currentRestore, type Gate, gates, type GateState } from '../restores/service.ts';
 import {
   compare,
   type Compared,
@@ -146,44 +146,35 @@ const personMs = { connection: 10 * secondMs, operator: dayMs } as const;
 export async function openIfCompared(
   { db, clock }: Pick<ReconcileDependencies, 'db' | 'clock'>,
   gate: Gate,
-  { comparison, nowMs, connections, silent, hasFailed }: Compared,
+  compared: Compared,
   finish = false,
 ): Promise<boolean> {
+  const wait = finish ? undefined : waitOf(gate, compared);
+  if (!wait) return open(db, gate, new Date(compared.nowMs ?? clock.nowMs()));
+  await gates.keepClosed(db, gate, wait);
+  return false;
+}
+
+/** Why the gate stays closed, and when the company is compared again; undefined if everything is known. */
+function waitOf(gate: Gate, { comparison, connections, silent, hasFailed }: Compared): GateState | undefined {
   const lifeMs = inFlightMs(connections);
   const failure = comparison.failure ?? null;
-  if (!finish) {
-    const lost = lostOf(gate, connections);
-    if (hasFailed) {
-      const afterMs = retryDelaysMs[Math.min(gate.failures, retryDelaysMs.length - 1)] ?? minuteMs;
-      await gates.keepClosed(db, gate, { waitsFor: 'processor', failure, failures: gate.failures + 1, afterMs });
-      return false;
-    }
-    if (silent.length < connections.length && gate.age_ms < lifeMs) {
-      await gates.keepClosed(db, gate, {
-        waitsFor: 'second_list',
-        failure: null,
-        failures: 0,
-        afterMs: lifeMs - gate.age_ms,
-      });
-      return false;
-    }
-    // An order records one operation at a time, and the worker records those that were adopted so far.
-    if (comparison.missing.some(({ state }) => state === 'adoptable') && gate.failures < adoptionRounds) {
-      await gates.keepClosed(db, gate, {
-        waitsFor: 'comparison',
-        failure,
-        failures: gate.failures + 1,
-        afterMs: 2 * secondMs,
-      });
-      return false;
-    }
-    const person = lost.length > 0 ? 'connection' : silent.length > 0 ? 'operator' : undefined;
-    if (person) {
-      await gates.keepClosed(db, gate, { waitsFor: person, failure, failures: 0, afterMs: personMs[person] });
-      return false;
-    }
+  if (hasFailed) {
+    const afterMs = retryDelaysMs[Math.min(gate.failures, retryDelaysMs.length - 1)] ?? minuteMs;
+    return { waitsFor: 'processor', failure, failures: gate.failures + 1, afterMs };
   }
-  return open(db, gate, new Date(nowMs ?? clock.nowMs()));
+  if (silent.length < connections.length && gate.age_ms < lifeMs) {
+    return { waitsFor: 'second_list', failure: null, failures: 0, afterMs: lifeMs - gate.age_ms };
+  }
+  // An order records one operation at a time, and the worker records those that were adopted so far.
+  if (comparison.missing.some(({ state }) => state === 'adoptable') && gate.failures < adoptionRounds) {
+    return { waitsFor: 'comparison', failure, failures: gate.failures + 1, afterMs: 2 * secondMs };
+  }
+  if (lostOf(gate, connections).length > 0) {
+    return { waitsFor: 'connection', failure, failures: 0, afterMs: personMs.connection };
+  }
+  if (silent.length > 0) return { waitsFor: 'operator', failure, failures: 0, afterMs: personMs.operator };
+  return undefined;
 }
 
 async function open(db: DatabasePool, gate: Gate, until: Date): Promise<boolean> {

@@ -18,6 +18,13 @@ export interface Standing {
 const cyclesAhead = 40;
 const attemptsAhead = 12;
 
+/** The charges that one subject may have had since the backup, the first of them with this number. */
+interface Candidate {
+  readonly subject: readonly string[];
+  readonly number: number;
+  readonly standing: Omit<Standing, 'number'>;
+}
+
 /**
  * Derives the references that charges since the backup would have: for the next cycles of each subscription, and for
  * retries of failed orders. Any other reference was derived from an idempotency key, which only the client knows.
@@ -28,41 +35,53 @@ export async function standingsOf(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, Standing>> {
   const found = new Map<string, Standing>();
-  const search = (subject: readonly string[], from: number, standing: Omit<Standing, 'number'>): void => {
-    for (let number = from; number < from + attemptsAhead; number += 1) {
-      const reference = deriveReference(companyId, { subject, number });
-      if (wanted.has(reference)) found.set(reference, { ...standing, number });
-    }
-  };
-  // A charge that was interrupted is made with a later reference.
-  for (const { order_id, subscription_id, subscription_cycle, attempt_count } of await findOpenRenewals(
-    db,
-    companyId,
-  )) {
-    const standing = { order_id, subscription_id, subscription_cycle, isRenewal: false, isOpen: true };
-    search(subjects.cycle(subscription_id, subscription_cycle ?? 1), attempt_count, standing);
-  }
-  for (let after = firstId; found.size < wanted.size; ) {
-    const batch = await findBilledSubscriptions(db, companyId, after);
-    if (batch.length === 0) break;
-    for (const { id, current_cycle } of batch) {
-      for (let cycle = current_cycle + 1; cycle <= current_cycle + cyclesAhead; cycle += 1) {
-        const standing = { order_id: null, subscription_id: id, subscription_cycle: cycle, isRenewal: true };
-        search(subjects.cycle(id, cycle), 0, standing);
+  for (const candidatesOf of [openRenewals, nextCycles, retriesOfFailed]) {
+    for await (const { subject, number: first, standing } of candidatesOf(db, companyId)) {
+      if (found.size === wanted.size) return found;
+      for (let number = first; number < first + attemptsAhead; number += 1) {
+        const reference = deriveReference(companyId, { subject, number });
+        if (wanted.has(reference)) found.set(reference, { ...standing, number });
       }
     }
-    after = batch.at(-1)?.id ?? after;
-  }
-  for (let after = firstId; found.size < wanted.size; ) {
-    const batch = await findFailedOrders(db, companyId, after);
-    if (batch.length === 0) break;
-    for (const { id, subscription_id, subscription_cycle, attempt_count } of batch) {
-      const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
-      search(subject, attempt_count, { order_id: id, subscription_id, subscription_cycle, isRenewal: false });
-    }
-    after = batch.at(-1)?.id ?? after;
   }
   return found;
+}
+
+/** A charge that was interrupted is made with a later reference. */
+async function* openRenewals(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
+  for (const { attempt_count: number, ...renewal } of await findOpenRenewals(db, companyId)) {
+    const { subscription_id, subscription_cycle } = renewal;
+    const standing = { ...renewal, isRenewal: false, isOpen: true };
+    yield { subject: subjects.cycle(subscription_id, subscription_cycle ?? 1), number, standing };
+  }
+}
+
+async function* nextCycles(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
+  for await (const { id, current_cycle } of all((after) => findBilledSubscriptions(db, companyId, after))) {
+    for (let cycle = current_cycle + 1; cycle <= current_cycle + cyclesAhead; cycle += 1) {
+      const standing = { order_id: null, subscription_id: id, subscription_cycle: cycle, isRenewal: true };
+      yield { subject: subjects.cycle(id, cycle), number: 0, standing };
+    }
+  }
+}
+
+async function* retriesOfFailed(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
+  for await (const order of all((after) => findFailedOrders(db, companyId, after))) {
+    const { id, subscription_id, subscription_cycle, attempt_count: number } = order;
+    const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
+    yield { subject, number, standing: { order_id: id, subscription_id, subscription_cycle, isRenewal: false } };
+  }
+}
+
+/** Reads a list in batches. */
+async function* all<Row extends { readonly id: string }>(
+  readAfter: (id: string) => Promise<readonly Row[]>,
+): AsyncGenerator<Row> {
+  for (let after: string | undefined = firstId; after !== undefined; ) {
+    const batch: readonly Row[] = await readAfter(after);
+    yield* batch;
+    after = batch.at(-1)?.id;
+  }
 }
 
 const firstId = '00000000-0000-0000-0000-000000000000';

@@ -63,7 +63,7 @@ export async function findRestore(db: Queryable): Promise<Restore | undefined> {
 
 /**
  * Returns whether the database is restored and not reconciled, and whether a recorded transaction is missing; those of a
- * company that left are elsewhere.
+ * company that left are on another shard.
  */
 export async function readState(
   db: Queryable,
@@ -96,7 +96,7 @@ export async function findNewConnections(db: Queryable): Promise<MarkedConnectio
   );
 }
 
-/** Returns those that the database does not have. The companies that left are elsewhere. */
+/** Returns those that the database does not have. The companies that left are on another shard. */
 export async function findLost(db: Queryable, marked: readonly MarkedConnection[]): Promise<MarkedConnection[]> {
   if (marked.length === 0) return [];
   return db.query<MarkedConnection>(

@@ -39,7 +39,7 @@ import {
  * noticed, derived references prevent double charges.
  */
 
-export type { Gate } from './gate-queries.ts';
+export type { Gate, GateState } from './gate-queries.ts';
 export { type GateWait, gateWaits } from './gate-waits.ts';
 export type { Restore } from './queries.ts';
 
@@ -144,24 +144,26 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     const checked = mark;
     const { missing, restored } = await readState(db, checked);
     const lost = await findLost(db, checked?.connections ?? []);
-    const [first] = lost;
-    const what = missing ? `transaction ${checked?.transactionId}` : first && `connection ${first.id}`;
-    if (checked && what !== undefined) {
-      const noticed = await insertRestore(db, {
-        id: newId(clock.nowMs()),
-        noticedBy: 'high_water_mark',
-        detail: `${what} is missing`,
-        beforeId: firstIdOf(missing ? idTimeMs(checked.transactionId) : checked.recordedAtMs),
-        unlessNoticedSince: new Date(checked.recordedAtMs),
-      });
-      if (noticed) announce(`${what}, which was recorded once, is missing`);
-    } else if (restored) await closeMissingGates(db);
+    const gone = checked && goneOf(checked, missing, lost);
+    if (gone) await notice(gone);
+    else if (restored) await closeMissingGates(db);
     if (lost.length > 0) await keepLost(db, lost);
     isRestored = restored || (await findRestore(db)) !== undefined;
     waiting = await countGates(db);
     connections = await findNewConnections(db);
     if (checked && mark === checked && !sameConnections(checked.connections, connections))
       mark = { ...checked, connections };
+  }
+
+  async function notice({ what, beforeMs, mark: { recordedAtMs } }: Gone): Promise<void> {
+    const isNew = await insertRestore(db, {
+      id: newId(clock.nowMs()),
+      noticedBy: 'high_water_mark',
+      detail: `${what} is missing`,
+      beforeId: firstIdOf(beforeMs),
+      unlessNoticedSince: new Date(recordedAtMs),
+    });
+    if (isNew) announce(`${what}, which was recorded once, is missing`);
   }
 
   function announce(why: string): void {
@@ -204,6 +206,20 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
       await write();
     },
   };
+}
+
+/** What the mark names and the database does not have. */
+interface Gone {
+  readonly mark: HighWaterMark;
+  readonly what: string;
+  /** The backup was made before this time. */
+  readonly beforeMs: number;
+}
+
+function goneOf(mark: HighWaterMark, isMissing: boolean, [lost]: readonly MarkedConnection[]): Gone | undefined {
+  const { transactionId, recordedAtMs } = mark;
+  if (isMissing) return { mark, what: `transaction ${transactionId}`, beforeMs: idTimeMs(transactionId) };
+  return lost && { mark, what: `connection ${lost.id}`, beforeMs: recordedAtMs };
 }
 
 const sameConnections = (one: readonly MarkedConnection[] = [], other: readonly MarkedConnection[]): boolean =>

@@ -63,7 +63,7 @@ async function on(
  * Returns the permissions that the user of a member has in another company on the same shard; none if the user is not
  * an active member there.
  */
-export async function permissionsElsewhere(
+export async function permissionsIn(
   control: ControlQueryable,
   db: Queryable,
   known: { readonly company: Company; readonly memberId: string },

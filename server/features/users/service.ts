@@ -30,7 +30,7 @@ export { browserToken, reapAttempts } from './login-attempts.ts';
 export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
-export { permissionsElsewhere, reapMemberships } from './memberships.ts';
+export { permissionsIn, reapMemberships } from './memberships.ts';
 export { ensureOwner, hasAccount, reapSignUps, signUp } from './sign-up.ts';
 
 /** Returns what the dashboard needs to know about the signed-in user. */

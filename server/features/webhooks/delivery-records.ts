@@ -54,7 +54,7 @@ export function createDeliveryRecords(
     }
   }
 
-  async function recordElsewhereOrLater(attempt: Attempt): Promise<void> {
+  async function recordWhereItIsOrLater(attempt: Attempt): Promise<void> {
     await untilRecorded(() =>
       following(
         attempt.company_id,
@@ -78,7 +78,7 @@ export function createDeliveryRecords(
   }
 
   return {
-    record: (attempt) => recordBatched(attempt).catch(() => recordElsewhereOrLater(attempt)),
+    record: (attempt) => recordBatched(attempt).catch(() => recordWhereItIsOrLater(attempt)),
     disable: ({ company_id, endpoint_id }) =>
       untilRecorded(() => disableEndpoint(dependencies, company_id, endpoint_id, 'gone')),
     giveBack(deliveries) {

@@ -4,19 +4,13 @@ import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
 import { gatewayError, misconfigured, notCompared, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
 import { aboutCharge, connectionOf } from './connection.ts';
-import {
-  discardUnexecuted,
-  markInDoubt,
-  markWaiting,
-  type OpenKey,
-  startSending,
-  type Waiting,
-} from './open-queries.ts';
+import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, startSending, type Wait } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
 import { type OrderRow, type OrderState, toWire } from '../order.ts';
 import { type ExecutedCharge, keptOutcome } from './kept-outcomes.ts';
+import type { ChargeOutcome } from './record-outcomes.ts';
 import { findOrder } from '../queries.ts';
-import { homeOf, recordResult } from './record-result.ts';
+import { whereItIs, recordResult } from './record-result.ts';
 import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf } from './sales.ts';
 import type { Order } from '../schemas.ts';
@@ -51,18 +45,27 @@ export async function charge(
   if (!sent) return currentOrder(charging, state.order, sale.id);
   const error = await endings[sent.step]?.(charging, state, sent);
   if (error) throw error;
-  const { intent, outcome, step } = sent;
+  const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
+  const recorded = await recordSent(charging, state, sent, { nowMs, replacesAnswer: failed.length > 0 });
+  failpoint(`${name}.after_record`);
+  if (sent.outcome.outcome === 'conflict') throw usedByAnother();
+  const isHandedOver = recorded !== undefined && sent.step === 'record_and_hand_over';
+  const next = isHandedOver ? await handOver(charging, state, sent.intent, failed, atMs) : undefined;
+  return next ?? recorded ?? currentOrder(charging, state.order, sale.id);
+}
+
+/** Returns undefined if another process has recorded the outcome. */
+function recordSent(
+  charging: Charging,
+  state: OrderState,
+  { intent, outcome, step }: SentCharge,
+  asked: Pick<ChargeOutcome, 'nowMs' | 'replacesAnswer'>,
+): Promise<Order | undefined> {
   if (outcome.outcome === 'unknown' || outcome.outcome === 'unavailable')
     throw new Error(`nothing follows from ${step}`);
-  const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const isUnexecuted = outcome.outcome === 'not_sent' || (outcome.outcome === 'declined' && isFault(outcome));
-  const charged = { state, sale: intent, outcome, nowMs, replacesAnswer: failed.length > 0, unexecuted: isUnexecuted };
-  const recorded = await recordResult(charging, intent, (home) => home.recordOutcome(charged));
-  failpoint(`${name}.after_record`);
-  if (outcome.outcome === 'conflict') throw usedByAnother();
-  const next =
-    recorded && step === 'record_and_hand_over' ? await handOver(charging, state, intent, failed, atMs) : undefined;
-  return next ?? recorded ?? currentOrder(charging, state.order, sale.id);
+  const unexecuted = outcome.outcome === 'not_sent' || (outcome.outcome === 'declined' && isFault(outcome));
+  const charged = { ...asked, state, sale: intent, outcome, unexecuted };
+  return recordResult(charging, intent, (there) => there.recordOutcome(charged));
 }
 
 type SentCharge = Sent<OpenedSale & OpenKey>;
@@ -91,8 +94,8 @@ async function handOver(
   atMs: number | undefined,
 ): Promise<Order | undefined> {
   if (intent.connection_id === null) return undefined;
-  const home = await homeOf(charging, state.order);
-  return home.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
+  const there = await whereItIs(charging, state.order);
+  return there.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
 }
 
 /** The time by the company's clock, by which the sandbox decides whether a card has expired. */
@@ -194,7 +197,7 @@ function takenByNone(
  */
 async function currentOrder(charging: Charging, order: OrderRow, saleId: string): Promise<Order> {
   const { company_id, id } = order;
-  const { db } = await homeOf(charging, order);
+  const { db } = await whereItIs(charging, order);
   const now = await findOrder(db, company_id, id);
   const sale = now?.transactions.find((one) => one.id === saleId);
   if (!now || !sale) throw new Error('the charge is missing');
@@ -238,7 +241,7 @@ async function waitForComparison(charging: Charging, { mode }: OrderState, { int
   return notCompared('charge');
 }
 
-const awaited: Readonly<Record<Waiting['waitsFor'], string>> = {
+const awaited: Readonly<Record<Wait['waitsFor'], string>> = {
   service: 'the vault',
   credentials: 'the merchant',
   connection: 'the merchant',

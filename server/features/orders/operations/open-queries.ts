@@ -203,14 +203,14 @@ export async function markInDoubt(
   );
 }
 
-export interface Waiting {
+export interface Wait {
   /** A part of this service, credentials that the processor accepts, or a connection that takes the charge. */
   readonly waitsFor: 'service' | 'credentials' | 'connection';
   readonly checkAfterMs: number;
 }
 
 /** The sale was not sent; it can be sent later under its reference. */
-export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, checkAfterMs }: Waiting): Promise<void> {
+export async function markWaiting(db: Queryable, open: OpenKey, { waitsFor, checkAfterMs }: Wait): Promise<void> {
   await db.query(
     move('not_sent', `waits_for = $6, locked_until = now(), next_check_at = now() + $5 * interval '1 ms'`),
     [...keyOf(open), checkAfterMs, waitsFor],

@@ -4,6 +4,7 @@ import {
   failureReasons,
   type LookupOutcome,
   type Outcome,
+  type ProcessorResponse,
 } from '../../../vault/processors/processor.ts';
 import type { RedemptionOutcome } from '../../coupons/service.ts';
 import { newEvent } from '../../events/service.ts';
@@ -91,55 +92,86 @@ function redemptionOutcomeOf({ state: { order }, outcome }: ChargeOutcome): Rede
 
 function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {}): OutcomeRecord {
   const { state, sale, outcome, nowMs } = charged;
-  const { order } = state;
-  const disowned = outcome.outcome === 'conflict' || charged.disowned === true;
-  const approved = outcome.outcome === 'approved';
-  const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
-  if (!status) throw new Error(`the outcome of a sale cannot be recorded on an order with status ${order.status}`);
-  const failure = approved ? { code: null, reason: null } : failureOf(outcome);
-  const response = 'response' in outcome ? outcome.response : null;
-  const transaction: TransactionSummary = {
-    id: sale.id,
-    reference: disowned ? sale.id : sale.reference,
-    type: 'sale',
-    status: transactionChanges[approved ? 'approved' : 'declined'].to,
-    amount: sale.amount,
-    currency: order.currency,
-    processor_transaction_id: response?.transaction_id ?? null,
-    failure_code: failure.code,
-    failure_reason: failure.reason,
-  };
-  const { payment_method_id, card_brand, card_last4 } = sale;
-  const changed: OrderRow = {
-    ...order,
-    ...change,
-    // The subscription may have a different card now than when its order was created.
-    ...(approved && { payment_method_id, card_brand, card_last4 }),
-    status,
-    sequence: order.sequence + 1,
-    attempt_count: order.attempt_count + (approved ? 0 : 1),
-    failure_code: failure.code,
-    failure_reason: failure.reason,
-    sale_id: approved ? sale.id : null,
-    updated_at: new Date(nowMs),
-  };
-  const object = toWire({ ...state, order: changed, transactions: withTransaction(state.transactions, transaction) });
-  const type = approved ? 'order.succeeded' : 'order.failed';
-  const chargebackAfterMs = outcome.outcome === 'approved' ? outcome.chargebackAfterMs : undefined;
+  const ended = endOf(outcome);
+  const isDisowned = outcome.outcome === 'conflict' || charged.disowned === true;
+  const transaction = endedSale(state.order, sale, ended, isDisowned);
+  const order = chargedOrder({ ...state.order, ...change }, sale, ended, new Date(nowMs));
+  const object = toWire({ ...state, order, transactions: withTransaction(state.transactions, transaction) });
   return {
-    order: changed,
-    expected: order,
+    order,
+    expected: state.order,
     transaction,
     sending: sale.sending,
-    disowned,
+    disowned: isDisowned,
     unexecuted: charged.unexecuted === true,
     replacesAnswer: charged.replacesAnswer === true,
-    response,
+    response: ended.response,
     event: {
-      ...newEvent(order.company_id, nowMs, type, object, changed.sequence, sale.request_id),
+      ...newEvent(order.company_id, nowMs, ended.event, object, order.sequence, sale.request_id),
       ...(charged.trace !== undefined && { trace: charged.trace }),
     },
-    chargebackAt: chargebackAfterMs === undefined ? null : new Date(nowMs + chargebackAfterMs),
+    chargebackAt: ended.chargebackAfterMs === undefined ? null : new Date(nowMs + ended.chargebackAfterMs),
+  };
+}
+
+/** How a sale has ended, as its transaction, its order and its event record it. */
+interface Ended {
+  readonly change: 'approved' | 'declined';
+  readonly event: 'order.succeeded' | 'order.failed';
+  readonly failure: { readonly failure_code: FailureCode | null; readonly failure_reason: string | null };
+  readonly response: ProcessorResponse | null;
+  readonly chargebackAfterMs?: number | undefined;
+}
+
+const noFailure = { failure_code: null, failure_reason: null };
+
+function endOf(outcome: KnownOutcome): Ended {
+  const response = 'response' in outcome ? outcome.response : null;
+  if (outcome.outcome === 'approved') {
+    const { chargebackAfterMs } = outcome;
+    return { change: 'approved', event: 'order.succeeded', failure: noFailure, response, chargebackAfterMs };
+  }
+  const { code, reason } = failureOf(outcome);
+  const failure = { failure_code: code, failure_reason: reason };
+  return { change: 'declined', event: 'order.failed', failure, response };
+}
+
+const endedSale = (
+  { currency }: OrderRow,
+  { id, reference, amount }: Sale,
+  { change, failure, response }: Ended,
+  isDisowned: boolean,
+): TransactionSummary => ({
+  id,
+  reference: isDisowned ? id : reference,
+  type: 'sale',
+  status: transactionChanges[change].to,
+  amount,
+  currency,
+  processor_transaction_id: response?.transaction_id ?? null,
+  ...failure,
+});
+
+/** The subscription may have a different card now than when its order was created. */
+const paidBy = ({ payment_method_id, card_brand, card_last4 }: Sale): Partial<OrderRow> => ({
+  payment_method_id,
+  card_brand,
+  card_last4,
+});
+
+function chargedOrder(order: OrderRow, sale: Sale, { change, failure }: Ended, at: Date): OrderRow {
+  const status = nextOrderStatus(order.status, `charge_${change}`);
+  if (!status) throw new Error(`the outcome of a sale cannot be recorded on an order with status ${order.status}`);
+  const isPaid = change === 'approved';
+  return {
+    ...order,
+    ...(isPaid && paidBy(sale)),
+    ...failure,
+    status,
+    sequence: order.sequence + 1,
+    attempt_count: order.attempt_count + (isPaid ? 0 : 1),
+    sale_id: isPaid ? sale.id : null,
+    updated_at: at,
   };
 }
 

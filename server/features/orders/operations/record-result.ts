@@ -9,12 +9,15 @@ import type { Charging } from './charging.ts';
 export function recordResult<Result>(
   charging: Charging,
   { company_id }: { readonly company_id: string },
-  write: (home: Charging) => Promise<Result>,
+  write: (there: Charging) => Promise<Result>,
 ): Promise<Result> {
   return insist(() => recordWhereItIs(charging, charging.movedTo, company_id, write));
 }
 
 /** The shard where the company is now. */
-export async function homeOf(charging: Charging, { company_id }: { readonly company_id: string }): Promise<Charging> {
+export async function whereItIs(
+  charging: Charging,
+  { company_id }: { readonly company_id: string },
+): Promise<Charging> {
   return (await charging.movedTo?.(company_id).catch(() => undefined)) ?? charging;
 }

@@ -6,7 +6,7 @@ import { type Executed, executedBefore, heardFromSending } from './heard.ts';
 import { nextStep, type SendAnswer, type Step } from './next-step.ts';
 import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
 import type { OperationCause } from './operation-moves.ts';
-import { homeOf, recordResult } from './record-result.ts';
+import { whereItIs, recordResult } from './record-result.ts';
 import { deriveReference, isKeyed, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
@@ -45,21 +45,15 @@ export async function send<Intent extends Intended & Opened>(
   charging: Charging,
   options: SendOptions<Intent>,
 ): Promise<Sent<Intent> | undefined> {
-  const { mode, cause, subject, call, next } = options;
+  const { mode } = options;
   let { intent, numbered } = options;
   for (let expired = 0; ; ) {
-    const startedMs = performance.now();
-    const outcome = expired > expiredMax ? alwaysExpired : await call(intent);
-    const elapsedMs = performance.now() - startedMs;
-    const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
-    const connectionId = next?.(intent, heard);
-    const other = connectionId === undefined ? 'none' : 'another';
-    const gate = await gateAfter(charging, mode, intent, heard);
-    const step = nextStep({ state: 'sending', cause, heard, next: other, gate });
-    if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
+    const call = expired > expiredMax ? callThatExpires : options.call;
+    const answer = await sendOnce(charging, { ...options, intent, numbered, call });
+    const { outcome, step } = answer;
     if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
-    const again = resendingOf(step, { outcome, intent, connectionId, numbered });
-    if (!again) return endOf(charging, mode, { heard, intent, outcome, step });
+    const again = resendingOf(answer, intent, numbered);
+    if (!again) return endOf(charging, mode, intent, answer);
     const opened = await startAgain(charging, mode, intent, again);
     if (!opened) return undefined;
     intent = { ...intent, ...opened, reference: again.as?.reference ?? intent.reference };
@@ -68,6 +62,31 @@ export async function send<Intent extends Intended & Opened>(
       noteExpired(charging, intent, outcome.nowMs);
     }
   }
+}
+
+/** What one call has answered, and what follows from it. */
+interface Answered {
+  readonly outcome: VaultOutcome;
+  readonly heard: SendAnswer;
+  readonly step: Step;
+  /** The connection that may take the operation instead. */
+  readonly connectionId: string | undefined;
+}
+
+async function sendOnce<Intent extends Intended & Opened>(
+  charging: Charging,
+  { mode, cause, intent, numbered, subject, call, next }: SendOptions<Intent>,
+): Promise<Answered> {
+  const startedMs = performance.now();
+  const outcome = await call(intent);
+  const elapsedMs = performance.now() - startedMs;
+  const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
+  const connectionId = next?.(intent, heard);
+  const gate = await gateAfter(charging, mode, intent, heard);
+  const other = connectionId === undefined ? 'none' : 'another';
+  const step = nextStep({ state: 'sending', cause, heard, next: other, gate });
+  if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
+  return { outcome, heard, step, connectionId };
 }
 
 /**
@@ -86,19 +105,17 @@ async function gateAfter(
 }
 
 const alwaysExpired = { outcome: 'unavailable', reason: 'the processor rejects every request as expired' } as const;
+const callThatExpires = (): Promise<VaultOutcome> => Promise.resolve(alwaysExpired);
 
 const isExecuted = (outcome: VaultOutcome): outcome is Executed =>
   ['approved', 'declined', 'conflict'].includes(outcome.outcome);
 
-interface Resent {
-  readonly outcome: VaultOutcome;
-  readonly intent: Intended;
-  readonly connectionId: string | undefined;
-  readonly numbered: Numbered | undefined;
-}
-
 /** What changes when the operation is sent again; undefined if it is not. */
-function resendingOf(step: Step, { outcome, intent, connectionId, numbered }: Resent): Resending | undefined {
+function resendingOf(
+  { outcome, step, connectionId }: Answered,
+  intent: Intended,
+  numbered: Numbered | undefined,
+): Resending | undefined {
   if (step === 'extend') return { fromMs: outcome.outcome === 'expired' ? outcome.nowMs : undefined };
   if (step === 'send_at_next' && connectionId !== undefined) return { connectionId };
   if (step !== 'send_as_next' || !numbered) return undefined;
@@ -111,7 +128,7 @@ async function nextNumber(
   numbered: Numbered | undefined,
 ): Promise<Numbered | undefined> {
   if (!numbered) return undefined;
-  const { db } = await homeOf(charging, intent);
+  const { db } = await whereItIs(charging, intent);
   return firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
 }
 
@@ -133,13 +150,6 @@ const nothingExecuted: readonly SendAnswer[] = [
   'processor_failed',
 ];
 
-interface Ended<Intent> {
-  readonly heard: SendAnswer;
-  readonly intent: Intent;
-  readonly outcome: VaultOutcome;
-  readonly step: Step;
-}
-
 /**
  * A process that is late may learn that its call executed nothing, while another process looks the operation up. The
  * lookup may execute what was prepared, so only one of them may record its result. Returns undefined if the operation is
@@ -148,7 +158,8 @@ interface Ended<Intent> {
 async function endOf<Intent extends Intended & Opened>(
   charging: Charging,
   mode: Mode,
-  { heard, intent, outcome, step }: Ended<Intent>,
+  intent: Intent,
+  { heard, outcome, step }: Answered,
 ): Promise<Sent<Intent> | undefined> {
   if (outcome.outcome === 'expired') throw new Error('an expired request ends nothing');
   if (!nothingExecuted.includes(heard)) return { intent, outcome, step };

@@ -108,7 +108,7 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
   return apply(charging, notice, about as AboutOperation, resolved);
 }
 
-/** Why a notice has no effect, whatever it is about; undefined if it has one. */
+/** Why a notice has no effect, regardless of its subject; undefined if it has one. */
 function whyIgnored(about: NoticeSubject): string | undefined {
   if (!(about.kind in meanings)) return 'this type has no effect';
   if (about.kind === 'operation' && about.found.outcome === 'unknown') return 'it says nothing certain';

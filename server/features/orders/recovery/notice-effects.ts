@@ -1,7 +1,7 @@
 import { newId } from '../../../platform/ids.ts';
 import type { DisputeState, NoticedCharge, NoticedDispute } from '../../../vault/processors/notices.ts';
 import { newEvent } from '../../events/service.ts';
-import { changeIfPossible, type Dispute } from '../chargebacks.ts';
+import { changeIfPossible, type ChargebackTrigger } from '../chargebacks.ts';
 import type { Charging } from '../operations/charging.ts';
 import { adoptRecorded, type DisputeRow, saveDispute } from '../dispute-queries.ts';
 import { type NoticedTransaction, returnRefund } from './notice-queries.ts';
@@ -111,7 +111,7 @@ export async function voidNotCaptured(
 }
 
 /** What a state of a dispute means for its order, in order. A report may be the first that arrives. */
-const triggers: Readonly<Record<DisputeState, readonly Dispute[]>> = {
+const triggers: Readonly<Record<DisputeState, readonly ChargebackTrigger[]>> = {
   inquiry: [],
   inquiry_closed: [],
   needs_response: ['chargeback_raised'],

@@ -41,7 +41,7 @@ export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promis
   const sale = { ...open, ...opened };
   const outcome = failureReason ? { ...unwanted, failureReason } : notRepeated;
   const charged = { state, sale, outcome, nowMs };
-  await recordResult(charging, open, (home) => home.recordOutcome(charged));
+  await recordResult(charging, open, (there) => there.recordOutcome(charged));
 }
 
 const notRepeated = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;

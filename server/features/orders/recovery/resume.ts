@@ -38,13 +38,18 @@ export async function reconcileOrFail(
   const open = await findInFlight();
   if (!open) return;
   if (open.locked && !isInDoubt(open)) throw inProgress();
-  if (open.held && open.state !== 'waiting') {
-    await checkGate(charging.db, companyId);
-    throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
-  }
-  if (open.state !== 'waiting') await charging.reconcile(open);
+  const unfinished = gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  if (open.state !== 'waiting') await reconcileInFlight(charging, open, unfinished);
   // A charge that was interrupted and not executed waits for this request.
   const left = open.state === 'waiting' ? open : await findInFlight();
   if (left?.state === 'waiting' && isOpenSale(left)) await charging.resend(left);
-  if (left && (await findInFlight())) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  if (left && (await findInFlight())) throw unfinished;
+}
+
+async function reconcileInFlight(charging: Charging, open: OpenTransaction, unfinished: Error): Promise<void> {
+  if (open.held) {
+    await checkGate(charging.db, open.company_id);
+    throw unfinished;
+  }
+  await charging.reconcile(open);
 }
