@@ -37,10 +37,11 @@ export async function findDraining(control: ControlQueryable): Promise<string[]>
 
 /**
  * SQL for the jobs of a shard: true unless the company is arriving, about to leave, or has left. An array, so that the
- * planner uses the same indexes as without it.
+ * planner uses the same indexes as without it. A CASE, because the planner expects that `<>` removes nearly every row where
+ * one company has nearly all of them, and then sorts what is due instead of reading it in order.
  */
 export const staysHere = (company: string): string =>
-  `${company} <> ALL (ARRAY(SELECT company_id FROM company_fences))`;
+  `CASE WHEN ${company} = ANY (ARRAY(SELECT company_id FROM company_fences)) THEN false ELSE true END`;
 
 /** Whether this server has the company, and it is not moving. */
 export async function isCompanyHere(db: Queryable, companyId: string): Promise<boolean> {

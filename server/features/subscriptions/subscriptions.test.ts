@@ -20,6 +20,7 @@ import {
   eventTypes,
   readOrder,
 } from '../../../tests/support/orders.ts';
+import { planOf } from '../../../tests/support/plans.ts';
 import { someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
 import {
   advance,
@@ -31,6 +32,7 @@ import {
 } from '../../../tests/support/subscriptions.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
 import { changePlan } from '../plans/service.ts';
+import { lockDue } from './queries.ts';
 
 let service: TestService;
 before(async () => {
@@ -347,5 +349,20 @@ describe('the idempotency key of a new subscription', () => {
     for (const { status, text } of replies) assert.ok(status === 201 || status === 409, text);
     assert.equal(new Set(replies.filter(({ status }) => status === 201).map(({ text }) => text)).size, 1);
     assert.equal((await ordersOf(service, at)).length, 1);
+  });
+});
+
+describe('the subscriptions that are due', () => {
+  const copies = `INSERT INTO subscriptions
+    SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'due_at', now() - interval '1 minute'))).*
+    FROM subscriptions s, generate_series(1, 5000) WHERE s.status = 'active' LIMIT 5000`;
+
+  const ofOneCompany = 'ALTER TABLE subscriptions ALTER company_id SET (n_distinct = 1)';
+  const analyze = 'ANALYZE subscriptions, company_fences';
+
+  it('are read in order and not sorted, even if one company has all of them', async () => {
+    await created(service, await scene());
+    const plan = await planOf(service.db, (db) => lockDue(db, 100), [copies, ofOneCompany, analyze]);
+    assert.match(plan, /Limit .* rows=100 [^]*Index Scan using subscriptions_due on/, plan);
   });
 });
