@@ -3,44 +3,63 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuSeconds, familyCpuSeconds, residentMb, watchOthers } from './processes.ts';
+import { median } from './compare.ts';
+import type { JobResult } from './client.ts';
 import type { ServerProcess } from './environment.ts';
+import { connections, openShop, workload as orders } from './orders.ts';
+import { cpuSeconds, familyCpuSeconds, residentMb, watchOthers } from './processes.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
 
-/** `npm run bench renewals`: subscriptions that are due in the same minute, charged by one, two and four workers. */
+/**
+ * `npm run bench renewals`: subscriptions that are due in the same minute, charged by one, two and four workers. Orders right after
+ * them show what one of those costs.
+ */
 
 const subscriptionsMax = 100_000;
 const shopperCount = 500;
 const workerCounts = [1, 2, 4];
+const orderSeconds = 8;
+/** Until Node has compiled what an order needs. */
+const warmUpSeconds = 15;
 
-async function post(server: ServerProcess, key: string, path: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(server.baseUrl + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'x-svc-idempotency-key': randomUUID(),
-    },
-    body: JSON.stringify(body),
-  });
-  const answer = (await response.json()) as Record<string, unknown>;
-  if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
-  return answer;
+interface Shop {
+  readonly customers: readonly string[];
+  readonly products: readonly string[];
 }
 
-/** Creates customers with cards through the API, and subscriptions in the database: paid once, without a due date. */
-async function seed({ environment, note }: Bench, count: number, dataDir: string): Promise<void> {
+/** Orders for some seconds. The answer counts them. */
+async function order(
+  { client, environment }: Bench,
+  server: ServerProcess,
+  shop: Shop,
+  seconds: number,
+): Promise<JobResult> {
+  const { baseUrl } = server;
+  const { customers, products } = shop;
+  const { key } = environment;
+  return client.run({
+    module: orders.module,
+    request: 'order',
+    baseUrl,
+    key,
+    connections,
+    seconds,
+    data: { customers, products },
+  });
+}
+
+/**
+ * Creates customers with cards and orders through the API, and subscriptions in the database: paid once, without a due date.
+ * The orders come first, because PostgreSQL plans badly for tables that it found empty.
+ */
+async function seed(bench: Bench, count: number, dataDir: string): Promise<Shop> {
+  const { environment, note } = bench;
   const { sql, key, companyId } = environment;
   const server = await environment.startService('seeding', {
     settings: { SVC_ROLES: 'api,vault', SVC_DATA_DIR: dataDir },
   });
-  for (let n = 0; n < shopperCount; n += 1) {
-    const phone = `+1555${String(n).padStart(7, '0')}`;
-    const person = { email: `member-${n}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
-    const { id } = await post(server, key, '/v1/customers', person);
-    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
-    await post(server, key, '/capture', { customer_id: id, card });
-  }
+  const { customers, products } = await openShop(server, key, shopperCount);
+  await order(bench, server, { customers, products }, warmUpSeconds);
   await server.stop();
   const planId = randomUUID();
   await sql.query(
@@ -65,6 +84,7 @@ async function seed({ environment, note }: Bench, count: number, dataDir: string
     [companyId, planId, JSON.stringify(items), count, shopperCount],
   );
   note(`${count} subscriptions seeded`);
+  return { customers, products };
 }
 
 /** Makes all of them due within this minute. */
@@ -75,16 +95,23 @@ const makeDue = `UPDATE subscriptions SET base_at = date_trunc('minute', now()) 
 const isUnfinished = `SELECT EXISTS (SELECT FROM subscriptions WHERE company_id = $1 AND due_at <= now())
   OR EXISTS (SELECT FROM open_transactions WHERE company_id = $1) AS unfinished`;
 
+/** In µs. */
+interface Cpu {
+  readonly node: number | null;
+  readonly postgres: number | null;
+}
+
 interface Run {
   readonly workers: number;
   readonly perSecond: number;
   readonly memoryMb: number;
-  readonly nodeCpuUs: number | null;
-  readonly postgresCpuUs: number | null;
+  readonly renewal: Cpu;
+  /** Of an order, right after the renewals. */
+  readonly order: Cpu;
   readonly othersShare: number;
 }
 
-async function measure(bench: Bench, workers: number, count: number, dataDir: string): Promise<Run> {
+async function measure(bench: Bench, workers: number, count: number, shop: Shop, dataDir: string): Promise<Run> {
   const { environment, note } = bench;
   const { sql, companyId, postgresPid } = environment;
   const servers: ServerProcess[] = [];
@@ -94,12 +121,18 @@ async function measure(bench: Bench, workers: number, count: number, dataDir: st
   await sql.query('VACUUM ANALYZE');
   await sql.query('CHECKPOINT');
   const others = watchOthers(postgresPid);
-  const cpu = (): { node: number | null; postgres: number | null } => {
+  const cpu = (): Cpu => {
     const each = servers.map(({ pid }) => cpuSeconds(pid));
     return {
       node: each.includes(null) ? null : each.reduce((sum: number, one) => sum + (one ?? 0), 0),
       postgres: familyCpuSeconds(postgresPid),
     };
+  };
+  const since = (from: Cpu, done: number): Cpu => {
+    const to = cpu();
+    const each = (start: number | null, end: number | null): number | null =>
+      start === null || end === null ? null : ((end - start) * 1e6) / done;
+    return { node: each(from.node, to.node), postgres: each(from.postgres, to.postgres) };
   };
   const before = cpu();
   note(`idle: ${servers.map(({ pid }) => Math.round(residentMb(pid) ?? 0)).join()} MB`);
@@ -113,21 +146,20 @@ async function measure(bench: Bench, workers: number, count: number, dataDir: st
     await sleep(250);
   }
   const seconds = (performance.now() - startedMs) / 1_000;
-  const after = cpu();
-  const each = (from: number | null, to: number | null): number | null =>
-    from === null || to === null ? null : ((to - from) * 1e6) / count;
+  const renewal = since(before, count);
   const othersShare = others() ?? 0;
+  const [first] = servers;
+  if (!first) throw new Error('no worker was started');
+  await order(bench, first, shop, warmUpSeconds);
+  const beforeOrders = cpu();
+  const ordered = await order(bench, first, shop, orderSeconds);
+  const orderCpu = since(beforeOrders, ordered.count);
   for (const server of servers) await server.stop();
   note(`${workers} workers: ${Math.round(count / seconds)} charges/s, ${Math.round(memoryMb)} MB`);
-  return {
-    workers,
-    perSecond: count / seconds,
-    memoryMb,
-    nodeCpuUs: each(before.node, after.node),
-    postgresCpuUs: each(before.postgres, after.postgres),
-    othersShare,
-  };
+  return { workers, perSecond: count / seconds, memoryMb, renewal, order: orderCpu, othersShare };
 }
+
+const sumOf = ({ node, postgres }: Cpu): number => (node ?? Number.NaN) + (postgres ?? Number.NaN);
 
 async function run(bench: Bench): Promise<Report> {
   const { environment, options } = bench;
@@ -135,8 +167,8 @@ async function run(bench: Bench): Promise<Report> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-renewals-'));
   const runs: Run[] = [];
   try {
-    await seed(bench, count, dataDir);
-    for (const workers of workerCounts) runs.push(await measure(bench, workers, count, dataDir));
+    const shop = await seed(bench, count, dataDir);
+    for (const workers of workerCounts) runs.push(await measure(bench, workers, count, shop, dataDir));
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
@@ -149,18 +181,30 @@ async function run(bench: Bench): Promise<Report> {
   const digits = (value: number | null, places = 0): Cell => (value === null ? null : Number(value.toFixed(places)));
   const slowest = Math.min(...runs.map(({ perSecond }) => perSecond));
   const two = runs.find(({ workers }) => workers === 2)?.perSecond ?? Number.NaN;
+  const ratio = median(runs.map((one) => sumOf(one.renewal) / sumOf(one.order)));
   const largest = Math.max(...runs.map(({ memoryMb }) => memoryMb));
   return {
     tables: [
       {
         title: `${count} renewals due in the same minute`,
-        columns: ['workers', 'charges/s', 'memory MB', 'CPU µs node', 'CPU µs postgres', 'CPU % others'],
+        columns: [
+          'workers',
+          'charges/s',
+          'memory MB',
+          'CPU µs node',
+          'CPU µs postgres',
+          'of an order: node',
+          'postgres',
+          'CPU % others',
+        ],
         rows: runs.map((one) => [
           one.workers,
           digits(one.perSecond),
           digits(one.memoryMb),
-          digits(one.nodeCpuUs),
-          digits(one.postgresCpuUs),
+          digits(one.renewal.node),
+          digits(one.renewal.postgres),
+          digits(one.order.node),
+          digits(one.order.postgres),
           digits(one.othersShare * 100),
         ]),
       },
@@ -168,6 +212,7 @@ async function run(bench: Bench): Promise<Report> {
     targets: [
       { name: 'charges/s, the slowest', wanted: '≥ 500', measured: slowest.toFixed(0), met: slowest >= 500 },
       { name: 'charges/s with two workers', wanted: '≥ 2,000', measured: two.toFixed(0), met: two >= 2_000 },
+      { name: 'CPU of a renewal to an order', wanted: '≤ 1', measured: ratio.toFixed(2), met: ratio <= 1 },
       { name: 'memory of a worker', wanted: '< 300 MB', measured: `${largest.toFixed(0)} MB`, met: largest < 300 },
       { name: 'subscriptions not charged once a cycle', wanted: '0', measured: String(wrong), met: wrong === 0 },
     ],

@@ -120,7 +120,7 @@ function Side({
 }) {
   // Ignore trailing commas, which depend on the next line.
   const bare = (line: string): string => line.replace(/,$/, '');
-  const elsewhere = new Set(others.map(bare));
+  const inOthers = new Set(others.map(bare));
   return (
     <div className="min-w-0">
       <p className="text-sm font-medium">{title}</p>
@@ -131,7 +131,7 @@ function Side({
         className="max-h-80 overflow-auto rounded-[8px] border border-line p-2 font-mono text-xs"
       >
         {lines.map((line, index) => {
-          const differs = !elsewhere.has(bare(line));
+          const differs = !inOthers.has(bare(line));
           return (
             <span key={index} className={`block ${differs ? tone : ''}`}>
               {differs ? mark : ' '} {line}
