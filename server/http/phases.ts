@@ -103,57 +103,76 @@ export async function runPhased<Facts = undefined>(
 
 async function attemptPhased<Facts>(
   db: Database,
-  { key, answer, refusal, inDoubt }: PhasedRequest,
-  { find, begin, resume, keepAnswer }: Phases<Facts>,
+  request: PhasedRequest,
+  phases: Phases<Facts>,
 ): Promise<Answered | undefined> {
-  const found: FoundKey<Facts> | undefined = key && (find ? await find(key) : { row: await readKey(db, key) });
-  const { row, result: keptResult, facts } = found ?? {};
-  if (key && row && row.method !== null) {
-    // A key whose operation is open does not expire.
-    if (row.expired) {
-      await forgetKey(db, key, row);
-      return undefined;
-    }
-    checkSameRequest(row, key);
-    const finished = storedAnswer(row) ?? (keptResult === undefined ? undefined : answer(keptResult, row.api_version));
-    if (finished) return { ...finished, replayed: true };
-    const outcome = row.operation_id === null ? undefined : await continued(row.operation_id, row.api_version);
-    if (outcome === undefined) {
-      await forgetKey(db, key, row);
-      return undefined;
-    }
-    return { ...(await keep(outcome)), replayed: true };
-  }
+  const { key } = request;
+  if (!key) return first(db, request, phases, undefined);
+  const found: FoundKey<Facts> = phases.find ? await phases.find(key) : { row: await readKey(db, key) };
+  const { row, result, facts } = found;
+  if (!row || row.method === null) return first(db, request, phases, facts);
+  // A key whose operation is open does not expire.
+  const answer = row.expired ? undefined : await again(db, { ...request, key }, phases, row, result);
+  if (!answer) await forgetKey(db, key, row);
+  return answer;
+}
+
+/** The first request with its key. */
+async function first<Facts>(
+  db: Database,
+  { key, answer, refusal, inDoubt }: PhasedRequest,
+  { begin, keepAnswer }: Phases<Facts>,
+  facts: Facts | undefined,
+): Promise<Answered | undefined> {
   try {
     const result = await begin(facts);
-    return result === undefined ? undefined : { ...(await keep(answer(result))), replayed: false };
+    if (result === undefined) return undefined;
+    return { ...(await keep(db, keepAnswer ? key : undefined, answer(result))), replayed: false };
   } catch (error) {
     if (error instanceof ApiError && error.unfinished) inDoubt?.();
     const decided = key && refusal(error);
     if (!decided) throw error;
-    try {
-      await store(db, key, decided);
-    } catch (failure) {
-      if (failure instanceof AnsweredMeanwhile) return undefined;
-      throw failure;
-    }
-    return { ...decided, replayed: false };
+    return (await isStored(db, key, decided)) ? { ...decided, replayed: false } : undefined;
   }
+}
 
-  async function continued(operationId: string, apiVersion: string): Promise<Answer | undefined> {
-    try {
-      const result = await resume(operationId);
-      return result === undefined ? undefined : answer(result, apiVersion);
-    } catch (error) {
-      const decided = refusal(error, apiVersion);
-      if (decided) return decided;
-      throw error;
-    }
+/** Returns false if another request has answered meanwhile. */
+async function isStored(db: Database, key: KeyedRequest, decided: Answer): Promise<boolean> {
+  try {
+    await store(db, key, decided);
+    return true;
+  } catch (failure) {
+    if (failure instanceof AnsweredMeanwhile) return false;
+    throw failure;
   }
+}
 
-  async function keep(finished: Answer): Promise<Answer> {
-    // If several requests continue the operation at once, the first to store its answer sets the answer for all.
-    const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
-    return { ...finished, ...(kept && storedAnswer(kept)) };
-  }
+/** The key was sent before. Returns undefined if no operation was recorded under it. */
+async function again<Facts>(
+  db: Database,
+  { key, answer, refusal }: PhasedRequest & { readonly key: KeyedRequest },
+  { resume, keepAnswer }: Phases<Facts>,
+  row: KeyRow,
+  keptResult: unknown,
+): Promise<Answered | undefined> {
+  checkSameRequest(row, key);
+  const { operation_id, api_version } = row;
+  const answerOf = (result: unknown): Answer | undefined =>
+    result === undefined ? undefined : answer(result, api_version);
+  const finished = storedAnswer(row) ?? answerOf(keptResult);
+  if (finished) return { ...finished, replayed: true };
+  if (operation_id === null) return undefined;
+  const continued = await resume(operation_id).then(answerOf, (error: unknown) => {
+    const decided = refusal(error, api_version);
+    if (decided) return decided;
+    throw error;
+  });
+  return continued && { ...(await keep(db, keepAnswer ? key : undefined, continued)), replayed: true };
+}
+
+/** If several requests continue the operation at once, the first to store its answer sets the answer for all. */
+async function keep(db: Database, key: KeyedRequest | undefined, finished: Answer): Promise<Answer> {
+  if (!key || (await finishKey(db, key, finished))) return finished;
+  const kept = await readKey(db, key);
+  return { ...finished, ...(kept && storedAnswer(kept)) };
 }

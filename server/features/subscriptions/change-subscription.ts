@@ -3,7 +3,7 @@ import { mergeMetadata } from '../../http/schemas.ts';
 import type { Database } from '../../platform/database.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import { closeRedemptions } from '../coupons/service.ts';
-import { lockActiveCustomer } from '../customers/service.ts';
+import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
 import { discardWaiting, getOrderState, isWaitingCharge, stopRetries } from '../orders/service.ts';
 import { canceled, paused, resumed } from './changes.ts';
@@ -101,37 +101,48 @@ export async function changeSubscription(
   const { db, company, nowMs, requestId } = context;
   const livemode = company.mode === 'live';
   return db.transaction(async (transaction) => {
-    // The customer is locked first, as everywhere, so that two transactions that lock both cannot deadlock.
-    const found = await findSubscription(transaction, company.id, id);
-    if (!found) throw notFound('subscription');
-    const customer = modifiable.includes(found.status)
-      ? await lockActiveCustomer(transaction, company.id, found.customer_id, 'id')
+    const { customer, row } = await lockModifiable(transaction, company.id, id);
+    const card = input.payment_method_id
+      ? await cardFor(transaction, company.id, customer.id, input.payment_method_id)
       : undefined;
-    const row = await lockOne(transaction, company.id, id);
-    if (!customer || !modifiable.includes(row.status)) throw notModifiable(row);
-
-    let to: SubscriptionRow = { ...row, updated_at: new Date(nowMs) };
-    if (input.payment_method_id) {
-      const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id);
-      to = { ...to, payment_method_id: card.id, card_brand: card.brand, card_last4: card.last4 };
-    }
-    if (input.description !== undefined) to.description = input.description;
-    to = { ...to, ...shippingFor(customer, input), metadata: mergeMetadata(row.metadata, input.metadata) };
+    let to: SubscriptionRow = {
+      ...row,
+      updated_at: new Date(nowMs),
+      ...(card && { payment_method_id: card.id, card_brand: card.brand, card_last4: card.last4 }),
+      ...(input.description !== undefined && { description: input.description }),
+      ...shippingFor(customer, input),
+      metadata: mergeMetadata(row.metadata, input.metadata),
+    };
     const cycle = input.billing_cycle && mergeCadence(cycleOf(row), input.billing_cycle, cycleOf(row).anchor_day);
     const billing = cycle !== undefined && JSON.stringify(cycle) !== JSON.stringify(cycleOf(row));
     if (billing && row.renewal_ended_at) throw renewalHasEnded();
     if (billing) to = withCadence(to, cycle, nowMs, await lastChargeMs(transaction, row));
 
-    const types: EventType[] = [
-      'subscription.updated',
-      ...(billing ? (['subscription.billing.updated'] as const) : []),
-    ];
+    const types: EventType[] = billing
+      ? ['subscription.updated', 'subscription.billing.updated']
+      : ['subscription.updated'];
     const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
     if (Object.keys(previous).length === 0) return toWire(row, livemode);
     const change = changed(to, types, livemode, nowMs, requestId, previous);
     await recordChanges(transaction, [change]);
     return toWire(change.row, livemode);
   });
+}
+
+/** The customer is locked first, as everywhere, so that two transactions that lock both cannot deadlock. */
+async function lockModifiable(
+  transaction: Database,
+  companyId: string,
+  id: string,
+): Promise<{ customer: ActiveCustomer; row: SubscriptionRow }> {
+  const found = await findSubscription(transaction, companyId, id);
+  if (!found) throw notFound('subscription');
+  const customer = modifiable.includes(found.status)
+    ? await lockActiveCustomer(transaction, companyId, found.customer_id, 'id')
+    : undefined;
+  const row = await lockOne(transaction, companyId, id);
+  if (!customer || !modifiable.includes(row.status)) throw notModifiable(row);
+  return { customer, row };
 }
 
 /** The end of the paid period is when the subscription ends, so another cycle would move it. */

@@ -78,7 +78,9 @@ export async function createSubscription(
         return shown(generation.operation.order_id);
       }
       const begun = await waitingForReservations(clock, () =>
-        db.transaction((transaction) => begin(transaction, context, input, phased, generation?.numbered)),
+        db.transaction((transaction) =>
+          begin(transaction, context, input, phased, generation && { numbered: generation.numbered }),
+        ),
       );
       if (!begun) return undefined;
       const { row, charge, opened } = begun;
@@ -98,50 +100,76 @@ async function begin(
   context: RequestContext,
   input: ShownSubscription,
   { key }: PhasedRequest,
-  numbered: Numbered | undefined,
+  generation: { readonly numbered: Numbered } | undefined,
 ): Promise<Begun | undefined> {
   const { company, nowMs, requestId } = context;
   requireProcessor(company);
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
   const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id ?? null);
-  const use = input.coupon_code
-    ? await couponForPlan(transaction, context, input.coupon_code, customer.id, plan)
-    : undefined;
+  const use = await couponForPlan(transaction, context, input, customer.id, plan);
   const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
-  const livemode = company.mode === 'live';
   const startsLater = row.start_at.getTime() > nowMs;
-  const surroundings = { company, card, nowMs, requestId, ...(numbered && { numbered }) };
+  const surroundings = { company, card, nowMs, requestId, ...generation };
   const charge = startsLater ? undefined : orderFor(row, null, surroundings);
-  checkShownTotal(input.shownTotal, charge?.state.order.total ?? 0);
+  const { total = 0, id: orderId = row.id } = charge?.state.order ?? {};
+  checkShownTotal(input.shownTotal, total);
+  if (!(await claimKey(transaction, key, orderId))) return undefined;
+  if (use) await redeem(transaction, use, row, charge);
+  return charge ? insertCharged(transaction, context, row, charge) : insertLater(transaction, context, row);
+}
 
-  if (!(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
-  if (use) {
-    const decided = !charge ? 'later' : charge.sale ? 'soon' : 'now';
-    const redemption = redemptionOf(use, row.id, customer.id, decided);
-    const [refused] = await admitRedemptions(transaction, [redemption]);
-    // The coupon was used up since it was read, so the caller reads it again.
-    if (refused) throw new RedemptionsReserved();
-    await reserveRedemptions(transaction, [redemption]);
-  }
-  if (!charge) {
-    const { row: made, events } = changed(withNextDue(row), ['subscription.created'], livemode, nowMs, requestId);
-    await insertSubscription(transaction, made);
-    await emitEvents(transaction, events);
-    return { row: made, charge };
-  }
+async function insertCharged(
+  transaction: Database,
+  context: RequestContext,
+  row: SubscriptionRow,
+  charge: PlacedOrder,
+): Promise<Begun> {
   const pending: SubscriptionRow = { ...row, status: 'pending', latest_order_id: charge.state.order.id };
-  if (charge.sale) {
-    await insertSubscription(transaction, pending);
-    const planned = await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
-    return { row: pending, charge, opened: planned.get(charge.sale.id) };
-  }
-  // The total is zero, so the first cycle is paid when it begins.
+  const planned = plannedSale(charge, lockMs[context.company.mode]);
+  if (!charge.sale) return insertFree(transaction, context, pending, charge, planned);
+  await insertSubscription(transaction, pending);
+  const opened = await planScheduledCharges(transaction, [planned]);
+  return { row: pending, charge, opened: opened.get(charge.sale.id) };
+}
+
+async function redeem(
+  transaction: Database,
+  use: CouponUse,
+  { id, customer_id }: SubscriptionRow,
+  charge: PlacedOrder | undefined,
+): Promise<void> {
+  const decided = !charge ? 'later' : charge.sale ? 'soon' : 'now';
+  const redemption = redemptionOf(use, id, customer_id, decided);
+  const [refused] = await admitRedemptions(transaction, [redemption]);
+  // The coupon was used up since it was read, so the caller reads it again.
+  if (refused) throw new RedemptionsReserved();
+  await reserveRedemptions(transaction, [redemption]);
+}
+
+/** Its first cycle begins later. */
+async function insertLater(transaction: Database, context: RequestContext, row: SubscriptionRow): Promise<Begun> {
+  const { company, nowMs, requestId } = context;
+  const due = withNextDue(row);
+  const { row: made, events } = changed(due, ['subscription.created'], company.mode === 'live', nowMs, requestId);
+  await insertSubscription(transaction, made);
+  await emitEvents(transaction, events);
+  return { row: made, charge: undefined };
+}
+
+/** The total is zero, so the first cycle is paid when it begins. */
+async function insertFree(
+  transaction: Database,
+  { company, nowMs, requestId }: RequestContext,
+  pending: SubscriptionRow,
+  charge: PlacedOrder,
+  planned: ReturnType<typeof plannedSale>,
+): Promise<Begun> {
   const policy = { days: [], afterwards: 'failed' } as const;
   const paid = afterCharge(pending, freeOfCharge(pending, null, nowMs), policy);
-  const { row: made, events } = changed(paid.row, paid.events, livemode, nowMs, requestId);
+  const { row: made, events } = changed(paid.row, paid.events, company.mode === 'live', nowMs, requestId);
   await insertSubscription(transaction, made);
-  await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+  await planScheduledCharges(transaction, [planned]);
   await emitEvents(transaction, events);
   return { row: made, charge };
 }
@@ -149,10 +177,11 @@ async function begin(
 async function couponForPlan(
   transaction: Database,
   { company, nowMs }: RequestContext,
-  code: string,
+  { coupon_code: code }: ShownSubscription,
   customerId: string,
   { id: planId, amount, one_time_amount, currency }: PlanToSubscribe,
-): Promise<CouponUse> {
+): Promise<CouponUse | undefined> {
+  if (!code) return undefined;
   const facts = await findCouponFacts(transaction, company.id, code, customerId);
   return couponFor(facts, { nowMs, currency, goods: { kind: 'plan', planId, amount: amount + one_time_amount } });
 }

@@ -23,24 +23,35 @@ export function renewalDeclined(row: SubscriptionRow, result: ChargeResult, poli
   if (declined.status !== 'past_due') return { row: { ...declined, due_at: null }, events: [], cycle };
   const firstTime = row.status === 'active';
   const pastDue = { ...declined, first_declined_at: row.first_declined_at ?? new Date(nowMs) };
-  const events: EventType[] = firstTime ? ['subscription.past_due'] : [];
-  // A manual retry uses the card of the order and leaves the schedule as it is.
-  if (!firstTime && !automatic) {
-    return { row: { ...pastDue, due_at: pastDue.next_retry_at ?? dunningEndsAt(pastDue, policy) }, events, cycle };
-  }
+  const isByHand = !firstTime && !automatic;
+  const next = isByHand ? scheduleKept(pastDue, policy) : scheduleAfter(pastDue, result, policy);
+  const first: EventType[] = firstTime ? ['subscription.past_due'] : [];
+  return { row: next.row, events: [...first, ...next.events], cycle };
+}
+
+type Scheduled = Omit<Effect, 'cycle'>;
+
+/** A manual retry uses the card of the order and leaves the schedule as it is. */
+const scheduleKept = (pastDue: SubscriptionRow, policy: DunningPolicy): Scheduled => ({
+  row: { ...pastDue, due_at: pastDue.next_retry_at ?? dunningEndsAt(pastDue, policy) },
+  events: [],
+});
+
+function scheduleAfter(pastDue: SubscriptionRow, result: ChargeResult, policy: DunningPolicy): Scheduled {
+  const { failure, nowMs, paymentMethodId } = result;
   // The subscription got another card while the old one was charged: charge the new one at once.
-  if (result.paymentMethodId !== row.payment_method_id) {
+  if (paymentMethodId !== pastDue.payment_method_id) {
     const now = new Date(nowMs);
-    return { row: { ...pastDue, next_retry_at: now, due_at: now }, events, cycle };
+    return { row: { ...pastDue, next_retry_at: now, due_at: now }, events: [] };
   }
-  const soft = (failureGroups.soft as readonly string[]).includes(failure?.code ?? '');
   const dates = retryDates(pastDue, policy).filter((date) => date.getTime() > nowMs);
-  if (dates.length === 0) {
-    const ended = endDunning(pastDue, policy, nowMs);
-    return { row: ended.row, events: [...events, ...ended.events], cycle };
-  }
-  const next_retry_at = soft ? (dates[0] ?? null) : null;
-  return { row: { ...pastDue, next_retry_at, due_at: next_retry_at ?? dates.at(-1) ?? null }, events, cycle };
+  const [first] = dates;
+  if (!first) return endDunning(pastDue, policy, nowMs);
+  const isSoft = (failureGroups.soft as readonly string[]).includes(failure?.code ?? '');
+  // A card that will not work again is not charged again, but may be replaced until the last date.
+  return isSoft
+    ? { row: { ...pastDue, next_retry_at: first, due_at: first }, events: [] }
+    : { row: { ...pastDue, next_retry_at: null, due_at: dates.at(-1) ?? null }, events: [] };
 }
 
 function retryDates({ first_declined_at }: SubscriptionRow, { days }: DunningPolicy): Date[] {
