@@ -46,6 +46,7 @@ export async function findProblems(world: World): Promise<string[]> {
     ...(await findOpen(world)),
     ...doubledOf(journal),
     ...(await chargedTwice(owner, journal)),
+    ...refundedTwice(journal),
     ...(await compareLedger(owner, journal)),
     ...(await unequalSums(owner, journal)),
     ...journal
@@ -86,6 +87,14 @@ async function chargedTwice(db: Queryable, journal: readonly JournaledOperation[
   const byOrder = Map.groupBy(journal.filter(isPaid), ({ reference }) => orderOf.get(reference ?? '') ?? reference);
   return [...byOrder].flatMap(([order, { length }]) =>
     length > 1 ? [`order ${order} was charged ${length} times`] : [],
+  );
+}
+
+/** No play refunds a charge with two keys. */
+function refundedTwice(journal: readonly JournaledOperation[]): string[] {
+  const refunds = journal.filter(({ kind, status }) => kind === 'refund' && status === 'approved');
+  return [...Map.groupBy(refunds, ({ charge_reference }) => charge_reference)].flatMap(([charge, { length }]) =>
+    length > 1 ? [`the charge ${charge} was refunded ${length} times`] : [],
   );
 }
 

@@ -16,6 +16,7 @@ async function findTaken(db: Queryable, companyId: string, references: readonly 
 
 export interface RecordedOperation {
   readonly id: string;
+  readonly type: 'sale' | 'refund' | 'void';
   readonly order_id: string;
   readonly connection_id: string | null;
 }
@@ -27,9 +28,9 @@ export async function findRecorded(
   reference: string,
 ): Promise<RecordedOperation | undefined> {
   const [row] = await db.query<RecordedOperation>(
-    `SELECT id, order_id, connection_id FROM transactions WHERE company_id = $1 AND reference = $2
+    `SELECT id, type, order_id, connection_id FROM transactions WHERE company_id = $1 AND reference = $2
      UNION ALL
-     SELECT id, order_id, connection_id FROM open_transactions WHERE company_id = $1 AND reference = $2`,
+     SELECT id, type, order_id, connection_id FROM open_transactions WHERE company_id = $1 AND reference = $2`,
     [companyId, reference],
   );
   return row;

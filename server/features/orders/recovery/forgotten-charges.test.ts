@@ -9,7 +9,7 @@ import {
   startLiveService,
 } from '../../../../tests/support/live-merchants.ts';
 import { executedAt, type LiveKind, type LiveProcessors } from '../../../../tests/support/live-processors.ts';
-import { assertRefused, connectionOf, order, runWorker } from '../../../../tests/support/orders.ts';
+import { assertRefused, connectionOf, order, refund, runWorker } from '../../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { somePlan, subscribe } from '../../../../tests/support/subscriptions.ts';
 import { dayMs, hourMs } from '../../../platform/durations.ts';
@@ -400,6 +400,23 @@ const renewalOf = async ({ companyId }: ConnectedMerchant): Promise<object | und
   );
   return renewal;
 };
+
+describe('a refund that was adopted, so that its key is forgotten', () => {
+  for (const kind of ['stripe', 'nmi'] as const) {
+    it(`is the answer to its repeated key, and not made again, at ${kind}`, async () => {
+      const { shop, key, companyId } = await live.openMerchant(kind);
+      const { body } = await order(service, shop, {}, { key });
+      const options = { key, idempotencyKey: randomUUID() };
+      const giveBack = (): Promise<Reply> => refund(service, body.id, 100, options);
+      assert.equal((await giveBack()).body.refunded_amount, 100);
+      const before = await executedAt(fakes[kind], 'refund');
+      await service.db.query('DELETE FROM idempotency_keys WHERE company_id = $1', [companyId]);
+      const repeated = await giveBack();
+      assert.deepEqual([repeated.status, repeated.body.refunded_amount], [200, 100], repeated.text);
+      assert.equal(await executedAt(fakes[kind], 'refund'), before);
+    });
+  }
+});
 
 describe('a renewal that was given up and paid with the next reference', () => {
   for (const isOpen of [true, false]) {
