@@ -24,7 +24,7 @@ export interface Supervised {
 
 const program = programPath('main');
 const restartPauseMs = 200;
-const readyTimeoutMs = 30_000;
+const readyTimeoutMs = 120_000;
 
 export function supervise(
   name: string,
