@@ -1,6 +1,5 @@
 import { openConnections } from '../processors/connections.ts';
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import {
   approvedOutcome,
@@ -166,14 +165,6 @@ describe('POST /v1/sandbox/orders/{id}/chargeback', () => {
     await checkAllOpen(service);
     const reply = await dispute(id);
     assert.partialDeepStrictEqual(reply.body, { status: 'chargeback', refunded_amount: 1000 });
-  });
-
-  it('repeats its answer under an idempotency key', async () => {
-    const { id } = await succeeded(service, shop);
-    const idempotencyKey = randomUUID();
-    const first = await dispute(id, { idempotencyKey });
-    await resolve(id, 'dismissed');
-    assert.equal((await dispute(id, { idempotencyKey })).text, first.text);
   });
 
   it('of 10 at once raises one', async () => {

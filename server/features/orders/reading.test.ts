@@ -56,13 +56,6 @@ describe('GET /v1/orders/{id}', () => {
     const unknown = await service.call('GET', `/v1/orders/${id}?fields[orders]=price`);
     assertRefused(unknown, 400, 'validation_error', 'fields[orders]');
   });
-
-  it('has no update and no delete', async () => {
-    const { id } = await succeeded(service, shop);
-    for (const method of ['PATCH', 'DELETE', 'PUT']) {
-      assert.equal((await service.call(method, `/v1/orders/${id}`)).status, 405, method);
-    }
-  });
 });
 
 describe('GET /v1/orders', () => {

@@ -307,16 +307,6 @@ describe('PATCH /v1/subscriptions/{id}', () => {
       assert.equal((await readSubscription(service, id, at)).status, status);
     }
   });
-
-  it('replays by its idempotency key and sends its events once', async () => {
-    const at = await scene();
-    const { id } = await created(service, at);
-    const request = { body: { description: 'x' }, key: at.key, idempotencyKey: randomUUID() };
-    const first = await service.call('PATCH', `/v1/subscriptions/${id}`, request);
-    const again = await service.call('PATCH', `/v1/subscriptions/${id}`, request);
-    assert.equal(again.text, first.text);
-    assert.deepEqual(await eventTypes(service, id), ['subscription.created', 'subscription.updated']);
-  });
 });
 
 describe('DELETE /v1/subscriptions/{id}', () => {
