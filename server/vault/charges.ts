@@ -3,7 +3,14 @@ import { dayMs } from '../platform/durations.ts';
 import { failpoint } from '../platform/failpoints.ts';
 import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
-import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Processor } from './processors/processor.ts';
+import {
+  type ChargeRequest,
+  isOfCharge,
+  type LookupOutcome,
+  type LookupRequest,
+  type Outcome,
+  type Processor,
+} from './processors/processor.ts';
 
 /** Sends a charge so that its outcome can be found even if the answer is lost, and finds it. */
 
@@ -55,7 +62,7 @@ export async function lookUp(
   { validUntilMs, ...request }: Lookup,
 ): Promise<LookupOutcome> {
   const { processor, connectionId } = connected;
-  const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
+  const isPrepared = processor.prepare !== undefined && connectionId !== null && isOfCharge(request);
   const found = isPrepared ? await lookUpPrepared(db, connected, request) : await processor.lookup(request);
   if (found.outcome !== 'not_found' || found.isFinal === true) return found;
   // The processor's clock counts, because the processor rejects requests that arrive too late.
@@ -84,9 +91,6 @@ const cannotAnswer = {
   reason: 'the processor does not say what it executed; a notice does',
   isUnanswerable: true,
 } as const;
-
-const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
-  kind === 'charge' || (kind === undefined && chargeReference === undefined);
 
 /**
  * No handle was stored, so nothing that moves money was sent. The mark makes sure that nothing will be: a process that

@@ -21,6 +21,11 @@ export interface Silence {
   readonly reason: string;
 }
 
+/** What a request without an answer proves. */
+export function silentOutcome({ mayHaveArrived, reason }: Silence) {
+  return { outcome: mayHaveArrived ? 'unknown' : 'not_sent', reason } as const;
+}
+
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** The parts of the path below the URL of the exchange. They are encoded here. */

@@ -68,6 +68,13 @@ export class ConfigurationProblem extends Error {
   }
 }
 
+/** Returns what is wrong with the value of a field. */
+function problemOf({ isOptional, choices, pattern, rule }: ConfigurationField, value: string): string | undefined {
+  if (value === '') return isOptional ? undefined : 'is required';
+  if (choices && !choices.includes(value)) return `must be one of ${choices.join(', ')}`;
+  return pattern && !pattern.test(value) ? (rule ?? 'has the wrong form') : undefined;
+}
+
 /** Returns the configuration with nothing but the fields of its kind; throws a `ConfigurationProblem`. */
 export function checkConfiguration({ name, fields }: ProcessorKind, entered: Configuration): Configuration {
   const unknown = Object.keys(entered).find((key) => !fields.some((field) => field.name === key));
@@ -75,15 +82,9 @@ export function checkConfiguration({ name, fields }: ProcessorKind, entered: Con
   const checked: Record<string, string> = {};
   for (const field of fields) {
     const value = entered[field.name]?.trim() ?? '';
-    if (value === '' && !field.isOptional) throw new ConfigurationProblem(field.name, 'is required');
-    if (value === '') continue;
-    if (field.choices && !field.choices.includes(value)) {
-      throw new ConfigurationProblem(field.name, `must be one of ${field.choices.join(', ')}`);
-    }
-    if (field.pattern && !field.pattern.test(value)) {
-      throw new ConfigurationProblem(field.name, field.rule ?? 'has the wrong form');
-    }
-    checked[field.name] = value;
+    const problem = problemOf(field, value);
+    if (problem) throw new ConfigurationProblem(field.name, problem);
+    if (value !== '') checked[field.name] = value;
   }
   return checked;
 }

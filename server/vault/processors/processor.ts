@@ -179,6 +179,9 @@ export interface LookupRequest extends Partial<OfCharge> {
   readonly ageMs?: number;
 }
 
+export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
+  kind === 'charge' || (kind === undefined && chargeReference === undefined);
+
 /**
  * Without a handle nothing was sent that could move money, with any failure. `unknown` means that the processor may have
  * prepared the charge, for which it may hold funds of the cardholder.

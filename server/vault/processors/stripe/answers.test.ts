@@ -6,9 +6,10 @@ import fc from 'fast-check';
 import type { Answer, Silence } from '../exchange.ts';
 import { type FailureCode, failureReasons, type Outcome } from '../processor.ts';
 import { amountAtStripe, amountOfStripe } from './amounts.ts';
-import { confirmOutcome, created, intentStanding, refundOutcome, verificationOf } from './answers.ts';
+import { confirmOutcome, created, intentStanding, refundOutcome } from './answers.ts';
 import { declines, refundFailures } from './codes.ts';
 import { readers } from './events.ts';
+import { verificationOf } from './verifications.ts';
 
 const reference = 'a3b1c2d4-0000-4000-8000-00000000c0de';
 const handle = 'pi_3Real';

@@ -1,4 +1,5 @@
-import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import { ownEntry } from '../../../platform/own-entry.ts';
+import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import {
   failureReasons,
   type FailureCode,
@@ -8,22 +9,20 @@ import {
   type Outcome,
   type Preparation,
   type ProcessorResponse,
-  type Verification,
 } from '../processor.ts';
 import { amountAtStripe } from './amounts.ts';
-import { meaningOf, refundFailures } from './codes.ts';
+import { avsOf, cvvOf, meaningOf, refundFailures } from './codes.ts';
 import {
   type Card,
   type Charge,
-  type Checks,
   idOf,
   type Intent,
+  objectOf,
   type PaymentError,
   readError,
   readIntent,
   readNamed,
   readRefund,
-  readSetupIntent,
   type Refund,
   type StripeError,
 } from './objects.ts';
@@ -39,7 +38,7 @@ type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 export const notSent = (reason: string): Extract<Outcome, { outcome: 'not_sent' }> => ({ outcome: 'not_sent', reason });
 
-const unclear = (answer: Answer | Silence): string =>
+export const unclear = (answer: Answer | Silence): string =>
   'reason' in answer ? answer.reason : `the response with status ${answer.status} does not contain an outcome`;
 
 /** Stripe quotes what it was sent in some messages. Keys and card numbers are removed from every message. */
@@ -72,7 +71,7 @@ function declinedBy({ code, decline_code, message }: ErrorCodes, response: Parti
 }
 
 /** Sent instead of Stripe's own message, which contains a part of the key. */
-const wrongKeyText = 'Stripe rejects the secret key, or the key lacks a permission.';
+export const wrongKeyText = 'Stripe rejects the secret key, or the key lacks a permission.';
 
 const refusedStatuses = [401, 403];
 
@@ -89,23 +88,18 @@ export function unanswered(answer: Answer | Silence): Unknown {
   return isRefused ? { ...unknown(wrongKeyText), refusesCredentials: true } : unknown(unclear(answer));
 }
 
+/** The error of a request that Stripe rejected for its content. */
+export const rejectionIn = (answer: Answer): StripeError | undefined =>
+  [400, 402, 404].includes(answer.status) ? readError(jsonOf(answer)) : undefined;
+
+/** The key of the request was used for another one. */
+export const isKeyReuse = ({ type }: StripeError): boolean => type === 'idempotency_error';
+
 /** Stripe opens its API for card numbers only to accounts that have shown that they may handle them. */
 const isRawCardRefusal = ({ message }: StripeError): boolean =>
   /sending credit card numbers directly/i.test(message ?? '');
 
-const passLetters: Readonly<Record<string, string>> = { pass: 'M', fail: 'N', unavailable: 'U', unchecked: 'P' };
-
-/** AVS letters as card networks use them, from two checks that are pass, fail, unavailable or unchecked. */
-function avsOf(checks: Checks | undefined): string | null {
-  const line = checks?.address_line1_check ?? null;
-  const postal = checks?.address_postal_code_check ?? null;
-  if (line === null && postal === null) return null;
-  if (line === 'pass') return postal === 'pass' ? 'Y' : postal === 'fail' ? 'A' : 'B';
-  if (postal === 'pass') return line === 'fail' ? 'Z' : 'P';
-  return line === 'fail' || postal === 'fail' ? 'N' : 'U';
-}
-
-const cvvOf = (checks: Checks | undefined): string | null => passLetters[checks?.cvc_check ?? ''] ?? null;
+const cardOf = (charge: Charge | undefined): Card | undefined => charge?.payment_method_details?.card;
 
 function cardResponse(card: Card | undefined): Pick<ProcessorResponse, 'avs_result' | 'cvv_result'> {
   return { avs_result: avsOf(card?.checks), cvv_result: cvvOf(card?.checks) };
@@ -132,13 +126,17 @@ function hasMoney({ amount, currency }: { amount: number; currency: string }, mo
   return !money || (currency === money.currency && amount === amountAtStripe(money.amount, money.currency));
 }
 
+function settlementOf(charge: Charge | undefined): Pick<Approved, 'settled'> {
+  const balance = objectOf(charge?.balance_transaction);
+  return balance ? { settled: balance.status === 'available' } : {};
+}
+
 function approvedIntent(
   intent: Pick<Intent, 'id'>,
   charge: Charge | undefined,
   askedAtMs: number | undefined,
 ): Approved {
-  const card = charge?.payment_method_details?.card;
-  const balance = charge?.balance_transaction;
+  const card = cardOf(charge);
   return {
     outcome: 'approved',
     response: {
@@ -148,7 +146,7 @@ function approvedIntent(
       response_code: charge?.outcome?.network_status ?? null,
       response_text: cleanText(charge?.outcome?.seller_message),
     },
-    ...(typeof balance === 'object' && balance && { settled: balance.status === 'available' }),
+    ...settlementOf(charge),
     ...(card?.network_transaction_id && { networkTransactionId: card.network_transaction_id }),
     ...executionOf(charge?.created, askedAtMs),
   };
@@ -160,52 +158,63 @@ function declinedIntent(
   charge: Charge | undefined,
   askedAtMs: number | undefined,
 ): Declined {
-  const card = charge?.payment_method_details?.card ?? error?.payment_method?.card;
+  const card = cardOf(charge) ?? error?.payment_method?.card;
   const response = { transaction_id: intent.id, ...cardResponse(card) };
   const codes = error ?? { code: charge?.failure_code ?? null, message: charge?.failure_message ?? null };
   return { ...declinedBy(codes, response), ...executionOf(charge?.created, askedAtMs) };
 }
 
+/** An intent with its last charge, if Stripe shows it. */
+interface Payment {
+  readonly intent: Intent;
+  readonly charge: Charge | undefined;
+  readonly askedAtMs: number | undefined;
+}
+
+type Standing = Approved | Declined | Unknown | Idle;
+
+const unconfirmed = (): Idle => ({ outcome: 'unconfirmed' });
+const declinedPayment = ({ intent, charge, askedAtMs }: Payment): Declined =>
+  declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
+
+/** By the status of the intent. */
+const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
+  succeeded: ({ intent, charge, askedAtMs }) =>
+    intent.amount_received === undefined || intent.amount_received === intent.amount
+      ? approvedIntent(intent, charge, askedAtMs)
+      : unknown('only a part of the amount was received'),
+  requires_confirmation: unconfirmed,
+  requires_action: unconfirmed,
+  requires_payment_method: (payment) => {
+    const { intent, charge } = payment;
+    if (intent.last_payment_error || charge?.status === 'failed') return declinedPayment(payment);
+    return intent.latest_charge === null ? unconfirmed() : unknown('the last attempt is not shown');
+  },
+  canceled: (payment) => {
+    const { intent, charge } = payment;
+    if (charge?.status === 'failed') return declinedPayment(payment);
+    return intent.latest_charge === null ? { outcome: 'canceled' } : unknown('a cancelled payment has a charge');
+  },
+};
+
+function isAsSent({ intent, charge }: Payment, { money, last4 }: SentCharge): boolean {
+  const shown = cardOf(charge)?.last4;
+  return hasMoney(intent, money) && (!last4 || !shown || last4 === shown);
+}
+
 /** What an intent says, if it is the one of our reference. */
-function standingOf(
-  intent: Intent,
-  { reference, handle, money, last4 }: SentCharge,
-  askedAtMs: number | undefined,
-): Approved | Declined | Conflict | Unknown | Idle {
-  if (intent.metadata?.[referenceName] !== reference || (handle !== undefined && handle !== intent.id)) {
+function standingOf(intent: Intent, sent: SentCharge, askedAtMs: number | undefined): Standing | Conflict {
+  const { reference, handle = intent.id } = sent;
+  if (intent.metadata?.[referenceName] !== reference || handle !== intent.id) {
     return unknown('the response is about another payment');
   }
-  const charge = typeof intent.latest_charge === 'object' ? (intent.latest_charge ?? undefined) : undefined;
-  const isFailed = charge?.status === 'failed';
-  const result = (): Approved | Declined | Unknown | Idle => {
-    switch (intent.status) {
-      case 'succeeded':
-        return intent.amount_received === undefined || intent.amount_received === intent.amount
-          ? approvedIntent(intent, charge, askedAtMs)
-          : unknown('only a part of the amount was received');
-      case 'requires_confirmation':
-      case 'requires_action':
-        return { outcome: 'unconfirmed' };
-      case 'requires_payment_method':
-        if (intent.last_payment_error || isFailed) {
-          return declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
-        }
-        return intent.latest_charge === null ? { outcome: 'unconfirmed' } : unknown('the last attempt is not shown');
-      case 'canceled':
-        if (isFailed) return declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
-        return intent.latest_charge === null ? { outcome: 'canceled' } : unknown('a cancelled payment has a charge');
-      default:
-        return unknown(`the payment is ${intent.status}`);
-    }
-  };
-  const standing = result();
-  const otherCard = charge?.payment_method_details?.card?.last4;
-  const isOther = !hasMoney(intent, money) || (last4 && otherCard && last4 !== otherCard);
-  if (!isOther || standing.outcome === 'unknown') return standing;
+  const payment = { intent, charge: objectOf(intent.latest_charge), askedAtMs };
+  const standing = ownEntry(standings, intent.status)?.(payment) ?? unknown(`the payment is ${intent.status}`);
+  if (standing.outcome === 'unknown' || isAsSent(payment, sent)) return standing;
   return {
     outcome: 'conflict',
     approved: standing.outcome === 'approved',
-    ...executionOf(charge?.created, askedAtMs),
+    ...executionOf(payment.charge?.created, askedAtMs),
   };
 }
 
@@ -240,29 +249,29 @@ export function executedOnly(standing: ReturnType<typeof standingOf>): Exclude<t
 const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;
 
 /** Errors that say how the key was used, and nothing about the operation. */
-const isAboutKey = ({ type, code }: StripeError): boolean =>
-  type === 'idempotency_error' || code === 'payment_intent_unexpected_state';
+const isAboutKey = (error: StripeError): boolean =>
+  isKeyReuse(error) || error.code === 'payment_intent_unexpected_state';
 
 /** Returns undefined if the answer proves nothing, but the state of the payment will. */
 export function confirmOutcome(answer: Answer | Silence, sent: SentCharge): Outcome | undefined {
-  if ('reason' in answer) return answer.mayHaveArrived ? unknown(answer.reason) : notSent(answer.reason);
-  const { status, askedAtMs } = answer;
-  const body = jsonOf(answer);
+  if ('reason' in answer) return silentOutcome(answer);
   const refused = refusedKey(answer);
   // A key without a permission may confirm the payment and be refused a part of the answer.
-  if (refused) return status === 401 ? refused : undefined;
-  if (status === 200) {
-    return executedOnly(intentStanding(answer, sent));
-  }
-  const error = readError(body);
-  if (!error || ![400, 402, 404].includes(status)) return unknown(unclear(answer));
+  if (refused) return answer.status === 401 ? refused : undefined;
+  if (answer.status === 200) return executedOnly(intentStanding(answer, sent));
+  const error = rejectionIn(answer);
+  return error ? rejectedConfirmation(answer, error, sent) : unknown(unclear(answer));
+}
+
+/** The payment decides, if the error shows it. */
+function rejectedConfirmation(answer: Answer, error: StripeError, sent: SentCharge): Outcome | undefined {
   const intent = readIntent(error.payment_intent);
-  const standing = intent && standingOf(intent, sent, askedAtMs);
-  if (standing?.outcome === 'canceled') return notSent('the payment was cancelled before it was confirmed');
-  if (standing && standing.outcome !== 'unknown' && standing.outcome !== 'unconfirmed') return standing;
-  if (isAboutKey(error)) return undefined;
-  if (standing?.outcome === 'unconfirmed' || isAnswerTo(answer, sent.reference)) return declinedBy(error);
-  return undefined;
+  const standing = intent ? standingOf(intent, sent, answer.askedAtMs) : unknown('the payment is not shown');
+  if (standing.outcome === 'canceled') return notSent('the payment was cancelled before it was confirmed');
+  const isUnconfirmed = standing.outcome === 'unconfirmed';
+  if (!isUnconfirmed && standing.outcome !== 'unknown') return standing;
+  const isDecline = !isAboutKey(error) && (isUnconfirmed || isAnswerTo(answer, sent.reference));
+  return isDecline ? declinedBy(error) : undefined;
 }
 
 /** The id of the new object; a failure is certain to have moved no money. */
@@ -278,12 +287,12 @@ export function created(
   if (!error) return notSent(unclear(answer));
   const refused = refusedKey(answer);
   if (refused) return refused;
-  if (error.type === 'idempotency_error') return { outcome: 'conflict' };
+  if (isKeyReuse(error)) return { outcome: 'conflict' };
   if (isRawCardRefusal(error)) {
     const response_text = 'Stripe does not accept card numbers from this account. Ask Stripe for raw card data access.';
     return declined('invalid_merchant_configuration', { response_text }, true);
   }
-  return [400, 402, 404].includes(answer.status) ? declinedBy(error) : notSent(unclear(answer));
+  return rejectionIn(answer) ? declinedBy(error) : notSent(unclear(answer));
 }
 
 export interface SentRefund {
@@ -310,7 +319,11 @@ export function refundStanding(refund: Refund, askedAtMs: number | undefined): A
 }
 
 /** The outcome of a refund, or a conflict if our reference has another content. */
-export function foundRefund(refund: Refund, sent: SentRefund, askedAtMs: number | undefined): LookupOutcome {
+export function foundRefund(
+  refund: Refund,
+  sent: SentRefund,
+  askedAtMs: number | undefined,
+): Exclude<LookupOutcome, { outcome: 'not_found' }> {
   const standing = refundStanding(refund, askedAtMs);
   const isOurs =
     hasMoney(refund, sent.money) &&
@@ -331,55 +344,27 @@ export function isSpent(answer: Answer | Silence, reference: string): boolean {
   if ('reason' in answer || !isAnswerTo(answer, reference)) return false;
   const { status, headers } = answer;
   if (status >= 500) return headers['idempotent-replayed'] === 'true';
-  return status === 400 && readError(jsonOf(answer))?.type === 'idempotency_error';
+  const error = status === 400 ? readError(jsonOf(answer)) : undefined;
+  return error !== undefined && isKeyReuse(error);
 }
 
 /** Returns undefined if the answer proves nothing, but the list of refunds will. */
 export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outcome | undefined {
-  if ('reason' in answer) return answer.mayHaveArrived ? unknown(answer.reason) : notSent(answer.reason);
-  const { status, askedAtMs } = answer;
+  if ('reason' in answer) return silentOutcome(answer);
   const body = jsonOf(answer);
-  const refund = status === 200 ? readRefund(body) : undefined;
-  if (refund && isRefundOf(refund, sent)) {
-    const found = foundRefund(refund, sent, askedAtMs);
-    return found.outcome === 'not_found' ? undefined : found;
-  }
+  const refund = answer.status === 200 ? readRefund(body) : undefined;
+  if (refund && isRefundOf(refund, sent)) return foundRefund(refund, sent, answer.askedAtMs);
   const error = readError(body);
   if (!error) return unknown(unclear(answer));
   const refused = refusedKey(answer);
   if (refused) return refused;
   if (isSpent(answer, sent.reference)) return undefined;
-  if (![400, 402, 404].includes(status)) return unknown(unclear(answer));
-  if (error.type === 'idempotency_error' || !isAnswerTo(answer, sent.reference)) return undefined;
+  if (!rejectionIn(answer)) return unknown(unclear(answer));
+  if (isKeyReuse(error) || !isAnswerTo(answer, sent.reference)) return undefined;
   // Stripe has no code for an amount that is larger than what remains of the charge.
   return error.code ? declinedBy(error) : declined('validation_error', { response_text: cleanText(error.message) });
 }
 
 export function findRefund(refunds: readonly unknown[], sent: SentRefund): Refund | undefined {
   return refunds.map(readRefund).find((refund) => refund !== undefined && isRefundOf(refund, sent));
-}
-
-export function verificationOf(answer: Answer | Silence, reference: string): Verification {
-  if ('reason' in answer) return unknown(answer.reason);
-  const body = jsonOf(answer);
-  const error = readError(body);
-  const intent = readSetupIntent(answer.status === 200 ? body : error?.setup_intent);
-  if (intent?.metadata?.[referenceName] !== reference) return unknown(unclear(answer));
-  const attempt = typeof intent.latest_attempt === 'object' ? intent.latest_attempt : undefined;
-  const method = typeof intent.payment_method === 'object' ? intent.payment_method : undefined;
-  const failed = intent.last_setup_error;
-  const checks = attempt?.payment_method_details?.card?.checks ?? (method ?? failed?.payment_method)?.card?.checks;
-  const result = { avsResult: avsOf(checks), cvvResult: cvvOf(checks), networkTransactionId: null };
-  if (answer.status === 200 && intent.status === 'succeeded') return { outcome: 'verified', ...result };
-  const isDecline = answer.status === 402 && error?.type === 'card_error';
-  if (!isDecline) return unknown(`the verification is ${intent.status}`);
-  const isWrongCvc = ['incorrect_cvc', 'invalid_cvc'].includes(error.code ?? '');
-  return { outcome: 'declined', ...result, ...(isWrongCvc && { cvvResult: 'N' }) };
-}
-
-/** The card was rejected before it could be verified. */
-export function refusedVerification(refused: Exclude<Preparation, { outcome: 'prepared' }>): Verification {
-  if (refused.outcome !== 'declined' || refused.isProcessorFault) return unknown('Stripe did not verify the card');
-  const cvvResult = refused.failureCode === 'incorrect_cvv' ? 'N' : null;
-  return { outcome: 'declined', avsResult: null, cvvResult, networkTransactionId: null };
 }

@@ -1,4 +1,5 @@
 import type { FailureCode } from '../processor.ts';
+import type { Checks } from './objects.ts';
 
 /** What each code of Stripe means to us. docs/processors/stripe.md shows this table. */
 
@@ -128,3 +129,22 @@ export function meaningOf(...codes: readonly (string | null | undefined)[]): Mea
   }
   return { failureCode: 'unknown' };
 }
+
+const passLetters: Readonly<Record<string, string>> = { pass: 'M', fail: 'N', unavailable: 'U', unchecked: 'P' };
+
+/** AVS letters as card networks use them, by the check of the street and then by that of the postal code. */
+const avsLetters = {
+  pass: { pass: 'Y', fail: 'A', open: 'B' },
+  fail: { pass: 'Z', fail: 'N', open: 'N' },
+  open: { pass: 'P', fail: 'N', open: 'U' },
+} as const;
+
+/** A check that is unavailable, unchecked or absent is open. */
+const checkedAs = (check: string | null | undefined) => (check === 'pass' || check === 'fail' ? check : 'open');
+
+export function avsOf(checks: Checks | undefined): string | null {
+  const { address_line1_check: line, address_postal_code_check: postal } = checks ?? {};
+  return (line ?? postal ?? null) === null ? null : avsLetters[checkedAs(line)][checkedAs(postal)];
+}
+
+export const cvvOf = (checks: Checks | undefined): string | null => passLetters[checks?.cvc_check ?? ''] ?? null;

@@ -3,10 +3,13 @@ import { jsonOf } from '../exchange.ts';
 import type { ConnectionTest } from '../processor.ts';
 import type { Client } from './client.ts';
 import { refusedKey } from './answers.ts';
-import { readAccount, readBalance } from './objects.ts';
+import { type Account, readAccount, readBalance } from './objects.ts';
 import { getAccount, getBalance } from './requests.ts';
 
 const fails = (problem: string): ConnectionTest => ({ outcome: 'fails', problem });
+
+const nameOf = ({ settings, business_profile, email, id }: Account): string =>
+  settings?.dashboard?.display_name || business_profile?.name || email || id;
 
 /** Reads the account, which says its name, and the balance, which says whether the key is a live one. */
 export async function testConnection({ send }: Client, secretKey: Secret<string>): Promise<ConnectionTest> {
@@ -25,7 +28,6 @@ export async function testConnection({ send }: Client, secretKey: Secret<string>
   }
   const balanceAnswer = await send(getBalance);
   const balance = 'reason' in balanceAnswer ? undefined : readBalance(jsonOf(balanceAnswer));
-  const name = account.settings?.dashboard?.display_name || account.business_profile?.name || account.email;
   const livemode = balance?.livemode ?? /^[sr]k_live_/.test(secretKey.reveal());
-  return { outcome: 'works', account: name || account.id, accountId: account.id, livemode };
+  return { outcome: 'works', account: nameOf(account), accountId: account.id, livemode };
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import type {
   DisputeOperations,
   EvidenceLimits,
@@ -9,7 +9,7 @@ import type {
   EvidenceRequest,
 } from '../notices.ts';
 import type { Client } from './client.ts';
-import { cleanText, created } from './answers.ts';
+import { cleanText, created, isKeyReuse, refusedKey, rejectionIn, unclear, wrongKeyText } from './answers.ts';
 import { type Dispute, readDispute, readError } from './objects.ts';
 import { closeDispute, getDispute, submitEvidence, type UploadedFile, uploadFile } from './requests.ts';
 
@@ -58,22 +58,17 @@ export const evidenceLimits: EvidenceLimits = {
 };
 
 function outcomeOf(answer: Answer | Silence, disputeId: string): DisputeOutcome | undefined {
-  if ('reason' in answer) {
-    return { outcome: answer.mayHaveArrived ? 'unknown' : 'not_sent', reason: answer.reason };
-  }
+  if ('reason' in answer) return silentOutcome(answer);
   const body = jsonOf(answer);
   const dispute = answer.status === 200 ? readDispute(body) : undefined;
   const state = dispute?.id === disputeId ? disputeState(dispute) : undefined;
   if (state) return { outcome: 'done', state };
+  if (refusedKey(answer)) return { outcome: 'refused', reason: wrongKeyText };
   const error = readError(body);
-  if (error && [401, 403].includes(answer.status)) {
-    return { outcome: 'refused', reason: 'Stripe rejects the secret key, or the key lacks a permission.' };
-  }
-  if (error?.type === 'idempotency_error') return undefined;
-  if (error && [400, 402, 404].includes(answer.status)) {
-    return { outcome: 'refused', reason: cleanText(error.message) ?? 'Stripe rejects the request.' };
-  }
-  return { outcome: 'unknown', reason: `the response with status ${answer.status} does not contain an outcome` };
+  if (error && isKeyReuse(error)) return undefined;
+  return error && rejectionIn(answer)
+    ? { outcome: 'refused', reason: cleanText(error.message) ?? 'Stripe rejects the request.' }
+    : { outcome: 'unknown', reason: unclear(answer) };
 }
 
 const contentKey = (content: string | Buffer): string => hash('sha256', content).slice(0, 32);

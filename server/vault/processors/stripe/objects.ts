@@ -132,8 +132,10 @@ const balanceSchema = Type.Object({ object: Type.Literal('balance'), livemode: T
 export type Checks = Static<typeof checks>;
 export type Card = Static<typeof card>;
 export type Intent = Static<typeof intentSchema>;
+export type SetupIntent = Static<typeof setupIntentSchema>;
 export type Charge = Static<typeof chargeSchema>;
 export type Refund = Static<typeof refundSchema>;
+export type Account = Static<typeof accountSchema>;
 export type BalanceTransaction = Static<typeof balanceTransactionSchema>;
 export type Dispute = Static<typeof disputeSchema>;
 export type PaymentError = Static<typeof paymentErrorSchema>;
@@ -157,6 +159,10 @@ export const readAccount = reader(accountSchema);
 export const readBalance = reader(balanceSchema);
 const readErrorBody = reader(errorSchema);
 export const readError = (value: unknown): StripeError | undefined => readErrorBody(value)?.error;
+
+/** Undefined if Stripe gives only the id. */
+export const objectOf = <Linked extends object>(value: string | Linked | null | undefined): Linked | undefined =>
+  typeof value === 'object' && value ? value : undefined;
 
 export const idOf = (value: string | { readonly id: string } | null | undefined): string | null =>
   typeof value === 'string' ? value : (value?.id ?? null);

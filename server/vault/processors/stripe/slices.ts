@@ -35,9 +35,28 @@ interface Slice<Item> {
 
 export type ListRequestOf = (period: Period, after?: string) => ExchangeRequest;
 
+/** Reads one page. Throws if Stripe does not list it. */
+async function readPage<Item>(
+  { send, clock }: Client,
+  request: ExchangeRequest,
+  read: (value: unknown) => Item | undefined,
+): Promise<Slice<Item> & { readonly after: string | undefined }> {
+  const answer = await send(request);
+  if ('reason' in answer) throw new Error(`Stripe did not list its operations: ${answer.reason}`);
+  const list = answer.status === 200 ? readList(jsonOf(answer)) : undefined;
+  if (!list) throw new Error(`Stripe answered ${answer.status} for its operations`);
+  const items = list.data.map((value) => {
+    const item = read(value);
+    if (!item) throw new Error('Stripe listed an object that cannot be read');
+    return item;
+  });
+  const after = list.has_more ? readNamed(list.data.at(-1))?.id : undefined;
+  return { items, askedAtMs: answer.askedAtMs ?? clock.nowMs(), after };
+}
+
 /** Returns undefined if there are too many for one slice. Throws if Stripe does not list them. */
 async function readAll<Item>(
-  { send, clock }: Client,
+  client: Client,
   request: ListRequestOf,
   period: Period,
   read: (value: unknown) => Item | undefined,
@@ -48,18 +67,11 @@ async function readAll<Item>(
   let askedAtMs: number | undefined;
   let after: string | undefined;
   for (let pages = 0; pages < most; pages += 1) {
-    const answer = await send(request(period, after));
-    if ('reason' in answer) throw new Error(`Stripe did not list its operations: ${answer.reason}`);
-    const list = answer.status === 200 ? readList(jsonOf(answer)) : undefined;
-    if (!list) throw new Error(`Stripe answered ${answer.status} for its operations`);
-    askedAtMs ??= answer.askedAtMs ?? clock.nowMs();
-    for (const value of list.data) {
-      const item = read(value);
-      if (!item) throw new Error('Stripe listed an object that cannot be read');
-      newestFirst.push(item);
-    }
-    after = readNamed(list.data.at(-1))?.id;
-    if (!list.has_more || after === undefined) return { items: newestFirst.toReversed(), askedAtMs };
+    const page = await readPage(client, request(period, after), read);
+    newestFirst.push(...page.items);
+    askedAtMs ??= page.askedAtMs;
+    after = page.after;
+    if (after === undefined) return { items: newestFirst.toReversed(), askedAtMs };
   }
   return undefined;
 }
