@@ -110,6 +110,20 @@ describe('a charge of a company with two connections', () => {
     assert.deepEqual((await place(merchant, key)).body, body, 'the key answers with the order that was paid');
   });
 
+  it('is not made twice at the second, if the database has forgotten it with its order', async () => {
+    const merchant = await merchantAt(first.url, second.url);
+    await first.control({ next: ['decline:03'] });
+    const key = randomUUID();
+    assert.equal((await place(merchant, key)).body.status, 'succeeded');
+    const { length } = await second.journal();
+    for (const table of ['transactions', 'events', 'idempotency_keys', 'orders'])
+      await service.db.query(`DELETE FROM ${table} WHERE company_id = $1`, [merchant.companyId]);
+    const { body } = await place(merchant, key);
+    assert.equal(body.status, 'succeeded');
+    assert.deepEqual(await chargesOf(second, body.id), ['approved']);
+    assert.equal((await second.journal()).length, length);
+  });
+
   it('is not repeated if the bank declined it', async () => {
     const merchant = await merchantAt(first.url, second.url);
     for (const code of ['51', '06', '91'] as const) {

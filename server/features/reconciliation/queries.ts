@@ -48,13 +48,17 @@ export interface FailedOrder {
   readonly subscription_cycle: number | null;
   readonly attempt_count: number;
   readonly coupon: object | null;
+  /** The references of its charges so far. */
+  readonly sale_references: readonly string[];
 }
 
 /** Finds orders whose charge may have been retried. */
 export async function findFailedOrders(db: Queryable, companyId: string, afterId: string): Promise<FailedOrder[]> {
   return db.query<FailedOrder>(
-    `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon FROM orders
-     WHERE company_id = $1 AND rare_status = 'failed' AND id > $2 ORDER BY id LIMIT 1000`,
+    `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon, ARRAY(
+       SELECT t.reference FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id
+         AND t.type = 'sale' AND t.reference IS NOT NULL) AS sale_references
+     FROM orders o WHERE company_id = $1 AND rare_status = 'failed' AND id > $2 ORDER BY id LIMIT 1000`,
     [companyId, afterId],
   );
 }

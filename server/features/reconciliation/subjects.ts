@@ -69,7 +69,10 @@ async function* retriesOfFailed(db: Queryable, companyId: string): AsyncGenerato
   for await (const order of all((after) => findFailedOrders(db, companyId, after))) {
     const { id, subscription_id, subscription_cycle, attempt_count: number } = order;
     const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
-    yield { subject, number, standing: { order_id: id, subscription_id, subscription_cycle, isRenewal: false } };
+    const standing = { order_id: id, subscription_id, subscription_cycle, isRenewal: false };
+    yield { subject, number, standing };
+    // Another connection may have repeated a charge that has a key.
+    for (const reference of order.sale_references) yield { subject: subjects.retry(reference), number: 0, standing };
   }
 }
 

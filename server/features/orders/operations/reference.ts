@@ -10,6 +10,7 @@ export const subjects = {
   key: (key: string) => ['key', key],
   /** A cycle of a subscription: its charge, dunning and every other retry of it. */
   cycle: (subscriptionId: string, cycle: number) => ['cycle', subscriptionId, String(cycle)],
+  /** By the order, or by the reference of its charge with a key, if another connection repeats that in the same request. */
   retry: (orderId: string) => ['retry', orderId],
   keyedRefund: (key: string) => ['refund key', key],
   refund: (orderId: string) => ['refund', orderId],

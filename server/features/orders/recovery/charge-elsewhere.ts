@@ -7,6 +7,7 @@ import { openOperation } from '../operations/open-operation.ts';
 import type { OrderState } from '../order.ts';
 import { lockOrder } from '../queries.ts';
 import { nextAttempt } from '../retry.ts';
+import { isKeyed, nextFree, type Numbered, subjects } from '../operations/reference.ts';
 import { type OpenedSale, redemptionIdOf, saleOf } from '../operations/sales.ts';
 import type { Order } from '../schemas.ts';
 import { lockMs } from '../operations/timing.ts';
@@ -18,10 +19,11 @@ import { lockMs } from '../operations/timing.ts';
 export async function chargeElsewhere(
   charging: Charging,
   { order: { company_id, id, currency }, card }: OrderState,
-  { cause, card_brand: brand, reference, request_id, payment_method_id, card_last4 }: OpenedSale,
+  declined: OpenedSale,
   failed: readonly string[],
   atMs: number | undefined,
 ): Promise<Order | undefined> {
+  const { cause, card_brand: brand, reference, request_id, payment_method_id, card_last4 } = declined;
   const candidates = await charging.connections.candidates({ companyId: company_id, reference, currency, brand });
   if (candidates.every((candidate) => failed.includes(candidate))) return undefined;
   const begin = () =>
@@ -32,7 +34,8 @@ export async function chargeElsewhere(
       const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
       if (state.order.subscription_id) await charging.billing.checkRetry(transaction, state.order, nowMs);
       const order = { ...state.order, payment_method_id, card_brand: brand, card_last4 };
-      const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered: nextAttempt(state) });
+      const numbered = attemptElsewhere(state, declined);
+      const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered });
       const redemptionId = redemptionIdOf(order);
       if (order.coupon && redemptionId) {
         await reserveAgain(transaction, company_id, order.coupon, redemptionId, order.customer_id);
@@ -47,4 +50,17 @@ export async function chargeElsewhere(
     return undefined;
   });
   return begun && charge(charging, begun.state, begun.sale, atMs, failed);
+}
+
+/**
+ * A charge by an idempotency key is repeated under a reference that follows from its own: a restored database can have
+ * forgotten the order with its id, and the repeated key must not be paid again.
+ */
+function attemptElsewhere(state: OrderState, { subject, reference }: OpenedSale): Numbered {
+  const { order, transactions } = state;
+  const [kind, id] = subject;
+  const isRepeated = kind === subjects.retry('')[0] && id !== order.id;
+  if (!isKeyed({ subject }) && !isRepeated) return nextAttempt(state);
+  const taken = new Set(transactions.map((one) => one.reference));
+  return nextFree(order.company_id, { subject: isRepeated ? subject : subjects.retry(reference), number: 0 }, taken);
 }
