@@ -1,7 +1,7 @@
 import { ownEntry } from '../../../platform/own-entry.ts';
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
-import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import {
   type ConnectionTest,
   failureReasons,
@@ -48,17 +48,16 @@ const paymentSchema = Type.Object({
 const paymentAnswer = checkOf(paymentSchema);
 type Payment = Type.Static<typeof paymentSchema>;
 
-const modificationAnswer = checkOf(
-  Type.Object({
-    merchantAccount: Type.String(),
-    pspReference: Type.String({ pattern: '^[A-Z0-9]{1,40}$' }),
-    reference: Type.String(),
-    status: Type.Literal('received'),
-    paymentPspReference: text,
-    paymentReference: text,
-    amount: Type.Optional(amountSchema),
-  }),
-);
+const modificationSchema = Type.Object({
+  merchantAccount: Type.String(),
+  pspReference: Type.String({ pattern: '^[A-Z0-9]{1,40}$' }),
+  reference: Type.String(),
+  status: Type.Literal('received'),
+  paymentPspReference: text,
+  paymentReference: text,
+  amount: Type.Optional(amountSchema),
+});
+const modificationAnswer = checkOf(modificationSchema);
 
 const errorSchema = Type.Object({
   status: Type.Integer(),
@@ -66,6 +65,7 @@ const errorSchema = Type.Object({
   errorType: text,
 });
 const errorAnswer = checkOf(errorSchema);
+type AdyenError = Type.Static<typeof errorSchema>;
 
 const paymentMethodsAnswer = checkOf(Type.Object({ paymentMethods: Type.Array(Type.Object({})) }));
 
@@ -93,7 +93,7 @@ const withoutOutcome = (status: number): Unknown => unknown(`the response with s
 const plain = (value: string | undefined, form: RegExp): string | null =>
   value !== undefined && form.test(value) ? value : null;
 
-function errorOf(answer: Answer, key: string | undefined): Type.Static<typeof errorSchema> | undefined {
+function errorOf(answer: Answer, key: string | undefined): AdyenError | undefined {
   const { status, headers } = answer;
   const echoed = headers['idempotency-key'];
   if (echoed !== undefined && key !== undefined && echoed !== key) return undefined;
@@ -123,33 +123,40 @@ const notValid: Decline = { name: 'Invalid request', failureCode: 'validation_er
 export const isRefusal = (answer: Answer | Silence): boolean =>
   'status' in answer && [401, 403].includes(answer.status);
 
+const wrongKeyText = 'Adyen does not accept the API key. It may be wrong or revoked.';
+const wrongAccountText =
+  'The API key may not do this for the merchant account. Check the account and the roles of the key.';
+
+function refusedKey({ status }: Answer): Declined {
+  const response_text = status === 401 ? wrongKeyText : wrongAccountText;
+  return { ...declined(notAuthorized, { response_text }), refusesCredentials: true };
+}
+
+/** The error of a request that Adyen rejected. Undefined if the request may have been executed. */
+function rejectedFor(answer: Answer, key: string): AdyenError | undefined {
+  const error = [400, 422].includes(answer.status) ? errorOf(answer, key) : undefined;
+  return error?.errorCode === inProgressCode || error?.errorType === 'internal' ? undefined : error;
+}
+
+const configurationErrors = ['configuration', 'security'];
+
+const declineOf = ({ errorCode, errorType = '' }: AdyenError): Decline =>
+  ownEntry(errors, errorCode) ?? (configurationErrors.includes(errorType) ? notAuthorized : notValid);
+
 /**
  * Returns undefined if the answer does not say that the request was rejected. A wrong key or account says nothing about
  * an earlier request with the same key, hence `isRepeat`.
  */
 function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
-  const { status } = answer;
-  if (isRefusal(answer)) {
-    if (isRepeat) return undefined;
-    const words =
-      status === 401
-        ? wrongKeyText
-        : 'The API key may not do this for the merchant account. Check the account and the roles of the key.';
-    return { ...declined(notAuthorized, { response_text: words }), refusesCredentials: true };
-  }
-  const error = errorOf(answer, key);
-  if (!error || error.errorCode === inProgressCode || error.errorType === 'internal') return undefined;
-  if (status !== 400 && status !== 422) return undefined;
-  const { errorCode, errorType } = error;
-  const isConfiguration = errorType === 'configuration' || errorType === 'security';
-  const found = ownEntry(errors, errorCode) ?? (isConfiguration ? notAuthorized : notValid);
+  if (isRefusal(answer)) return isRepeat ? undefined : refusedKey(answer);
+  const error = rejectedFor(answer, key);
+  if (!error) return undefined;
+  const found = declineOf(error);
   if (isRepeat && found.isProcessorFault) return undefined;
-  const response_code = plain(errorCode, /^[\w.-]{1,12}$/);
+  const response_code = plain(error.errorCode, /^[\w.-]{1,12}$/);
   const response_text = found === notValid ? 'Adyen rejected a field of the request.' : found.name;
   return declined(found, { response_code, response_text });
 }
-
-const wrongKeyText = 'Adyen does not accept the API key. It may be wrong or revoked.';
 
 /** An answer that says nothing about an earlier request with the same key. */
 function undecidedBy(answer: Answer, key: string): Unknown {
@@ -196,33 +203,40 @@ function refused(payment: Payment): Declined | undefined {
   });
 }
 
+/** The payment of our reference, in an answer to an authorization or verification. */
+function paymentIn(answer: Answer, reference: string): Payment | undefined {
+  const body = answer.status === 200 ? jsonOf(answer) : undefined;
+  return paymentAnswer.Check(body) && body.merchantReference === reference ? body : undefined;
+}
+
 interface SentPayment {
   readonly reference: string;
   readonly amount: AdyenAmount;
 }
 
-/** The state of an authorization. A partial one is `partial`: it has to be cancelled. */
+/** A partial authorization is `partial`: it has to be cancelled. */
+type AuthorizationOutcome = Preparation | { readonly outcome: 'partial'; readonly pspReference: string };
+
 export function authorizationOutcomeOf(
   answer: Answer | Silence,
   { reference, amount }: SentPayment,
   isRepeat = false,
-): Preparation | { readonly outcome: 'partial'; readonly pspReference: string } {
-  if ('reason' in answer) {
-    return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
+): AuthorizationOutcome {
+  if ('reason' in answer) return silentOutcome(answer);
+  const payment = paymentIn(answer, reference);
+  const outcome = payment ? authorizationIn(payment, amount) : rejectionOf(answer, reference, isRepeat);
+  return outcome ?? withoutOutcome(answer.status);
+}
+
+function authorizationIn(payment: Payment, amount: AdyenAmount): AuthorizationOutcome | undefined {
+  const { transaction_id: pspReference, authorization_code, avs_result, cvv_result } = checksOf(payment);
+  if (payment.resultCode === 'PartiallyAuthorised' && pspReference !== null) {
+    return { outcome: 'partial', pspReference };
   }
-  const body = jsonOf(answer);
-  if (answer.status !== 200) {
-    return rejectionOf(answer, reference, isRepeat) ?? withoutOutcome(answer.status);
-  }
-  if (!paymentAnswer.Check(body) || body.merchantReference !== reference) return withoutOutcome(answer.status);
-  const response = checksOf(body);
-  const pspReference = response.transaction_id;
-  if (body.resultCode === 'PartiallyAuthorised' && pspReference !== null) return { outcome: 'partial', pspReference };
-  if (body.resultCode !== 'Authorised') return refused(body) ?? withoutOutcome(answer.status);
-  if (pspReference === null || !body.amount) return withoutOutcome(answer.status);
-  if (!isSameAmount(body.amount, amount)) return { outcome: 'conflict' };
-  const { authorization_code, avs_result, cvv_result } = response;
-  const networkTransactionId = networkIdOf(body);
+  if (payment.resultCode !== 'Authorised') return refused(payment);
+  if (pspReference === null || !payment.amount) return undefined;
+  if (!isSameAmount(payment.amount, amount)) return { outcome: 'conflict' };
+  const networkTransactionId = networkIdOf(payment);
   const authorization = { pspReference, amount, authorization_code, avs_result, cvv_result, networkTransactionId };
   return { outcome: 'prepared', handle: handleOf(authorization) };
 }
@@ -239,27 +253,31 @@ export interface SentModification {
   readonly isRepeat?: boolean;
 }
 
+/** A cancellation by our reference names no other payment. */
+function isAbout(
+  body: Type.Static<typeof modificationSchema>,
+  { merchantAccount, reference, payment }: SentModification,
+): boolean {
+  if (body.merchantAccount !== merchantAccount || body.reference !== reference) return false;
+  return payment !== undefined || (body.paymentPspReference === undefined && body.paymentReference === reference);
+}
+
 /** Returns the `pspReference` of a modification that Adyen accepted. */
 export function modificationOf(
   answer: Answer | Silence,
-  { merchantAccount, key, reference, payment, amount, isRepeat = false }: SentModification,
+  sent: SentModification,
 ): { readonly outcome: 'received'; readonly pspReference: string } | Exclude<Outcome, { outcome: 'approved' }> {
-  if ('reason' in answer) {
-    const isCertain = !answer.mayHaveArrived && !isRepeat;
-    return isCertain ? { outcome: 'not_sent', reason: answer.reason } : unknown(answer.reason);
-  }
+  const { key, payment, amount, isRepeat = false } = sent;
+  if ('reason' in answer) return silentOutcome({ ...answer, mayHaveArrived: answer.mayHaveArrived || isRepeat });
   const { status } = answer;
   if (status !== 201) return rejectionOf(answer, key, isRepeat) ?? undecidedBy(answer, key);
   const body = jsonOf(answer);
-  if (!modificationAnswer.Check(body) || body.merchantAccount !== merchantAccount || body.reference !== reference) {
-    return withoutOutcome(status);
-  }
-  if (body.paymentPspReference !== payment)
-    return payment === undefined ? withoutOutcome(status) : { outcome: 'conflict' };
-  if (payment === undefined && body.paymentReference !== reference) return withoutOutcome(status);
-  if (amount && !body.amount) return withoutOutcome(status);
-  if (amount && body.amount && !isSameAmount(body.amount, amount)) return { outcome: 'conflict' };
-  return { outcome: 'received', pspReference: body.pspReference };
+  if (!modificationAnswer.Check(body) || !isAbout(body, sent)) return withoutOutcome(status);
+  if (body.paymentPspReference !== payment) return { outcome: 'conflict' };
+  const received = { outcome: 'received', pspReference: body.pspReference } as const;
+  if (!amount) return received;
+  if (!body.amount) return withoutOutcome(status);
+  return isSameAmount(body.amount, amount) ? received : { outcome: 'conflict' };
 }
 
 /** A refund or void is approved when Adyen accepts it. Whether it succeeded is in a notice. */
@@ -293,23 +311,24 @@ export function captureOutcomeOf(
 
 export function verificationOf(answer: Answer | Silence, reference: string): Verification {
   if ('reason' in answer) return unknown(answer.reason);
-  const body = jsonOf(answer);
-  const isOurs = answer.status === 200 && paymentAnswer.Check(body) && body.merchantReference === reference;
-  if (!isOurs) {
-    const rejected = rejectionOf(answer, reference, false);
-    // A wrong card number is an answer about the card; a wrong API key is not.
-    const isCard =
-      rejected !== undefined && !['invalid_merchant_configuration', 'validation_error'].includes(rejected.failureCode);
-    if (!isCard) return unknown(rejected?.response.response_text ?? withoutOutcome(answer.status).reason);
-    return { outcome: 'declined', avsResult: null, cvvResult: null, networkTransactionId: null };
-  }
-  const isVerified = body.resultCode === 'Authorised';
-  if (!isVerified && !refusedResults.includes(body.resultCode)) {
+  const payment = paymentIn(answer, reference);
+  if (!payment) return rejectedVerification(answer, reference);
+  const isVerified = payment.resultCode === 'Authorised';
+  if (!isVerified && !refusedResults.includes(payment.resultCode)) {
     return unknown('the card can be checked only if the cardholder authenticates the check');
   }
-  const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(body);
-  const networkTransactionId = isVerified ? networkIdOf(body) : null;
+  const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(payment);
+  const networkTransactionId = isVerified ? networkIdOf(payment) : null;
   return { outcome: isVerified ? 'verified' : 'declined', avsResult, cvvResult, networkTransactionId };
+}
+
+/** A wrong card number is an answer about the card; a wrong API key is not. */
+function rejectedVerification(answer: Answer, reference: string): Verification {
+  const rejected = rejectionOf(answer, reference, false);
+  if (!rejected) return withoutOutcome(answer.status);
+  const isCard = !['invalid_merchant_configuration', 'validation_error'].includes(rejected.failureCode);
+  if (!isCard) return unknown(rejected.response.response_text ?? withoutOutcome(answer.status).reason);
+  return { outcome: 'declined', avsResult: null, cvvResult: null, networkTransactionId: null };
 }
 
 export function connectionTestOf(answer: Answer | Silence, account: string, livemode: boolean): ConnectionTest {

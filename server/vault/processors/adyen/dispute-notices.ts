@@ -65,21 +65,26 @@ function reasonOf(code: string | undefined): DisputeReason {
 
 const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
 
+/** Null if evidence is not possible, or if its end is not known. */
+function evidenceDueAtMs(item: NoticeItem, state: DisputeState): number | null {
+  const dueAtMs = Date.parse(dataOf(item, 'defensePeriodEndsAt') ?? '');
+  const isAnswerable = answerable.includes(state) && dataOf(item, 'defendable') !== 'false';
+  return isAnswerable && !Number.isNaN(dueAtMs) ? dueAtMs : null;
+}
+
 /** Returns undefined if the notice is not about a dispute. */
 export function disputeOf(item: NoticeItem): NoticedDispute | undefined {
   const read = ownEntry(stateReaders, item.eventCode);
   if (!read || String(item.success) !== 'true') return undefined;
   const state = read(item, ownEntry(states, dataOf(item, 'disputeStatus') ?? ''));
   const code = dataOf(item, 'chargebackReasonCode') ?? dataOf(item, 'rfiReasonCode');
-  const dueAtMs = Date.parse(dataOf(item, 'defensePeriodEndsAt') ?? '');
-  const isAnswerable = answerable.includes(state) && dataOf(item, 'defendable') !== 'false' && !Number.isNaN(dueAtMs);
   return {
     disputeId: item.pspReference,
     charge: { reference: item.merchantReference || null, transactionId: item.originalReference || null },
     state,
     reason: reasonOf(code),
     networkReasonCode: code !== undefined && /^[\w.-]{1,20}$/.test(code) ? code : null,
-    evidenceDueAtMs: isAnswerable ? dueAtMs : null,
+    evidenceDueAtMs: evidenceDueAtMs(item, state),
     ...fromAdyen(item.amount),
   };
 }

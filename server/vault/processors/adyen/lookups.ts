@@ -1,10 +1,10 @@
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
-import type { LookupOutcome, LookupRequest, Outcome } from '../processor.ts';
+import { isOfCharge, type LookupOutcome, type LookupRequest, type Money, type Outcome } from '../processor.ts';
 import { followUpOutcomeOf, unknown } from './answers.ts';
 import { capture } from './charging.ts';
 import { cancel, type Change, type Client, refundChange, send, voidChange } from './client.ts';
 import { readHandle } from './handle.ts';
-import { isSameAmount, toAdyen } from './money.ts';
+import { type AdyenAmount, isSameAmount, toAdyen } from './money.ts';
 
 /**
  * Adyen cannot be asked for a payment. A lost answer is repeated under its key, which returns the first answer, or a
@@ -24,21 +24,24 @@ function changeOf(client: Client, { reference, kind, sent, chargeTransactionId }
   return kind === 'void' ? voidChange(client, wanted) : undefined;
 }
 
+function isSent(sent: Money, authorized: AdyenAmount): boolean {
+  const amount = toAdyen(sent);
+  return amount !== undefined && isSameAmount(amount, authorized);
+}
+
 async function found(client: Client, request: LookupRequest): Promise<Outcome> {
-  const { reference, kind, handle, sent, chargeReference, ageMs } = request;
+  const { reference, handle, sent, ageMs } = request;
   if (ageMs !== undefined && ageMs > keyLifeMs) return unknown('Adyen may have forgotten the key; a notice decides');
   const authorization = handle === undefined ? undefined : readHandle(handle);
   if (authorization) {
-    const amount = sent && toAdyen(sent);
-    if (sent && !(amount && isSameAmount(amount, authorization.amount))) return { outcome: 'conflict' };
+    if (sent && !isSent(sent, authorization.amount)) return { outcome: 'conflict' };
     return capture(client, reference, authorization, true);
   }
   // Without an age the operation was perhaps never sent, and a repetition would execute it.
   if (ageMs === undefined) return unknown('it is not known when the operation was sent; a notice decides');
   const change = changeOf(client, request);
   if (change) return followUpOutcomeOf(await send(client, change), change.sent);
-  const isCharge = kind === 'charge' || (kind === undefined && chargeReference === undefined);
-  if (!isCharge) return unknown('the operation is not known well enough to repeat it; a notice decides');
+  if (!isOfCharge(request)) return unknown('the operation is not known well enough to repeat it; a notice decides');
   if (ageMs < patienceMs) return unknown('the authorization may still be under way');
   await cancel(client, reference);
   return unknown('the authorization is being cancelled; a notice decides');

@@ -102,12 +102,15 @@ function streetOf(line: string): Pick<Wire<BillingAddress>, 'street' | 'houseNum
   return street && number ? { street, houseNumberOrName: number } : { street: line, houseNumberOrName: 'N/A' };
 }
 
+const stateCodeOf = (state: string | null | undefined): string | undefined =>
+  state && /^[A-Za-z]{2,3}$/.test(state) ? state.toUpperCase() : undefined;
+
 /** Adyen refuses an incomplete address, so only a complete one is sent. */
 function addressOf(billing: Billing | undefined): { billingAddress?: Wire<BillingAddress> } {
   const { line1, city, postalCode, state } = billing ?? {};
   const country = billing?.country?.toUpperCase();
   if (!line1 || !city || !postalCode || !country) return {};
-  const stateCode = state && /^[A-Za-z]{2,3}$/.test(state) ? state.toUpperCase() : undefined;
+  const stateCode = stateCodeOf(state);
   if (withState.includes(country) && stateCode === undefined) return {};
   const billingAddress = {
     ...streetOf(line1.trim()),
