@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
+import { ownEntry } from '../../../platform/own-entry.ts';
 import { choice } from '../../../platform/choice.ts';
 import {
   type FailureCode,
@@ -12,7 +13,7 @@ import {
   type Outcome,
   type ProcessorResponse,
 } from '../processor.ts';
-import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import { type DeclineCode, type OperationKind, operationKinds } from './protocol.ts';
 
 /** Parses answers of the protocol in docs/acquirer.md. An answer that proves nothing is `unknown`. */
@@ -157,63 +158,89 @@ function conflictWith(operation: Operation, nowMs: number | undefined): Extract<
   return { outcome: 'conflict', approved: holdsMoney, ...executionOf(operation, nowMs) };
 }
 
-const wrongSecretText = 'The secret of the acquirer is wrong.';
+const withoutOutcome = ({ status }: Answer) =>
+  unknown(`the response with status ${status} does not contain an outcome`);
 
-export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcome {
-  if ('reason' in answer) {
-    return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
-  }
-  const { status, askedAtMs } = answer;
-  const body = jsonOf(answer);
-  if (status === 200 && operationAnswer.Check(body) && isAbout(body, sent)) {
-    return resultOf(body, body.now_ms ?? askedAtMs);
-  }
-  if (status === 409 && conflictAnswer.Check(body) && body.operation.reference === sent.reference) {
-    // Another operation has our reference. If it has our amount and our card, it is our own charge, sent before the
-    // expiry of the card changed. Its result counts; treating it as a conflict would lose a charge.
-    const nowMs = body.now_ms ?? askedAtMs;
-    return isAbout(body.operation, sent) ? resultOf(body.operation, nowMs) : conflictWith(body.operation, nowMs);
-  }
-  if (errorAnswer.Check(body)) {
-    const { error, reference } = body;
-    if (status === 401 && error === 'unauthorized') {
-      const refused = declined('invalid_merchant_configuration', { response_text: wrongSecretText });
-      return { ...refused, isProcessorFault: true, refusesCredentials: true };
-    }
-    if (status === 400 && error === 'invalid' && reference === sent.reference) {
-      return declined('validation_error', { response_text: 'A field of the request is invalid.' });
-    }
-    if (status === 400 && error === 'expired' && reference === sent.reference) {
-      const nowMs = body.now_ms ?? askedAtMs;
-      return { outcome: 'expired', ...(nowMs !== undefined && { nowMs }) };
-    }
-  }
-  return unknown(`the response with status ${status} does not contain an outcome`);
+/** An operation in an answer, and the clock of the acquirer. */
+interface Shown {
+  readonly operation: Operation;
+  readonly nowMs: number | undefined;
 }
 
-export function lookupOutcomeOf(
-  answer: Answer | Silence,
-  { reference, chargeReference, sent }: LookupRequest,
-): LookupOutcome {
-  if ('reason' in answer) return unknown(answer.reason);
-  const { status } = answer;
+function operationIn(answer: Answer): Shown | undefined {
+  const body = answer.status === 200 ? jsonOf(answer) : undefined;
+  return operationAnswer.Check(body) ? { operation: body, nowMs: body.now_ms ?? answer.askedAtMs } : undefined;
+}
+
+/** The other operation that has the reference. */
+function holderIn(answer: Answer): Shown | undefined {
+  const body = answer.status === 409 ? jsonOf(answer) : undefined;
+  if (!conflictAnswer.Check(body)) return undefined;
+  return { operation: body.operation, nowMs: body.now_ms ?? answer.askedAtMs };
+}
+
+interface ShownError {
+  /** With its status, for example `404 not_found`. */
+  readonly name: string;
+  readonly reference: string | undefined;
+  readonly nowMs: number | undefined;
+}
+
+function errorIn(answer: Answer): ShownError | undefined {
   const body = jsonOf(answer);
-  if (status === 200 && operationAnswer.Check(body) && body.reference === reference) {
-    const isOurs =
-      (chargeReference === undefined || chargeReference === body.charge_reference) &&
-      (!sent || (sent.amount === body.amount && sent.currency === body.currency && sent.last4 === body.last4));
-    const nowMs = body.now_ms ?? answer.askedAtMs;
-    return isOurs ? resultOf(body, nowMs) : conflictWith(body, nowMs);
+  if (!errorAnswer.Check(body)) return undefined;
+  const { error, reference, now_ms: nowMs = answer.askedAtMs } = body;
+  return { name: `${answer.status} ${error}`, reference, nowMs };
+}
+
+const wrongSecret = '401 unauthorized';
+const wrongSecretText = 'The secret of the acquirer is wrong.';
+
+/** The errors that name the operation which was sent. */
+const rejections: Readonly<Record<string, (error: ShownError) => Outcome>> = {
+  '400 invalid': () => declined('validation_error', { response_text: 'A field of the request is invalid.' }),
+  '400 expired': ({ nowMs }) => ({ outcome: 'expired', ...(nowMs !== undefined && { nowMs }) }),
+};
+
+function rejectionOf(answer: Answer, { reference }: SentOperation): Outcome | undefined {
+  const error = errorIn(answer);
+  if (error?.name === wrongSecret) {
+    const refused = declined('invalid_merchant_configuration', { response_text: wrongSecretText });
+    return { ...refused, isProcessorFault: true, refusesCredentials: true };
   }
-  const isNotFound = status === 404 && errorAnswer.Check(body) && body.error === 'not_found';
-  if (isNotFound && body.reference === reference) {
-    const atMs = body.now_ms ?? answer.askedAtMs;
-    return { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
+  return error?.reference === reference ? ownEntry(rejections, error.name)?.(error) : undefined;
+}
+
+export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcome {
+  if ('reason' in answer) return silentOutcome(answer);
+  const executed = operationIn(answer);
+  if (executed && isAbout(executed.operation, sent)) return resultOf(executed.operation, executed.nowMs);
+  const holder = holderIn(answer);
+  if (holder?.operation.reference !== sent.reference) return rejectionOf(answer, sent) ?? withoutOutcome(answer);
+  // Another operation has our reference. If it has our amount and our card, it is our own charge, sent before the
+  // expiry of the card changed. Its result counts; treating it as a conflict would lose a charge.
+  const { operation, nowMs } = holder;
+  return isAbout(operation, sent) ? resultOf(operation, nowMs) : conflictWith(operation, nowMs);
+}
+
+/** Whether the operation has the content that was sent, as far as it is known. */
+function isAsSent(operation: Operation, { chargeReference, sent }: LookupRequest): boolean {
+  const { charge_reference, amount, currency, last4 } = operation;
+  if (chargeReference !== undefined && chargeReference !== charge_reference) return false;
+  return !sent || (sent.amount === amount && sent.currency === currency && sent.last4 === last4);
+}
+
+export function lookupOutcomeOf(answer: Answer | Silence, request: LookupRequest): LookupOutcome {
+  if ('reason' in answer) return unknown(answer.reason);
+  const found = operationIn(answer);
+  if (found?.operation.reference === request.reference) {
+    const { operation, nowMs } = found;
+    return isAsSent(operation, request) ? resultOf(operation, nowMs) : conflictWith(operation, nowMs);
   }
-  if (status === 401 && errorAnswer.Check(body) && body.error === 'unauthorized') {
-    return { ...unknown(wrongSecretText), refusesCredentials: true };
-  }
-  return unknown(`the response with status ${status} does not contain an outcome`);
+  const error = errorIn(answer);
+  if (error?.name === wrongSecret) return { ...unknown(wrongSecretText), refusesCredentials: true };
+  if (error?.name !== '404 not_found' || error.reference !== request.reference) return withoutOutcome(answer);
+  return { outcome: 'not_found', ...(error.nowMs !== undefined && { atMs: error.nowMs }) };
 }
 
 function listedOperation(operation: Operation & { readonly taken_at_ms: number }): ListedOperation {
