@@ -1,5 +1,5 @@
 import { ownEntry } from '../../../platform/own-entry.ts';
-import type { Answer, Silence } from '../exchange.ts';
+import { type Answer, type Silence, silentOutcome } from '../exchange.ts';
 import {
   type LookupOutcome,
   type LookupRequest,
@@ -104,33 +104,34 @@ function isAbout(fields: AnswerFields, { type, reference, transactionId }: SentO
 
 const sameAmount = (one: string, other: string): boolean => Number(one) === Number(other);
 
-export function readingOf(answer: Answer | Silence, sent: SentOperation): Reading {
-  if ('reason' in answer) {
-    return certain(answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason });
-  }
-  const { status } = answer;
-  if (status === 401 || status === 403) {
-    const response_text = `NMI refused the credentials of the connection with status ${status}.`;
-    const meaning = { failureCode: 'invalid_merchant_configuration', isProcessorFault: true } as const;
-    return certain(declined({ ...meaning, refusesCredentials: true }, { response_text }));
-  }
-  const fields = fieldsOf(answer);
-  if (!fields || !isAbout(fields, sent)) return certain(notUnderstood(status));
-  const { code, text, shown, amountAuthorized } = fields;
-  if (fields.response === '1') {
-    if (shown.transaction_id === null) return certain(notUnderstood(status));
-    const isPartial =
-      sent.amount !== undefined && amountAuthorized !== '' && !sameAmount(amountAuthorized, sent.amount);
-    if (isPartial) return { outcome: unknown('NMI authorized another amount'), mustCheck: true };
-    const ofCharge = sent.type === 'sale' && { networkTransactionId: shown.transaction_id };
-    return certain({ outcome: 'approved', response: shown, settled: false, ...ofCharge });
-  }
+function refusedCredentials(status: number): Outcome {
+  const response_text = `NMI refused the credentials of the connection with status ${status}.`;
+  const meaning = { failureCode: 'invalid_merchant_configuration', isProcessorFault: true } as const;
+  return declined({ ...meaning, refusesCredentials: true }, { response_text });
+}
+
+function rejectedReading({ response, code, text, shown }: AnswerFields, { type }: SentOperation): Reading {
   const meaning = meaningOf(code, text);
   if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
   // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
-  const isFollowUp = sent.type === 'refund' || sent.type === 'void';
-  const mayBeRepetition = fields.response === '3' && isFollowUp && !meaning.refusesCredentials;
+  const isFollowUp = type === 'refund' || type === 'void';
+  const mayBeRepetition = response === '3' && isFollowUp && !meaning.refusesCredentials;
   return { outcome: declined(meaning, shown), mustCheck: mayBeRepetition };
+}
+
+export function readingOf(answer: Answer | Silence, sent: SentOperation): Reading {
+  if ('reason' in answer) return certain(silentOutcome(answer));
+  const { status } = answer;
+  if ([401, 403].includes(status)) return certain(refusedCredentials(status));
+  const fields = fieldsOf(answer);
+  if (!fields || !isAbout(fields, sent)) return certain(notUnderstood(status));
+  if (fields.response !== '1') return rejectedReading(fields, sent);
+  const { shown, amountAuthorized } = fields;
+  if (shown.transaction_id === null) return certain(notUnderstood(status));
+  const isPartial = sent.amount !== undefined && amountAuthorized !== '' && !sameAmount(amountAuthorized, sent.amount);
+  if (isPartial) return { outcome: unknown('NMI authorized another amount'), mustCheck: true };
+  const ofCharge = sent.type === 'sale' && { networkTransactionId: shown.transaction_id };
+  return certain({ outcome: 'approved', response: shown, settled: false, ...ofCharge });
 }
 
 /** The card data decides; a problem of the account says nothing about the card. */

@@ -15,29 +15,36 @@ export function listedIn(
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 ): ListedOperation[] {
   const orderIds = new Map(transactions.filter(isCharge).map(({ id, orderId }) => [id, orderId]));
-  const listed = transactions.flatMap((transaction): ListedOperation[] => {
-    const action = mainAction(transaction);
-    const isRelevant = isCharge(transaction) || isRefund(transaction);
-    if (!action || !isRelevant || transaction.orderId === '' || action.atMs === undefined) return [];
-    if (action.atMs < fromMs || action.atMs >= untilMs) return [];
-    const { id, orderId, originalId, currency, last4, condition } = transaction;
-    const isVoided = condition === 'canceled';
-    return [
-      {
-        kind: isCharge(transaction) ? 'charge' : 'refund',
-        reference: orderId,
-        chargeReference: (originalId !== null && orderIds.get(originalId)) || null,
-        amount: minorUnits(action.amount, currency) ?? null,
-        currency: currency || null,
-        last4,
-        approved: outcomeIn(transaction, undefined).outcome === 'approved' || (isVoided && action.success === true),
-        voided: isCharge(transaction) && isVoided,
-        transactionId: id,
-        executedAtMs: action.atMs,
-      },
-    ];
-  });
-  return listed.toSorted((one, other) => one.executedAtMs - other.executedAtMs || byId(one, other));
+  const listed = transactions.flatMap((transaction) => listedOf(transaction, orderIds) ?? []);
+  return listed
+    .filter(({ executedAtMs }) => executedAtMs >= fromMs && executedAtMs < untilMs)
+    .toSorted((one, other) => one.executedAtMs - other.executedAtMs || byId(one, other));
+}
+
+function kindOf(transaction: Transaction): 'charge' | 'refund' | undefined {
+  if (isCharge(transaction)) return 'charge';
+  return isRefund(transaction) ? 'refund' : undefined;
+}
+
+/** Returns undefined for a transaction without a reference or a time, and for one that is not an operation. */
+function listedOf(transaction: Transaction, orderIds: ReadonlyMap<string, string>): ListedOperation | undefined {
+  const action = mainAction(transaction);
+  const kind = kindOf(transaction);
+  const { id, orderId, originalId, currency, last4, condition } = transaction;
+  if (action?.atMs === undefined || !kind || orderId === '') return undefined;
+  const isVoided = condition === 'canceled';
+  return {
+    kind,
+    reference: orderId,
+    chargeReference: orderIds.get(originalId ?? '') || null,
+    amount: minorUnits(action.amount, currency) ?? null,
+    currency: currency || null,
+    last4,
+    approved: outcomeIn(transaction, undefined).outcome === 'approved' || (isVoided && action.success === true),
+    voided: kind === 'charge' && isVoided,
+    transactionId: id,
+    executedAtMs: action.atMs,
+  };
 }
 
 const byId = (one: ListedOperation, other: ListedOperation): number =>

@@ -56,6 +56,13 @@ function textOf(fields: Fields, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Undefined if one of them is not a single text. */
+function textsOf<Name extends string>(fields: Fields, ...names: readonly Name[]): Record<Name, string> | undefined {
+  const texts = names.map((name) => [name, textOf(fields, name)] as const);
+  if (texts.some(([, text]) => text === undefined)) return undefined;
+  return Object.fromEntries(texts) as Record<Name, string>;
+}
+
 /** Reads `YYYYMMDDhhmmss` in UTC. */
 function dateOf(text: string): number | undefined {
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text) ?? [];
@@ -67,14 +74,9 @@ const successes: Readonly<Record<string, boolean | undefined>> = { 1: true, 0: f
 
 function actionOf(fields: unknown): Action | undefined {
   if (!isFields(fields)) return undefined;
-  const type = textOf(fields, 'action_type');
-  const amount = textOf(fields, 'amount');
-  const date = textOf(fields, 'date');
-  const success = textOf(fields, 'success');
-  const code = textOf(fields, 'response_code');
-  const text = textOf(fields, 'response_text');
-  if (!type || amount === undefined || date === undefined || success === undefined) return undefined;
-  if (code === undefined || text === undefined) return undefined;
+  const texts = textsOf(fields, 'action_type', 'amount', 'date', 'success', 'response_code', 'response_text');
+  if (!texts?.action_type) return undefined;
+  const { action_type: type, amount, date, success, response_code: code, response_text: text } = texts;
   return { type: type.toLowerCase(), amount, atMs: dateOf(date), success: successes[success], code, text };
 }
 
@@ -83,24 +85,22 @@ const last4Of = (masked: string): string | null => /^[\dxX*]*[xX*]\D*(\d{4})$/.e
 
 function transactionOf(fields: unknown): Transaction | undefined {
   if (!isFields(fields)) return undefined;
-  const id = textOf(fields, 'transaction_id');
-  const condition = textOf(fields, 'condition');
-  const orderId = textOf(fields, 'order_id');
-  const currency = textOf(fields, 'currency');
-  if (!id || !condition || orderId === undefined || currency === undefined) return undefined;
+  const texts = textsOf(fields, 'transaction_id', 'condition', 'order_id', 'currency');
+  if (!texts?.transaction_id || !texts.condition) return undefined;
   const given = Object.hasOwn(fields, 'action') ? fields.action : [];
   const actions = Array.isArray(given) ? given.map(actionOf) : [undefined];
   if (actions.includes(undefined)) return undefined;
+  const optional = (name: string): string => textOf(fields, name) ?? '';
   return {
-    id,
-    orderId,
-    originalId: textOf(fields, 'original_transaction_id') || null,
-    condition: condition.toLowerCase(),
-    currency: currency.toLowerCase(),
-    last4: last4Of(textOf(fields, 'cc_number') ?? ''),
-    authorizationCode: textOf(fields, 'authorization_code') ?? '',
-    avs: textOf(fields, 'avs_response') ?? '',
-    cvv: textOf(fields, 'csc_response') ?? '',
+    id: texts.transaction_id,
+    orderId: texts.order_id,
+    originalId: optional('original_transaction_id') || null,
+    condition: texts.condition.toLowerCase(),
+    currency: texts.currency.toLowerCase(),
+    last4: last4Of(optional('cc_number')),
+    authorizationCode: optional('authorization_code'),
+    avs: optional('avs_response'),
+    cvv: optional('csc_response'),
     actions: actions as Action[],
   };
 }
@@ -123,12 +123,18 @@ export async function loadReports(): Promise<ReadReport> {
   };
 }
 
-function reportIn(document: unknown): Report | undefined {
+/** The only element of a document; an empty one has no fields. */
+function rootOf(document: unknown): Fields | undefined {
   if (!isFields(document)) return undefined;
   const roots = Object.keys(document).filter((name) => name !== '?xml');
   if (roots.length !== 1 || roots[0] !== 'nm_response') return undefined;
   const content = document.nm_response === '' ? {} : document.nm_response;
-  if (!isFields(content)) return undefined;
+  return isFields(content) ? content : undefined;
+}
+
+function reportIn(document: unknown): Report | undefined {
+  const content = rootOf(document);
+  if (!content) return undefined;
   const { transaction = [], error_response: error, ...fields } = content;
   if (error !== undefined) return { error: typeof error === 'string' ? error : 'an error without a text' };
   if (!Array.isArray(transaction)) return undefined;
