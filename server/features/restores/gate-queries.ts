@@ -158,8 +158,7 @@ export async function closeGate(
        ) AS books_until
      ), ${closingParts(
        'restore',
-       `c.id = $1 AND NOT ${anyRow(`company_gates k
-          WHERE k.company_id = $1 AND (k.opened_at IS NULL OR k.compared_until >= $3)`)}
+       `c.id = $1 AND NOT ${anyRow('company_gates k WHERE k.company_id = $1 AND k.compared_until >= $3')}
         AND NOT ${anyRow('restores e WHERE e.reconciled_until >= $3')}`,
        false,
      )}

@@ -66,7 +66,8 @@ const redemptionParameter = firstEvent + eventCount;
 const isMoved = (id: string): string => `${id} = ANY (ARRAY(SELECT order_id FROM moved))`;
 
 // The operation is looked up for each change. As an ordinary join, PostgreSQL would read all open operations, of which
-// it expects hardly any. It is locked, because another process may be about to close it or to send it again.
+// it expects hardly any. It is locked, because another process may be about to close it or to send it again: so the slot
+// has the same operation when it is closed.
 const outcomeStatement = (more: readonly string[]): string => `
   WITH moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
@@ -83,12 +84,11 @@ const outcomeStatement = (more: readonly string[]): string => `
     ) AS open
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence
-    RETURNING o.company_id, o.id AS order_id, c.transaction_id, c.sending, c.transaction_status, c.processor_response,
-      c.transaction_failure_code, c.transaction_failure_reason, c.updated_at, c.disowned, c.chargeback_at
+    RETURNING o.company_id, o.id AS order_id, c.transaction_status, c.processor_response, c.transaction_failure_code,
+      c.transaction_failure_reason, c.updated_at, c.disowned, c.chargeback_at
   ), closed AS (
     DELETE FROM open_transactions t USING moved m
     WHERE t.company_id = m.company_id AND t.order_id = m.order_id AND t.slot = '${inFlightSlot}'
-      AND t.id = m.transaction_id AND t.sending = m.sending
     RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
       t.card_brand, t.card_last4, m.transaction_status, m.processor_response, m.transaction_failure_code,
       m.transaction_failure_reason, m.updated_at, CASE WHEN m.disowned THEN NULL ELSE t.reference END,

@@ -57,7 +57,7 @@ export async function takeExecuted(db: Queryable, companyId: string, operation: 
        state = ${stateAfter('listed')}, waits_for = NULL,
        adopted = true, sending = sending + 1, next_check_at = now()
      WHERE company_id = $1 AND reference = $2 AND type = 'sale' AND amount = coalesce($4, amount)
-       AND currency = coalesce($5, currency)       AND ${canMove('listed')}
+       AND currency = coalesce($5, currency) AND ${canMove('listed')}
        AND (state <> 'sending' OR locked_until <= now()) RETURNING 1`,
     [
       companyId,
@@ -85,8 +85,8 @@ export async function takeLater(
        connection_id = coalesce($7, connection_id), state = ${stateAfter('listed')}, waits_for = NULL,
        adopted = true, sending = sending + 1,
        next_check_at = now()
-     WHERE company_id = $1 AND order_id = $2 AND slot = '${inFlightSlot}' AND type = 'sale'
-       AND amount = coalesce($5, amount) AND currency = coalesce($6, currency) AND ${canMove('listed')}
+     WHERE company_id = $1 AND order_id = $2 AND type = 'sale' AND amount = coalesce($5, amount)
+       AND currency = coalesce($6, currency) AND ${canMove('listed')}
        AND (state <> 'sending' OR locked_until <= now()) RETURNING 1`,
     [
       company_id,

@@ -1,10 +1,9 @@
 import type { Queryable } from '../../../platform/database.ts';
 import { staysHere } from '../../../shards/queries.ts';
 import { isBehindGate } from '../../restores/gate-queries.ts';
-import { canMove, stateAfter } from '../operations/operation-moves.ts';
+import { stateAfter } from '../operations/operation-moves.ts';
 import {
   dueChannel,
-  inFlightSlot,
   isThisSending,
   keyOf,
   openColumns,
@@ -49,8 +48,7 @@ export async function claimDue(
 export async function claimStopped(db: Queryable, open: OpenKey): Promise<OpenTransaction | undefined> {
   const [row] = await db.query<OpenTransaction>(
     `UPDATE open_transactions SET state = ${stateAfter('checked')}
-     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND ${canMove('checked')} AND state <> 'waiting'
-       AND (state <> 'sending' OR locked_until <= now())
+     WHERE ${isThisSending} AND state = 'sending' AND locked_until <= now()
      RETURNING ${openColumns}`,
     keyOf(open),
   );
@@ -76,7 +74,7 @@ export async function findProbes(db: Queryable, ofEach: number, notDueForMs: num
 export async function checkAllAt(db: Queryable, companyId: string, connectionId: string): Promise<void> {
   await db.query(
     `UPDATE open_transactions SET next_check_at = now()
-     WHERE company_id = $1 AND connection_id = $2 AND ${isInDoubt} AND next_check_at > now()`,
+     WHERE company_id = $1 AND connection_id = $2 AND ${isInDoubt}`,
     [companyId, connectionId],
   );
 }

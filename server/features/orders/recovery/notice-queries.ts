@@ -78,7 +78,7 @@ export async function returnRefund(
   const { from, to } = refundReturned;
   const rows = await db.query(
     `UPDATE transactions SET status = $3, failure_code = $4, failure_reason = $5, updated_at = $6
-     WHERE company_id = $1 AND id = $2 AND type = 'refund' AND status = $7 RETURNING 1`,
+     WHERE company_id = $1 AND id = $2 AND status = $7 RETURNING 1`,
     [companyId, id, to, failure.code, failure.reason, at, from],
   );
   return rows.length === 1;
