@@ -1,10 +1,10 @@
 import { globSync } from 'node:fs';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readCommandLine } from '../scripts/command-line.ts';
 import { bundlePrograms } from './support/bundled-programs.ts';
+import { fastestFolder } from './support/fastest-folder.ts';
 import { runTestFiles } from './support/runner.ts';
 import { startTestServer } from './support/test-server.ts';
 
@@ -48,16 +48,6 @@ function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }
   if (wanted.length > 0) return globSync(wanted).map((file) => relative(root, resolve(file)));
   const exclude = ['**/node_modules/**', ...(all ? [] : onlyWithAll)];
   return globSync(everything, { cwd: root, exclude }).toSorted();
-}
-
-/** The databases of a run need at most this much. */
-const spaceBytes = 4 * 1024 ** 3;
-
-/** Cloning a database on a disk costs ten times the processor time of a clone in memory. */
-async function fastestFolder(): Promise<string> {
-  const memory = '/dev/shm';
-  const space = await statfs(memory).catch(() => undefined);
-  return space && space.bavail * space.bsize >= spaceBytes ? memory : tmpdir();
 }
 
 const { values, positionals } = readCommandLine({

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { programOf } from './test-program.ts';
 
 /** Runs test files in parallel, several per process, and repeats those that failed. */
 
@@ -76,29 +76,6 @@ function grouped(files: readonly string[], secondsMax: number): string[][] {
     else groups.push([file]);
   }
   return groups.toSorted((left, right) => secondsOf(right) - secondsOf(left));
-}
-
-/**
- * Creates the program that runs the files of a group, each as its own suite, so that its hooks begin and end with it.
- */
-async function programOf(files: readonly string[], path: string): Promise<string> {
-  const suites = files.map((file) => {
-    const url = pathToFileURL(resolve(root, file)).href;
-    return `describe(${JSON.stringify(file)}, () => declare(${JSON.stringify(url)}));`;
-  });
-  const tracking = JSON.stringify(new URL('tracking.ts', import.meta.url).href);
-  const text = `import { stopTracking } from ${tracking};
-import { describe } from 'node:test';
-let left = ${files.length};
-async function declare(url) {
-  await import(url);
-  left -= 1;
-  if (left === 0) stopTracking();
-}
-${suites.join('\n')}
-`;
-  await writeFile(path, text);
-  return path;
 }
 
 // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.

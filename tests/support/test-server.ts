@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import pg from 'pg';
+import type { EmbeddedPostgres } from '../../server/platform/embedded-postgres/embedded-postgres.ts';
 import { startMigratedServer } from './migrated-cluster.ts';
 
 // No data outlives the run; tests of durability use a separate server.
@@ -9,7 +10,7 @@ const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'o
  * Starts a PostgreSQL with the template that `cloneDatabase` clones. Sets SVC_TEST_DATABASE_URL for this process and
  * its children, and SVC_TEST_CLUSTER, from which `startMigratedServer` copies.
  */
-export async function startTestServer(folder: string): Promise<{ stop(): Promise<void> }> {
+export async function startTestServer(folder: string): Promise<EmbeddedPostgres> {
   const cluster = join(folder, 'cluster');
   await (await startMigratedServer({ dataDirectory: cluster, settings })).stop();
   process.env.SVC_TEST_CLUSTER = cluster;

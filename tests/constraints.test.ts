@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import { redundant } from './mutants/redundant.ts';
+import { schemaMutants } from './mutants/schema-mutants.ts';
+import { cloneDatabase, type TestDatabase } from './support/database.ts';
+
+/** The database refuses rows that operations and recovery never write. Each rule is broken alone. */
+
+type Row = Readonly<Record<string, unknown>>;
+
+const inFlight = '00000000-0000-0000-0000-000000000000';
+const now = '2026-11-18T12:00:00Z';
+const company_id = randomUUID();
+const order_id = randomUUID();
+const card = { card_brand: 'visa', card_last4: '4242', currency: 'usd' };
+const customer = { customer_id: randomUUID(), payment_method_id: randomUUID() };
+const subscription_id = randomUUID();
+
+/** One row of each table. */
+const rows: Readonly<Record<string, Row>> = {
+  companies: { id: company_id, account_id: randomUUID(), name: 'Shop', mode: 'live', api_version: '1' },
+  orders: {
+    ...{ company_id, id: order_id, order_number: '1', ...customer, ...card, status: 'succeeded', items: '[]' },
+    ...{ subtotal: 5_000, discount_amount: 100, total: 4_900, refunded_amount: 0, metadata: '{}', attempt_count: 0 },
+    ...{ sequence: 1, updated_at: now, sale_id: randomUUID() },
+  },
+  transactions: {
+    ...{ company_id, id: randomUUID(), order_id, ...customer, ...card, type: 'sale', status: 'succeeded' },
+    ...{ amount: 4_900, updated_at: now, reference: randomUUID() },
+  },
+  open_transactions: {
+    ...{ company_id, order_id, slot: inFlight, id: randomUUID(), ...customer, ...card, type: 'sale', cause: 'renewal' },
+    ...{ amount: 4_900, updated_at: now, locked_until: now, next_check_at: now, reference: randomUUID() },
+  },
+  voids: { company_id, id: randomUUID(), order_id, approved: true, recorded_at: now, reference: randomUUID() },
+  disputes: {
+    ...{ company_id, id: randomUUID(), order_id, transaction_id: randomUUID(), processor_id: 'dp_1', state: 'won' },
+    ...{ amount: 4_900, currency: 'usd', reason: 'fraud', state_at: now, created_at: now, updated_at: now },
+  },
+  scheduled_chargebacks: { company_id, order_id, due_at: now },
+  company_gates: { company_id, noticed_by: 'operator', detail: 'a restore' },
+  restores: { id: randomUUID(), noticed_by: 'operator', detail: 'a restore' },
+  missing_operations: {
+    ...{ company_id, reference: randomUUID(), kind: 'charge', processor_transaction_id: 'ch_1', executed_at: now },
+  },
+};
+
+/** What changes a row so that it breaks the CHECK and no other. */
+const broken: Readonly<Record<string, string>> = {
+  companies_gate_check: `gate = 'ajar'`,
+  company_gates_check: 'opened_at = now()',
+  company_gates_noticed_by_check: `noticed_by = 'chance'`,
+  company_gates_waits_for_check: `waits_for = 'rain'`,
+  disputes_amount_check: 'amount = 0',
+  disputes_state_check: `state = 'forgotten'`,
+  missing_operations_kind_check: `kind = 'gift'`,
+  open_transactions_accepted_check: `slot = id, type = 'refund', cause = 'refund'`,
+  open_transactions_amount_check: 'amount = 0',
+  open_transactions_cause_check: `cause = 'gift'`,
+  open_transactions_check: 'slot = order_id',
+  open_transactions_check1: `slot = id, state = 'accepted'`,
+  open_transactions_flags_check: 'in_doubt = true',
+  open_transactions_state_check: `state = 'lost'`,
+  open_transactions_type_check: `type = 'gift', cause = NULL`,
+  open_transactions_waiting: `state = 'waiting', waiting = true, waits_for = 'service', type = 'refund', cause = 'refund'`,
+  open_transactions_waits_check: `waits_for = 'service'`,
+  open_transactions_waits_for_check: `state = 'waiting', waiting = true, waits_for = 'rain'`,
+  orders_check: 'subtotal = subtotal + 1',
+  orders_check1: `status = 'failed', sale_id = NULL`,
+  orders_check2: 'subscription_cycle = 2',
+  orders_discount_amount_check: 'discount_amount = -1, subtotal = total - 1',
+  orders_refunded_amount_check: 'refunded_amount = -1',
+  orders_refunded_at_most_total: 'refunded_amount = total + 1',
+  orders_sale: 'sale_id = NULL',
+  orders_status_check: `status = 'lost'`,
+  orders_total_check: 'total = 1000000000001, subtotal = 1000000000101',
+  restores_check: 'reconciled_at = now()',
+  restores_noticed_by_check: `noticed_by = 'chance'`,
+  transactions_amount_check: 'amount = 0',
+  transactions_check: `failure_code = 'unknown'`,
+  transactions_status_check: `status = 'lost'`,
+  transactions_type_check: `type = 'gift'`,
+  voids_check: `failure_reason = 'declined'`,
+};
+
+const another = (): Row => ({ id: randomUUID(), order_number: randomUUID() });
+
+/** Copies of the row, with these changes; the last one is refused. */
+const repeated: Readonly<Record<string, readonly Row[]>> = {
+  company_gates_pkey: [{}],
+  disputes_processor_id: [another()],
+  missing_operations_pkey: [{}],
+  open_transactions_pkey: [{ ...another(), reference: randomUUID() }],
+  open_transactions_reference: [{ ...another(), order_id: randomUUID() }],
+  orders_cycle: [1, 2].map(() => ({ ...another(), subscription_id, subscription_cycle: 2 })),
+  orders_first_charge: [1, null].map((subscription_cycle) => ({ ...another(), subscription_id, subscription_cycle })),
+  orders_number: [{ id: randomUUID() }],
+  restores_open: [another()],
+  scheduled_chargebacks_pkey: [{}],
+  transactions_one_successful_sale: [{ ...another(), reference: randomUUID() }],
+  transactions_reference: [{ ...another(), order_id: randomUUID() }],
+  voids_one_approved: [{ ...another(), reference: randomUUID() }],
+  voids_reference: [{ ...another(), order_id: randomUUID() }],
+};
+
+let database: TestDatabase;
+let client: pg.Client;
+before(async () => {
+  database = await cloneDatabase(1);
+  client = new pg.Client({ connectionString: database.connectionString });
+  await client.connect();
+  // Without triggers, which correct some of the rows, and without the rows that others refer to.
+  await client.query('SET session_replication_role = replica');
+  for (const [table, row] of Object.entries(rows)) {
+    const values = Object.values(row);
+    const places = values.map((_, index) => `$${index + 1}`).join(', ');
+    await client.query(`INSERT INTO ${table} (${Object.keys(row).join(', ')}) VALUES (${places})`, values);
+  }
+});
+after(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** The columns that are not computed from others. */
+async function columnsOf(table: string): Promise<string> {
+  const { rows: found } = await client.query<{ names: string }>(
+    `SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns
+     WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'`,
+    [table],
+  );
+  return found[0]?.names ?? assert.fail(`no table ${table}`);
+}
+
+async function copyRow(table: string, changes: Row): Promise<void> {
+  const names = await columnsOf(table);
+  await client.query(
+    `INSERT INTO ${table} (${names}) SELECT ${names} FROM (
+       SELECT (jsonb_populate_record(r, $1)).* FROM ${table} r LIMIT 1) AS copy`,
+    [JSON.stringify(changes)],
+  );
+}
+
+const rules = await schemaMutants();
+
+describe('the database refuses', () => {
+  for (const { place: table, rule, kind } of rules) {
+    const [name = ''] = rule.split(':');
+    if (name in redundant) continue;
+    it(`${kind === 'check' ? 'a row that breaks' : 'a second row because of'} ${name}`, async () => {
+      await client.query('BEGIN');
+      try {
+        if (kind === 'check') {
+          const change = client.query(`UPDATE ${table} SET ${broken[name] ?? assert.fail(`no row breaks ${rule}`)}`);
+          await assert.rejects(change, { code: '23514', constraint: name });
+          return;
+        }
+        const copies = repeated[name] ?? assert.fail(`no row repeats ${rule}`);
+        for (const copy of copies.slice(0, -1)) await copyRow(table, copy);
+        await assert.rejects(copyRow(table, copies.at(-1) ?? {}), { code: '23505', constraint: name });
+      } finally {
+        await client.query('ROLLBACK');
+      }
+    });
+  }
+});
