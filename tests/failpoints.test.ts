@@ -382,8 +382,14 @@ const everyCase: readonly Case[] = [
   charging('charge.after_handle', 'that was authorized', [], { kinds: ['adyen'] }),
   charging('charge.after_processor', 'that was approved', []),
   charging('charge.after_processor', 'that was declined', ['decline:51'], {
+    kinds: ['acquirer', 'stripe', 'nmi'],
     order: 'failed',
     taken: ['declined charge'],
+  }),
+  // Adyen has nothing to look up for an authorization that it declined, so the bank is asked again.
+  charging('charge.after_processor', 'that was declined without a trace', ['decline:51'], {
+    kinds: ['adyen'],
+    taken: ['declined charge', 'approved charge'],
   }),
   charging('charge.after_processor', 'whose answer was lost', ['reset_after']),
   charging('charge.after_record', 'that was written down', []),
@@ -620,6 +626,6 @@ if (chosen === undefined) {
   walk({
     kind: 'stripe',
     everything: false,
-    only: ['charge.after_handle', 'charge.after_processor', 'renewal.after_intent'],
+    only: ['charge.after_handle', 'charge.after_processor', 'retry.after_intent', 'renewal.after_intent'],
   });
 } else walk({ kind: kindNamed(chosen).kind, everything: true });

@@ -21,6 +21,7 @@ import { insertOpen } from './operations/open-queries.ts';
 import { openOperation } from './operations/open-operation.ts';
 import { nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
+import { isNotRetried } from './recovery/interrupted.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
 import { type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
 import { lockMs } from './operations/timing.ts';
@@ -181,5 +182,6 @@ async function resumeRetry(
 ): Promise<Order | undefined> {
   await reconcileOrFail(charging, companyId, orderId, (open) => open.id === transactionId);
   const state = await findOrder(charging.db, companyId, orderId);
-  return state?.transactions.some(({ id }) => id === transactionId) ? toWire(state) : undefined;
+  const retried = state?.transactions.find(({ id }) => id === transactionId);
+  return state && retried && !isNotRetried(retried) ? toWire(state) : undefined;
 }

@@ -64,9 +64,9 @@ const followers: Partial<Record<Step, Follower>> = {
   },
   record: (charging, state, open, found) => recordFound(charging, state, open, found as Known),
   record_as_other: (charging, state, open) => recordSale(charging, state, open, notFound, true),
-  async discard(charging, state, open) {
+  async discard(charging, state, open, _found, heard) {
     if (open.type === 'void') await recordVoid(charging, open, notFound);
-    else if (isOpenSale(open)) await discardRetry(charging, state.order, open);
+    else if (isOpenSale(open)) await discardRetry(charging, state, open, heard);
     else await discardOpen(charging.db, open);
   },
   wait_for_service: (charging, state, open, _found, heard) => waitToBeSent(charging, state, open, heard),

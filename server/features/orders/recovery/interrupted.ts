@@ -2,16 +2,9 @@ import { newId } from '../../../platform/ids.ts';
 import { closeRedemptions } from '../../coupons/service.ts';
 import type { Charging } from '../operations/charging.ts';
 import type { LookupAnswer } from '../operations/next-step.ts';
-import {
-  closeOpen,
-  discardOpen,
-  insertOpen,
-  type OpenKey,
-  type OpenTransaction,
-  waitAgain,
-} from '../operations/open-queries.ts';
+import { closeOpen, discardOpen, insertOpen, type OpenTransaction, waitAgain } from '../operations/open-queries.ts';
 import { openOperation } from '../operations/open-operation.ts';
-import type { OrderRow, OrderState } from '../order.ts';
+import type { OrderState, TransactionSummary } from '../order.ts';
 import { deriveReference, type Numbered, numberedOf } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
 import { nextAttempt } from '../retry.ts';
@@ -44,15 +37,37 @@ export async function waitToBeSent(
   );
 }
 
-/** A retry that was interrupted leaves the order declined as it was. */
-export async function discardRetry({ db }: Charging, order: OrderRow, open: OpenKey): Promise<void> {
+/**
+ * A retry that was interrupted leaves the order declined as it was. A reference that will never be executed stays recorded, so
+ * that the repeated request uses the next one.
+ */
+export async function discardRetry(
+  { db, clock }: Charging,
+  { order, clockOffsetMs }: OrderState,
+  open: OpenSale,
+  heard: LookupAnswer,
+): Promise<void> {
+  const at = new Date(clock.nowMs() + clockOffsetMs);
   await db.transaction(async (transaction) => {
-    if (!(await discardOpen(transaction, open))) return;
+    const isEnded =
+      heard === 'never_executed'
+        ? await closeOpen(transaction, open, { change: 'declined', response: null, ...notRetried, at })
+        : await discardOpen(transaction, open);
+    if (!isEnded) return;
     const id = redemptionIdOf(order);
     const { company_id, id: order_id } = order;
     if (id !== undefined) await closeRedemptions(transaction, [{ company_id, id, order_id, redeemed: false }]);
   });
 }
+
+const notRetried = {
+  failureCode: 'issuer_unavailable',
+  failureReason: 'The service was interrupted before the retry was made.',
+} as const;
+
+/** Whether this retry was interrupted and never made, so that its request makes it when it is repeated. */
+export const isNotRetried = ({ failure_reason }: Pick<TransactionSummary, 'failure_reason'>): boolean =>
+  failure_reason === notRetried.failureReason;
 
 const failure = {
   failureCode: 'issuer_unavailable',
