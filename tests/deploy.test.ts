@@ -17,7 +17,9 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
+import { addressesFor, packageFolders } from '../scripts/package-files.ts';
 import { loadConfig, settings } from '../server/config.ts';
+import { publisher } from '../server/publisher.ts';
 
 /** The image, the compose file, the manifests and the systemd units agree with the service. */
 
@@ -53,6 +55,33 @@ describe('every file for operators', () => {
       const versions = [...read(file).matchAll(/(?:VERSION=|newTag: |image: svc:)(\S+)/g)].map(([, found]) => found);
       assert.ok(versions.length > 0, file);
       for (const found of versions) assert.equal(found, version, file);
+    }
+  });
+});
+
+describe('every npm package', () => {
+  it('contains the license and, as the publisher gives them, its addresses', () => {
+    const given = {
+      homepage: 'https://example.com',
+      repository: 'https://example.com/svc',
+      issues: 'https://example.com/issues',
+      contact: null,
+    };
+    assert.deepEqual(addressesFor('sdk/node', given), {
+      homepage: 'https://example.com',
+      repository: { type: 'git', url: 'git+https://example.com/svc.git', directory: 'sdk/node' },
+      bugs: { url: 'https://example.com/issues' },
+    });
+    const none = { homepage: null, repository: null, issues: null, contact: null };
+    assert.deepEqual(addressesFor('sdk/node', none), {});
+    for (const folder of packageFolders) {
+      const { files } = JSON.parse(read(`${folder}/package.json`)) as { files?: string[] };
+      // npm packs LICENSE with every package, unless an entry leaves it out.
+      assert.ok(!files?.some((entry) => entry.startsWith('!')), folder);
+      assert.equal(read(`${folder}/LICENSE`), read('LICENSE'), folder);
+    }
+    for (const [name, value] of Object.entries(publisher)) {
+      if (value !== null) assert.match(value, name === 'contact' ? /^\S+@\S+$/ : /^https:\/\/\S+[^/]$/, name);
     }
   });
 });

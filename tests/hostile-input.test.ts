@@ -115,6 +115,14 @@ test('a PATCH of null is refused, not taken for an empty change', async () => {
   assert.equal((await send('PATCH', `/v1/customers/${String(customer.id)}`, { raw: 'null' })).status, 400);
 });
 
+test('null is no body where the body is optional, as generated clients send it', async () => {
+  const endpoint = { url: 'https://example.com/hook', enabled_events: ['order.succeeded'] };
+  const { id } = (await send('POST', '/v1/webhook_endpoints', { body: endpoint })).body;
+  const path = `/v1/webhook_endpoints/${String(id)}/rotate_secret`;
+  assert.equal((await send('POST', path, { raw: 'null' })).status, 200);
+  assert.equal((await send('POST', path, { raw: 'false' })).status, 400);
+});
+
 const form = '--b\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nEve\r\n--b--\r\n';
 for (const [type, raw] of Object.entries({
   'multipart/form-data; boundary=b': form,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { validate } from '@scalar/openapi-validator';
@@ -7,6 +8,7 @@ import { Compile } from 'typebox/compile';
 import { errorCatalogue } from '../server/errors.ts';
 import { eventTypes } from '../server/features/events/service.ts';
 import { refusalsOf } from '../server/http/openapi/errors.ts';
+import { publisher } from '../server/publisher.ts';
 import { permissions } from '../server/http/permissions.ts';
 import { latestVersion, supportedVersions } from '../server/http/versions/versions.ts';
 import { methodNames } from '../sdk/node/generator/names.ts';
@@ -287,8 +289,10 @@ test('a publishable key opens what captures cards in a browser, and nothing else
   );
 });
 
+const deliveries = Object.values(document.webhooks).map((item) => (item as { post: Operation }).post);
+
 test('operation ids are unique names', () => {
-  const ids = operations.map(({ operation }) => operation.operationId);
+  const ids = [...operations.map(({ operation }) => operation), ...deliveries].map(({ operationId }) => operationId);
   assert.equal(new Set(ids).size, ids.length);
   for (const id of ids) assert.match(id, /^[a-z][A-Za-z]+$/);
 });
@@ -303,6 +307,38 @@ test('every operation has a summary, a declared tag and a description of its per
     assert.ok(tags.includes(operation.tags[0] ?? ''), name);
     assert.ok(operation.description.includes(`\`${operation['x-permission']}\``), name);
   }
+});
+
+// Generators write the file of a tag once for paths and once for webhooks, so the second would replace the first.
+test('no operation of a path has the tag of a webhook, also in another case', () => {
+  const tagsOf = (all: readonly Operation[]): Set<string> =>
+    new Set(all.flatMap(({ tags }) => tags.map((tag) => tag.toLowerCase().replaceAll(/[^a-z]/g, ''))));
+  const paths = tagsOf(operations.map(({ operation }) => operation));
+  const webhooks = tagsOf(deliveries);
+  assert.deepEqual([...webhooks], ['webhooks']);
+  assert.ok(!paths.has('webhooks'));
+});
+
+test('a default is a plain value: generated clients cannot send that of an object', () => {
+  const nodes = [...nodesOf(document)].filter(
+    ({ node, path }) => 'default' in node && !/\/(properties|responses)$/.test(path),
+  );
+  assert.ok(nodes.length > 10);
+  const objects = nodes.filter(({ node }) => node.default !== null && !Array.isArray(node.default));
+  assert.deepEqual(
+    objects.filter(({ node }) => typeof node.default === 'object').map(({ path }) => path),
+    [],
+  );
+});
+
+test('the license is that of the package, and every address is one that the publisher has given', () => {
+  const { info, externalDocs } = document as unknown as { info: Json; externalDocs: { url: string } };
+  const { license } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Json;
+  assert.deepEqual(info.license, { name: 'Apache License 2.0', identifier: license });
+  const { homepage, contact } = publisher;
+  const expected = { ...(homepage && { url: homepage }), ...(contact && { email: contact }) };
+  assert.deepEqual(info.contact ?? {}, expected);
+  assert.equal(externalDocs.url, 'http://service.test/docs');
 });
 
 test('path parameters are exactly those of the path, and no parameter is named twice', () => {
@@ -493,7 +529,8 @@ test('the reference shows every call of every version with samples, and its page
   for (const version of supportedVersions) {
     const start = version === latestVersion ? '/docs/api/' : `/docs/api/${version}/`;
     const document = (await (await fetch(`${service.baseUrl}/openapi/${version}.json`)).json()) as ShownDocument;
-    const pages = document.tags.map(({ name }) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'));
+    const shown = document.tags.filter(({ name }) => name !== 'Webhooks');
+    const pages = shown.map(({ name }) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'));
     const texts = await Promise.all(pages.map(async (page) => (await fetch(service.baseUrl + start + page)).text()));
     const html = texts.join('');
     for (const [path, methods] of Object.entries(document.paths)) {

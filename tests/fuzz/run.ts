@@ -166,7 +166,7 @@ const postgres = await startTestServer(folder);
 const tally = new Tally();
 const startedAtMs = Date.now();
 try {
-  const bin = values.own ? undefined : await installPython(true);
+  const bin = values.own ? undefined : await installPython(undefined, true);
   say(bin ? `schemathesis, seed ${seed}` : `our own generator, seed ${seed}`);
   const failures = bin ? await bySchemathesis(bin, tally) : await byOurselves(tally);
   const minutes = ((Date.now() - startedAtMs) / 60_000).toFixed(1);

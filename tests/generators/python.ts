@@ -4,12 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { here, isCommand, mayInstall, run, toolsFolder } from './world.ts';
 
-/** The tools that are written in Python, in an environment of their own. */
+/** The tools that Python's package manager installs, in an environment of their own. */
 
-const requirements = join(here, 'python', 'requirements.txt');
+const forPython = join(here, 'python', 'requirements.txt');
 
 /** The folder of their commands; undefined where there is no Python, or they are not there and may not be installed. */
-export async function installPython(install = mayInstall): Promise<string | undefined> {
+export async function installPython(requirements = forPython, install = mayInstall): Promise<string | undefined> {
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const folder = join(toolsFolder, `python-${hash}`);
   const bin = join(folder, 'bin');

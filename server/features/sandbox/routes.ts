@@ -36,7 +36,6 @@ const eventTrigger = Type.Object(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
-        default: {},
         description: 'Fields of the customer or order that is created for the event.',
       }),
     ),

@@ -1,11 +1,12 @@
 import type { TSchema } from 'typebox';
+import { contact, license } from '../../publisher.ts';
 import type { RouteBase } from '../route.ts';
 import { differencesOf, latestVersion } from '../versions/versions.ts';
 import type { Components, Json } from './components.ts';
 import { responseHeaders } from './headers.ts';
 import { operation } from './operation.ts';
 import { tagDescriptions } from './tags.ts';
-import { webhook } from './webhooks.ts';
+import { webhook, webhookTag } from './webhooks.ts';
 
 /**
  * The OpenAPI 3.1 document of one version, generated from the same declarations that validate, authorize and limit
@@ -41,11 +42,16 @@ export function openApiDocument({ routes, events, baseUrl }: Documented, version
       version: version.split('-').map(Number).join('.'),
       'x-api-version': version,
       description: introduction(version),
-      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+      license: { name: 'Apache License 2.0', identifier: license },
+      ...(Object.keys(contact).length > 0 && { contact }),
     },
     servers: [{ url: baseUrl }],
     security: [{ secretKey: [] }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, description: tagDescriptions[name] })),
+    externalDocs: { description: 'Guides', url: `${baseUrl}/docs` },
+    tags: [...new Set(routes.map((route) => route.tag)), webhookTag].map((name) => ({
+      name,
+      description: tagDescriptions[name],
+    })),
     paths,
     webhooks,
     components: { securitySchemes, headers: responseHeaders, ...components },

@@ -16,5 +16,6 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Events: `Events of the last ${limits.eventRetentionDays} days. Webhooks deliver the same events.`,
   Requests: 'The log of API requests, for debugging.',
   'Webhook endpoints': 'The URLs that receive events, with their delivery history.',
+  Webhooks: 'The requests that your webhook endpoints receive, one for each type of event.',
   Team: 'Team members and their roles.',
 };

@@ -26,6 +26,9 @@ const deliveryHeaders = [
   header('SVC-Delivery-Attempt', 'Number of the attempt, starting at 1.', { type: 'integer', minimum: 1 }),
 ];
 
+/** Not the tag of any path: generators write one file for each tag, separately for paths and for webhooks. */
+export const webhookTag = 'Webhooks';
+
 /** Documents the request that an endpoint receives for an event. */
 export function webhook({ type, meaning, schema }: DocumentedEvent, components: Components): Json {
   return {
@@ -33,7 +36,7 @@ export function webhook({ type, meaning, schema }: DocumentedEvent, components: 
       operationId: `on${type.replace(/(^|[._])(\w)/g, (_, __, letter: string) => letter.toUpperCase())}`,
       summary: meaning.replace(/\.$/, ''),
       description: `Sent to endpoints with \`${type}\` in their \`enabled_events\`.`,
-      tags: ['Events'],
+      tags: [webhookTag],
       security: [],
       parameters: deliveryHeaders,
       requestBody: { required: true, content: { 'application/json': { schema: schemaReference(schema, components) } } },

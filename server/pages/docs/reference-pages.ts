@@ -39,8 +39,10 @@ const anchor = (id: string, text: string): string =>
 
 function groupsOf(described: Described): Group[] {
   const taken = new Set<string>();
-  return described.document.tags.map(({ name, description = '' }) => {
-    const calls = described.calls.filter(({ tags }) => tags.includes(name));
+  // The tag of the webhooks has no calls. Its page is that of the events.
+  const tags = described.document.tags.filter(({ name }) => described.calls.some((call) => call.tags.includes(name)));
+  return tags.map(({ name, description = '' }) => {
+    const calls = described.calls.filter((call) => call.tags.includes(name));
     const objects = [...new Set(calls.flatMap((call) => returnedObject(call, described) ?? []))].filter(
       (one) => !taken.has(one),
     );

@@ -41,7 +41,7 @@ export interface ClockAdvanced {
 
 export interface EventTrigger {
   type: EventType;
-  /** Fields of the customer or order that is created for the event. Default: `{}`. */
+  /** Fields of the customer or order that is created for the event. */
   overrides?: Record<string, unknown> | undefined;
 }
 
