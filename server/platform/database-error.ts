@@ -1,5 +1,7 @@
+import { ConfigurationError } from './configuration-error.ts';
 import { isUnavailable } from './database.ts';
 import { errorCode } from './error-code.ts';
+import { OldPostgresError } from './postgres-version.ts';
 
 /** A database that cannot be used. The message is for the operator who wrote its setting. */
 export class UnusableDatabaseError extends Error {}
@@ -15,6 +17,8 @@ export function explainDatabase(
   return (error) => {
     if (!(error instanceof Error)) throw error;
     const code = errorCode(error) ?? '';
+    if (error instanceof OldPostgresError)
+      throw new ConfigurationError(`The server of ${which} ${error.message}.`, { cause: error });
     if (isUnavailable(error) || mistaken.test(code) || isOfTls(error)) {
       throw new UnusableDatabaseError(`The database of ${which} cannot be used: ${error.message}.`);
     }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Migration, migrationNames, readMigrations } from './migration-files.ts';
+import { refuseOldPostgres } from './postgres-version.ts';
 import { compareVersions, programVersion } from './version.ts';
 
 /** The database does not match this program; the message says why and what to do. */
@@ -263,6 +264,7 @@ async function withClient(
   client.on('error', () => undefined);
   await client.connect();
   try {
+    await refuseOldPostgres(queryOf(client));
     await work(client);
   } finally {
     await client.end();

@@ -1,9 +1,9 @@
 import type { DatabasePool, Queryable } from '../platform/database.ts';
+import { versionProblem } from '../platform/postgres-version.ts';
 
 /** What must be true of a server before companies are placed on it. Each column is null, or says what is wrong. */
 const settings = {
-  server_version: `CASE WHEN current_setting('server_version_num')::integer < 150000
-    THEN 'is PostgreSQL ' || current_setting('server_version') || '; use 15 or newer' END`,
+  server_version: versionProblem,
   pg_is_in_recovery: `CASE WHEN pg_is_in_recovery() THEN 'is a standby; name its primary' END`,
   server_encoding: `CASE WHEN current_setting('server_encoding') <> 'UTF8'
     THEN 'has server_encoding = ' || current_setting('server_encoding') || '; create the database with ENCODING UTF8' END`,

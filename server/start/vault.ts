@@ -3,6 +3,7 @@ import { readGauges } from '../observation/gauges.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Components } from '../platform/components.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import { refuseOldPostgres } from '../platform/postgres-version.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Tracing } from '../platform/tracing.ts';
 import { observedVault } from '../vault/observed.ts';
@@ -63,6 +64,7 @@ async function vaultOn(
     db: resources.openPool(vaultUrl, 'vault', { shard: name }),
   }));
   if (!first) throw new Error('a vault needs a database');
+  await whileSlow(() => refuseOldPostgres((text) => first.db.query(text)));
   const keys = await whileSlow(() => openKeyStore(config, first.db));
   const origins = originsOf(config);
   const parts = [first, ...others].map(({ name, db }) => ({
