@@ -223,7 +223,7 @@ describe('npx @svc-payments/cli', () => {
 
     const wrong = startSvc({ ...settings, PORT: 'nowhere' }, 'start');
     const [code] = (await once(wrong.child, 'close')) as [number];
-    assert.equal(code, 1);
+    assert.equal(code, 78);
     assert.match(wrong.output(), /PORT must be a whole number/);
     await database.drop();
     await rm(folder, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { CommandError } from './command-error.ts';
 import { type Command, commands, commandsUnder, findCommand, optionsOf, wordsMax } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
+import { ConfigurationError, wrongSettingsCode } from '../server/platform/configuration-error.ts';
 import { watchLauncher } from '../server/platform/launcher.ts';
 import { type Flags, options } from './options.ts';
 import { suggestion } from '../server/platform/suggest.ts';
@@ -91,12 +92,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-/** Invalid settings and unusable databases are errors that the user can fix. */
-const ofTheSettings = new Set(['ConfigurationError', 'UnusableDatabaseError', 'MigrationError']);
+/** An unusable database is an error that the user can fix, like an invalid setting. */
+const ofTheDatabase = new Set(['UnusableDatabaseError', 'MigrationError']);
 
 function messageOf(error: Error): string {
+  if (error instanceof CommandError || error instanceof ConfigurationError) return error.message;
   // Compared by name, because their modules are loaded only when a command needs them.
-  if (error instanceof CommandError || ofTheSettings.has(error.constructor.name)) return error.message;
+  if (ofTheDatabase.has(error.constructor.name)) return error.message;
   const searched = ['debug', 'trace'].includes(process.env.SVC_LOG_LEVEL ?? '');
   if (searched) return error.stack ?? String(error);
   return `Unexpected error: ${error.message || String(error)}. Set SVC_LOG_LEVEL=debug to see where.`;
@@ -109,5 +111,5 @@ main().catch((error: Error) => {
   const message = messageOf(error);
   const asJson = process.argv.includes('--json') && !isJson(message);
   process.stderr.write(`${asJson ? JSON.stringify({ error: { message } }) : message}\n`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof ConfigurationError ? wrongSettingsCode : 1;
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig } from '../server/config.ts';
+import { loadConfig, settings } from '../server/config.ts';
+import { fileVariableOf, givenText } from '../server/setting-values.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { findKeyStore, forgetKeys, needsKeys, rememberKeys } from '../server/vault/open-key-store.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
@@ -14,7 +15,7 @@ const runningCallsMs = 1_000;
 
 /** `vault rotate` works while the service runs, `vault keys` only prints, `vault reset` is for a vault without cards. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
+  if (action === 'keys') return `${nextKeys(givenText(process.env, 'SVC_VAULT_KEYS', settings.SVC_VAULT_KEYS))}\n`;
   const config = loadConfig(settingsOfVault(process.env));
   if (action === 'reset') {
     if (await withVaultDatabase(config, forgetEverywhere))
@@ -45,7 +46,8 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
 
 /** The file with the settings of a separate vault does not name its role, which its systemd unit adds. */
 function settingsOfVault(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const isSeparate = env.SVC_VAULT_DATABASE_URL && !env.DATABASE_URL;
+  const isSet = (name: string): boolean => name in env || fileVariableOf(name) in env;
+  const isSeparate = isSet('SVC_VAULT_DATABASE_URL') && !isSet('DATABASE_URL');
   return isSeparate ? { SVC_ROLES: 'vault', ...env } : env;
 }
 

@@ -2,13 +2,16 @@ import { resolve } from 'node:path';
 import { limits } from './limits.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { closest } from './platform/suggest.ts';
+import { conflicts } from './setting-conflicts.ts';
 import {
   addressRanges,
   choice,
   contact,
   days,
   flag,
+  hostAddress,
   integer,
+  mailbox,
   optional,
   pageLimit,
   rateLimit,
@@ -20,6 +23,7 @@ import {
   urls,
   type Setting,
 } from './setting-kinds.ts';
+import { fileVariableOf, givenText } from './setting-values.ts';
 
 /** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
 
@@ -40,7 +44,7 @@ const roleList: Setting<readonly ProcessRole[]> = {
 
 export const settings = {
   PORT: integer(8080, 0, 65535, 'Port of the HTTP server. `0` uses a free port.'),
-  HOST: text('127.0.0.1', 'Address that the HTTP server listens on.'),
+  HOST: hostAddress('127.0.0.1', 'IP address or host name of this machine that the HTTP server listens on.'),
   SVC_BASE_URL: url(['http', 'https'], 'Public URL of the service, used in links. Default: `http://HOST:PORT`.'),
   SVC_ROLES: roleList,
   SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
@@ -147,7 +151,10 @@ export const settings = {
   SVC_RECEIPT_FONT: optional(
     'Font file (TTF or OTF) for characters of receipts that the built-in fonts lack, for example those of a rare script. The built-in fonts have the scripts of 25 languages and more, Chinese, Japanese, Korean and Arabic included.',
   ),
-  SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
+  SVC_MAIL_FROM: mailbox(
+    'svc@localhost',
+    'Sender address of emails, with or without a name: `Your Shop <svc@example.com>`.',
+  ),
   SVC_LOG_LEVEL: choice(
     'info',
     ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
@@ -228,20 +235,39 @@ export type Config = Environment & { readonly dataDir: string };
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries(settings)) {
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     try {
-      values[name] = setting.parse(environment[name]?.trim() || setting.fallback);
+      values[name] = valueOf(environment, name, setting);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      problems.push(`${name} ${error.message}.`);
+      problems.push(error.message);
     }
   }
   const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
-  // Contradictions are checked only if all values are valid.
-  if (problems.length === 0) problems.push(...contradictions(config));
+  // Only if all values are valid.
+  if (problems.length === 0) problems.push(...conflicts(config));
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   return config;
 }
+
+function valueOf(environment: NodeJS.ProcessEnv, name: string, setting: Setting<unknown>): unknown {
+  const given = givenText(environment, name, setting) ?? setting.fallback;
+  try {
+    return setting.parse(given);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError(`${name} ${error.message}.`, { cause: error });
+  }
+}
+
+/** Every variable that the service reads: the settings, and for secrets the names of files. */
+export const variables: readonly string[] = Object.entries<Setting<unknown>>(settings).flatMap(
+  ([name, { isSecret }]) => (isSecret ? [name, fileVariableOf(name)] : [name]),
+);
+
+/** A setting that is no secret is not read from a file. */
+const settingOfFile = (name: string): string | undefined =>
+  Object.keys(settings).find((setting) => fileVariableOf(setting) === name);
 
 /** Variables that the launcher, the `svc` command and the example shop read, and tests set. The service itself ignores them. */
 const otherPrograms =
@@ -258,48 +284,10 @@ interface UnknownSetting {
  * settings of a newer one, and Kubernetes sets such names for a service whose name begins with `svc`.
  */
 export function unknownSettings(environment: NodeJS.ProcessEnv): UnknownSetting[] {
-  const known = Object.keys(settings);
   return Object.keys(environment)
-    .filter((name) => name.startsWith('SVC_') && !known.includes(name) && !otherPrograms.test(name))
+    .filter((name) => name.startsWith('SVC_') && !variables.includes(name) && !otherPrograms.test(name))
     .toSorted()
-    .map((name) => ({ name, meant: closest(name, known) }));
-}
-
-function contradictions(config: Config): string[] {
-  const problems: string[] = [];
-  if (config.SVC_RATE_LIMIT_STORE === 'redis' && !config.REDIS_URL) {
-    problems.push('SVC_RATE_LIMIT_STORE=redis needs REDIS_URL.');
-  }
-  if (config.S3_ENDPOINT && !(config.S3_BUCKET && config.S3_ACCESS_KEY_ID && config.S3_SECRET_ACCESS_KEY)) {
-    problems.push('S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.');
-  }
-  const needsVault = config.SVC_ROLES.some((role) => role !== 'vault') && !config.SVC_ROLES.includes('vault');
-  if (needsVault && !(config.SVC_VAULT_URL.length > 0 && config.SVC_VAULT_TOKEN)) {
-    problems.push('SVC_ROLES without vault needs SVC_VAULT_URL and SVC_VAULT_TOKEN.');
-  }
-  const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
-  if (isVaultAlone && !config.SVC_VAULT_TOKEN) {
-    problems.push('SVC_ROLES=vault needs SVC_VAULT_TOKEN, so that other processes can call the vault.');
-  }
-  if (config.SVC_VAULT_TOKEN && config.SVC_VAULT_TOKEN.reveal().length < 32) {
-    problems.push('SVC_VAULT_TOKEN must have at least 32 characters.');
-  }
-  if (config.SVC_VAULT_DATABASE_URL && !config.DATABASE_URL && !isVaultAlone) {
-    problems.push('SVC_VAULT_DATABASE_URL needs DATABASE_URL, unless SVC_ROLES is only vault.');
-  }
-  if (config.SVC_SHARDS.size > 0 && !config.DATABASE_URL) {
-    problems.push('SVC_SHARDS needs DATABASE_URL. The embedded PostgreSQL is always the only shard.');
-  }
-  if (config.SVC_READ_URL && !config.DATABASE_URL) problems.push('SVC_READ_URL needs DATABASE_URL.');
-  const unknown = [...config.SVC_READ_SHARDS.keys()].filter((name) => !config.SVC_SHARDS.has(name));
-  if (unknown.length > 0) problems.push(`SVC_READ_SHARDS names ${unknown.join(', ')}, which SVC_SHARDS lacks.`);
-  const missing = [...config.SVC_SHARDS.keys()].filter((name) => !config.SVC_VAULT_SHARDS.has(name));
-  if (config.SVC_VAULT_SHARDS.size > 0 && missing.length > 0 && config.SVC_ROLES.includes('vault') && !isVaultAlone) {
-    problems.push(`SVC_VAULT_SHARDS lacks ${missing.join(', ')}, which SVC_SHARDS has.`);
-  }
-  const master = config.SVC_MASTER_SECRET?.reveal();
-  if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');
-  return problems;
+    .map((name) => ({ name, meant: settingOfFile(name) ?? closest(name, variables) }));
 }
 
 export function baseUrlOf(config: Config, port: number): string {

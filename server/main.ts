@@ -1,12 +1,8 @@
 import { loadConfig, unknownSettings } from './config.ts';
-import { ConfigurationError } from './platform/configuration-error.ts';
-import { UnusableDatabaseError } from './platform/database-error.ts';
-import { isDiskFull } from './platform/disk-full.ts';
 import { watchLauncher } from './platform/launcher.ts';
 import { createLog } from './platform/log.ts';
-import { MigrationError } from './platform/migrations.ts';
 import { type Service, startService } from './service.ts';
-import { StartError } from './start/listen.ts';
+import { explain } from './start/explain.ts';
 import { version } from './version.ts';
 import { announcement, welcome } from './welcome.ts';
 
@@ -14,9 +10,10 @@ import { announcement, welcome } from './welcome.ts';
 
 const startedAtMs = performance.now();
 
-function fail(message: string): never {
+function fail(error: Error): never {
+  const { message, exitCode } = explain(error);
   process.stderr.write(`${message}\n`);
-  process.exit(1);
+  process.exit(exitCode);
 }
 
 async function main(): Promise<void> {
@@ -91,12 +88,4 @@ interface Stopper {
   isUnderWay(): boolean;
 }
 
-/** What the operator can fix is explained in one line; for any other error, the stack shows where it happened. */
-function explain(error: Error): string {
-  const expected = [ConfigurationError, MigrationError, UnusableDatabaseError, StartError];
-  if (expected.some((kind) => error instanceof kind)) return error.message;
-  if (isDiskFull(error)) return `The service could not start because the disk is full: ${error.message}`;
-  return `The service could not start.\n${error.stack ?? String(error)}`;
-}
-
-main().catch((error: unknown) => fail(explain(error instanceof Error ? error : new Error(String(error)))));
+main().catch((error: unknown) => fail(error instanceof Error ? error : new Error(String(error))));

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
@@ -50,6 +49,7 @@ import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/
 import { fileStore } from './start/file-store.ts';
 import { openFurther } from './start/further-shards.ts';
 import { checksOf, type ConfiguredShard, type ConfiguredShards, openConfigured } from './start/configured-shard.ts';
+import { checkMachine, webhookAuthorities } from './start/preflight.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
@@ -81,6 +81,7 @@ async function start(
   onFatal: (error: Error) => void,
   resources: Resources,
 ): Promise<Service> {
+  await checkMachine(config);
   await prepareDataFolder(config.dataDir);
   const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
   resources.onStop(() => tracing.shutdown());
@@ -98,7 +99,7 @@ async function start(
     return vaultService;
   }
   const secrets = await loadMasterSecrets(config);
-  const databases = await prepareDatabases(config, secrets.current, onFatal, resources);
+  const databases = await prepareDatabases(config, secrets, onFatal, resources);
   const vault = await openVault(config, databases, resources, tracing);
   if (isVaultAlone) return vaultService;
   const parts = await openParts({ config, log, resources, secrets, databases, vault, tracing });
@@ -171,10 +172,10 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
   const restores = allRestores(() => shards.all.map((shard) => shard.restores));
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
-  const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
+  const authorities = await webhookAuthorities(config);
   const outbound = createOutbound({
     isAllowed,
-    ...(certificates && { certificates: [...rootCertificates, ...certificates] }),
+    ...(authorities && { certificates: [...rootCertificates, authorities] }),
   });
   resources.onStop(() => outbound.close());
   const objectStore = fileStore(config);

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { limits } from './limits.ts';
 import { isAddressRange } from './platform/addresses.ts';
@@ -12,6 +13,8 @@ export interface Setting<Value> {
   readonly fallback: string;
   readonly parse: (text: string) => Value;
   readonly describe: string;
+  /** `NAME_FILE` can name a file with the value. */
+  readonly isSecret?: true;
 }
 
 export const text = (fallback: string, describe: string): Setting<string> => ({
@@ -28,6 +31,7 @@ export const optional = (describe: string): Setting<string | undefined> => ({
 
 export const secret = (describe: string): Setting<Secret<string> | undefined> => ({
   fallback: '',
+  isSecret: true,
   describe,
   parse: (value) => (value ? new Secret(value) : undefined),
 });
@@ -50,6 +54,7 @@ export const url = (schemes: readonly string[], describe: string): Setting<strin
 
 export const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret<string> | undefined> => ({
   fallback: '',
+  isSecret: true,
   describe,
   parse: (value) => {
     if (value) checkUrl(value, schemes);
@@ -57,7 +62,13 @@ export const secretUrl = (schemes: readonly string[], describe: string): Setting
   },
 });
 
-export const shards = (describe: string): Setting<ShardUrls> => ({ fallback: '', describe, parse: parseShards });
+/** The URLs have passwords. */
+export const shards = (describe: string): Setting<ShardUrls> => ({
+  fallback: '',
+  isSecret: true,
+  describe,
+  parse: parseShards,
+});
 
 export const contact = (describe: string): Setting<string | undefined> => ({
   fallback: '',
@@ -68,6 +79,31 @@ export const contact = (describe: string): Setting<string | undefined> => ({
     if (value && !(/^https:\/\/\S+$/.test(value) && URL.canParse(value)))
       throw new ConfigurationError('must be an email address or an https URL, for example security@example.com');
     return value || undefined;
+  },
+});
+
+const hostName =
+  /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*(?!\d+$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+
+/** An address to listen on. A name that ends with a number is an IP address with a mistake. */
+export const hostAddress = (fallback: string, describe: string): Setting<string> => ({
+  fallback,
+  describe,
+  parse: (value) => {
+    if (isIP(value) || hostName.test(value)) return value;
+    throw new ConfigurationError('must be an IP address or a host name of this machine, for example 127.0.0.1 or ::');
+  },
+});
+
+/** `svc@example.com` or `Shop <svc@example.com>`. */
+export const mailbox = (fallback: string, describe: string): Setting<string> => ({
+  fallback,
+  describe,
+  parse: (value) => {
+    if (/^(?:[^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/.test(value)) return value;
+    throw new ConfigurationError(
+      'must be an email address, for example svc@example.com or "Your Shop <svc@example.com>"',
+    );
   },
 });
 

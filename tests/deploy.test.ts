@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
 import { addressesFor, packageFolders } from '../scripts/package-files.ts';
-import { loadConfig, settings } from '../server/config.ts';
+import { loadConfig, variables } from '../server/config.ts';
 import { publisher } from '../server/publisher.ts';
 
 /** The image, the compose file, the manifests and the systemd units agree with the service. */
@@ -38,7 +38,7 @@ describe('every file for operators', () => {
     const unknown = files.flatMap((file) =>
       [...read(file).matchAll(/\b(?:SVC|S3|SMTP|REDIS)_[A-Z0-9_]+(?<!_)\b/g)]
         .map(([name]) => name)
-        .filter((name) => !Object.hasOwn(settings, name))
+        .filter((name) => !variables.includes(name))
         .map((name) => `${file}: ${name}`),
     );
     assert.deepEqual(unknown, []);
@@ -114,7 +114,7 @@ describe('the Dockerfile', () => {
 describe('the compose file', () => {
   interface Service {
     readonly image: string;
-    readonly environment?: Values;
+    readonly environment?: Record<string, string | null>;
     readonly profiles?: string[];
     readonly read_only?: boolean;
   }
@@ -122,10 +122,9 @@ describe('the compose file', () => {
   const substituted = (value: string): string => value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 
   it('gives the service settings that it accepts', () => {
-    const environment = Object.entries(services.svc?.environment ?? {}).map(([name, value]) => [
-      name,
-      substituted(value),
-    ]);
+    const environment = Object.entries(services.svc?.environment ?? {}).flatMap(([name, value]) =>
+      value === null ? [] : [[name, substituted(value)]],
+    );
     const config = loadConfig(Object.fromEntries(environment) as Values);
     assert.equal(config.SVC_DEMO, true);
     assert.match(config.DATABASE_URL?.reveal() ?? '', /@postgres\/svc$/);
@@ -272,9 +271,27 @@ describe('the systemd units', () => {
         'ExecStart=/opt/svc/bin/svc start',
         'ProtectSystem=strict',
         'NoNewPrivileges=yes',
+        'RestartPreventExitStatus=78',
         'StateDirectory=svc',
       ])
         assert.ok(text.includes(`\n${line}\n`), `${unit}: ${line}`);
+    }
+  });
+
+  it('give every credential to a setting for a secret', () => {
+    const files = units.filter((file) => file.includes('/credentials/'));
+    assert.equal(files.length, 2);
+    for (const file of files) {
+      const lines = read(file).replaceAll(/^# (?=LoadCredential|Environment)/gm, '');
+      const loaded = [...lines.matchAll(/^LoadCredential=([\w-]+):\/etc\/svc\/credentials\/\1$/gm)].map(([, id]) => id);
+      const used = [...lines.matchAll(/^Environment=(\w+)_FILE=%d\/([\w-]+)$/gm)];
+      assert.ok(loaded.length > 1);
+      assert.deepEqual(
+        used.map(([, , id]) => id),
+        loaded,
+        file,
+      );
+      for (const [, name] of used) assert.ok(variables.includes(`${name}_FILE`), `${file}: ${name}`);
     }
   });
 

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { controlPlaneOn, openDatabase } from '../platform/database.ts';
 import { explainDatabase } from '../platform/database-error.ts';
 import { openRoles } from '../platform/database-roles.ts';
 import { claimEmbeddedPostgres } from '../platform/embedded-postgres/claim.ts';
+import { readKeys } from '../platform/key-ring.ts';
+import type { MasterSecrets } from '../platform/master-secret.ts';
 import { isStandby, migrate } from '../platform/migrations.ts';
-import type { Secret } from '../platform/secret.ts';
 import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
@@ -25,7 +27,7 @@ export interface DatabaseUrls {
  */
 export async function prepareDatabases(
   config: Config,
-  masterSecret: Secret<Buffer>,
+  secrets: MasterSecrets,
   onFatal: (error: Error) => void,
   resources: Resources,
 ): Promise<DatabaseUrls[]> {
@@ -35,7 +37,8 @@ export async function prepareDatabases(
     throw new StartError(
       'The server of DATABASE_URL is a standby, which only reads. Set DATABASE_URL to its primary, or promote it.',
     );
-  if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, masterSecret)) }];
+  await checkSecrets(ownerUrl, secrets);
+  if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, secrets.current)) }];
   const first = {
     name: firstShard,
     apiUrl: ownerUrl,
@@ -52,6 +55,16 @@ export async function prepareDatabases(
     };
   });
   return [first, ...others];
+}
+
+/** A wrong master secret is named before missing vault keys: with another one, it may be the wrong database. */
+async function checkSecrets(connectionString: string, secrets: MasterSecrets): Promise<void> {
+  const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'svc start', onError: () => undefined });
+  try {
+    await whileSlow(() => readKeys(controlPlaneOn(db), secrets));
+  } finally {
+    await db.close();
+  }
 }
 
 /** The databases of a process that has only the role vault. */

@@ -18,13 +18,15 @@ export async function listenOrExplain(
   port: number,
   setting: string,
 ): Promise<void> {
-  await app.listen({ host, port, backlog }).catch((error: unknown) => explainListen(error, host, `${setting} ${port}`));
+  await app
+    .listen({ host, port, backlog })
+    .catch((error: unknown) => explainListen(error, `${host}, ${setting} ${port}`));
 }
 
-function explainListen(error: unknown, host: string, port: string): never {
+function explainListen(error: unknown, address: string): never {
   const code = errorCode(error) ?? '';
-  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAFNOSUPPORT'].includes(code)) throw error;
-  throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Choose another host or port.`);
+  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EAFNOSUPPORT'].includes(code)) throw error;
+  throw new StartError(`Cannot listen on HOST ${address} (${code}). Choose another host or port.`);
 }
 
 /** The share of the shutdown time for running requests; the rest is for the clean-up. */
@@ -38,7 +40,7 @@ export async function closeWithin(app: FastifyInstance, ms: number): Promise<voi
 
 export async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
-  await once(server, 'listening').catch((error: unknown) => explainListen(error, host, 'PORT 0'));
+  await once(server, 'listening').catch((error: unknown) => explainListen(error, host));
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

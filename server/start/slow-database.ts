@@ -5,8 +5,8 @@ import { errorCode } from '../platform/error-code.ts';
 const retryMs = 500;
 const patienceMs = 60_000;
 
-/** A mistake in a setting shows at once: the address is wrong, or nothing listens there. */
-const wrongAddress = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+/** A mistake in a setting shows at once: the address is wrong, nothing listens there, or it has no such database. */
+const wrongAddress = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '3D000'];
 
 const isSlow = (error: unknown): boolean => isAway(error) && !wrongAddress.includes(errorCode(error) ?? '');
 

@@ -325,7 +325,7 @@ describe('commands', () => {
     const { connectionString } = await database();
     const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
     assert.match((await svc(settings, 'mails')).stdout, /No emails/);
-    const { baseUrl } = await start({ ...settings, SVC_BASE_URL: '' });
+    const { baseUrl } = await start(settings);
     const headers = { 'content-type': 'application/json', origin: baseUrl };
     const body = JSON.stringify({ email: 'demo@example.com' });
     await fetch(`${baseUrl}/dashboard/password_resets`, { method: 'POST', headers, body });

@@ -524,10 +524,10 @@ test('a client that holds half a request open does not keep it from ending in ti
   await until(() => !isAlive(pid), 3000);
 });
 
-test('bad settings are all named at once, without a stack, and the exit code is 1', async () => {
+test('bad settings are all named at once, without a stack, and the exit code is 78', async () => {
   const empty = await newFolder();
   const one = launch(empty, { PORT: 'x', SVC_ROLES: 'y', SVC_LOG_LEVEL: 'z' });
-  assert.equal((await one.exited).code, 1);
+  assert.equal((await one.exited).code, 78);
   for (const name of ['PORT', 'SVC_ROLES', 'SVC_LOG_LEVEL']) assert.ok(one.output.stderr.includes(name));
   assert.doesNotMatch(one.output.stderr, stackLine);
   assert.deepEqual(await readdir(empty), []);
@@ -582,7 +582,7 @@ for (const [what, damage] of Object.entries({ emptied: 'printf "" >', lost: 'rm'
     const timer = setTimeout(() => one.child.kill('SIGTERM'), 5000);
     const { code } = await one.exited;
     clearTimeout(timer);
-    assert.equal(code, 1, `it started:\n${one.output.stdout.slice(0, 200)}`);
+    assert.equal(code, 78, `it started:\n${one.output.stdout.slice(0, 200)}`);
     assert.match(one.output.stderr, /master\.secret/);
     assert.doesNotMatch(one.output.stderr, stackLine);
   });
@@ -608,7 +608,7 @@ async function queryExternal(text: string): Promise<Record<string, unknown>[]> {
 test('an external database without SVC_MASTER_SECRET is rejected, and nothing is written to the folder', async () => {
   const empty = await newFolder();
   const one = launch(empty, { DATABASE_URL: database.connectionString });
-  assert.equal((await one.exited).code, 1);
+  assert.equal((await one.exited).code, 78);
   assert.match(one.output.stderr, /SVC_MASTER_SECRET/);
   assert.doesNotMatch(one.output.stderr, stackLine);
   assert.equal(existsSync(join(empty, 'master.secret')), false);

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { ConfigurationError } from '../configuration-error.ts';
 
 export interface Account {
   uid: number;
@@ -9,14 +10,16 @@ export interface Account {
 export async function serverAccount(dataDirectory: string): Promise<Account | null> {
   if (process.getuid?.() !== 0) return null;
   if (process.platform !== 'linux') {
-    throw new Error('PostgreSQL does not run as root. Start as an ordinary user, or set DATABASE_URL');
+    throw new ConfigurationError('PostgreSQL does not run as root. Start as an ordinary user, or set DATABASE_URL.');
   }
   const owner = await stat(dataDirectory).catch(() => null);
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const passwd = await readFile('/etc/passwd', 'utf8');
   const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(passwd);
   if (!entry) {
-    throw new Error('PostgreSQL does not run as root, and there is no user "nobody" to run it as. Set DATABASE_URL');
+    throw new ConfigurationError(
+      'PostgreSQL does not run as root, and there is no user "nobody" to run it as. Set DATABASE_URL.',
+    );
   }
   return { uid: Number(entry[1]), gid: Number(entry[2]) };
 }

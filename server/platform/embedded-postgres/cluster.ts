@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import * as fs from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { ConfigurationError } from '../configuration-error.ts';
 import { errorCode } from '../error-code.ts';
 import { type Account, serverAccount } from './account.ts';
 import { usableNativeFolder } from './binaries.ts';
@@ -55,7 +56,9 @@ async function isInitialised(dataDirectory: string): Promise<boolean> {
     return true;
   } catch (cause) {
     if (errorCode(cause) === 'ENOENT') return false;
-    throw new Error(`Cannot read ${dataDirectory}. Was it created by another user, for example root?`, { cause });
+    throw new ConfigurationError(`Cannot read ${dataDirectory}. Was it created by another user, for example root?`, {
+      cause,
+    });
   }
 }
 
@@ -73,9 +76,9 @@ async function giveAway(paths: string[], account: Account): Promise<void> {
   try {
     for (const path of paths) await fs.chown(path, account.uid, account.gid);
   } catch (cause) {
-    throw new Error(
+    throw new ConfigurationError(
       `PostgreSQL does not run as root, and the owner of ${paths[0]} cannot be changed to user ${account.uid}. ` +
-        'Run as an ordinary user, or set DATABASE_URL',
+        'Run as an ordinary user, or set DATABASE_URL.',
       { cause },
     );
   }
@@ -116,7 +119,9 @@ async function publish(cluster: NewCluster, made: string): Promise<void> {
   } catch (cause) {
     // A simultaneous first start has created the cluster, which is equally good.
     if (await isInitialised(dataDirectory)) return;
-    throw new Error(`${dataDirectory} exists but contains no PostgreSQL data. Move it to another place`, { cause });
+    throw new ConfigurationError(`${dataDirectory} exists but contains no PostgreSQL data. Move it to another place.`, {
+      cause,
+    });
   }
 }
 
@@ -140,8 +145,11 @@ async function readPassword(dataDirectory: string): Promise<string> {
   try {
     return (await fs.readFile(join(dataDirectory, passwordFileName), 'utf8')).trim();
   } catch (cause) {
-    throw new Error(`${dataDirectory} was not created by this service: it has no readable ${passwordFileName}`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `${dataDirectory} was not created by this service: it has no readable ${passwordFileName}.`,
+      {
+        cause,
+      },
+    );
   }
 }
