@@ -1,5 +1,5 @@
 import packageJson from '../package.json' with { type: 'json' };
-import publisherJson from '../publisher.json' with { type: 'json' };
+import publisherJson from './publisher.json' with { type: 'json' };
 
 /** What only the publisher of this program knows. A value that is null is left out of documents and packages. */
 export interface Publisher {
