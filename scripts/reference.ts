@@ -278,6 +278,9 @@ ${table(['Metric', 'Type', 'Roles', 'Meaning', 'Labels'], metricRows())}
 
 \`\`\`yaml
 # prometheus.yml
+global:
+  external_labels:
+    svc_url: https://pay.example.com   # SVC_BASE_URL: alerts link to its /docs/runbook
 rule_files: [alerts.yaml]
 scrape_configs:
   - job_name: svc

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { parser } from '@prometheus-io/lezer-promql';
 import pg from 'pg';
 import { parse } from 'yaml';
@@ -12,6 +15,7 @@ import { catalogue, type MetricName, metricOf } from '../server/platform/metric-
 import { type Service, startService } from '../server/service.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { svc } from './support/command.ts';
+import { evaluate, readSeries } from './support/promql.ts';
 import { freePort } from './support/listen.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { someCustomer, someProduct } from './support/service.ts';
@@ -98,6 +102,7 @@ async function metricsAt(url: string): Promise<Set<string>> {
 interface Rule {
   readonly alert: string;
   readonly expr: string;
+  readonly for?: string;
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly runbook_url: string };
 }
@@ -182,7 +187,11 @@ describe('metrics', () => {
       const { kind, labels = {} } = metricOf(name);
       assert.equal(name.endsWith('_total'), kind === 'counter', name);
       assert.doesNotMatch(name, /_(ms|minutes|percent)$/, name);
-      for (const label of Object.keys(labels)) assert.doesNotMatch(label, /company|customer|key|url|id$/, name);
+      for (const label of Object.keys(labels)) {
+        assert.doesNotMatch(label, /company|customer|key|url|id$/, name);
+        // Prometheus sets these itself, and renames those of the service.
+        assert.ok(!['job', 'instance', 'le', 'quantile'].includes(label), `${name}: ${label}`);
+      }
     }
   });
 
@@ -310,9 +319,63 @@ describe('alerts and the dashboard', () => {
     );
     for (const { alert, labels, annotations } of all) {
       assert.ok(['critical', 'warning', 'info'].includes(labels.severity), alert);
-      assert.equal(annotations.runbook_url, `docs/runbook.md#${alert.toLowerCase()}`);
+      assert.equal(annotations.runbook_url, `{{ $externalLabels.svc_url }}/docs/runbook#${alert.toLowerCase()}`);
       assert.ok(runbook.includes(`**${annotations.summary}**`), alert);
     }
+  });
+});
+
+interface RuleTest {
+  readonly input_series: readonly { readonly series: string; readonly values: string }[];
+  readonly external_labels?: Readonly<Record<string, string>>;
+  readonly alert_rule_test: readonly {
+    readonly eval_time: string;
+    readonly alertname: string;
+    readonly exp_alerts: readonly { readonly exp_labels: object; readonly exp_annotations: object }[];
+  }[];
+}
+
+const minutesOf = (duration = '0m'): number => Number(/^(\d+)m$/.exec(duration)?.[1]);
+
+describe('the cases of alerts.test.yaml', () => {
+  it('fire the alerts that they expect, with the instance and a link to the runbook', async () => {
+    const { tests } = parse(await fileOf('alerts.test.yaml')) as { tests: RuleTest[] };
+    const all = await rules();
+    assert.ok(tests.length > 4);
+    for (const { input_series, external_labels = {}, alert_rule_test } of tests) {
+      const series = input_series.map((each) => readSeries(each.series, each.values));
+      for (const { eval_time, alertname, exp_alerts } of alert_rule_test) {
+        const rule = all.find(({ alert }) => alert === alertname);
+        assert.ok(rule, alertname);
+        const now = minutesOf(eval_time);
+        const minutes = Array.from({ length: minutesOf(rule.for) + 1 }, (_, index) => now - index);
+        const pending = minutes.map((minute) => evaluate(rule.expr, series, minute).map(({ labels }) => labels));
+        const firing = (pending[0] ?? []).filter((labels) =>
+          pending.every((found) => found.some((other) => isDeepStrictEqual(other, labels))),
+        );
+        const annotations = Object.entries(rule.annotations).map(([name, text]) => [
+          name,
+          text.replaceAll(/\{\{ \$externalLabels\.(\w+) \}\}/g, (_, label: string) => external_labels[label] ?? ''),
+        ]);
+        assert.deepEqual(
+          firing.map((labels) => ({
+            exp_labels: { ...labels, ...rule.labels },
+            exp_annotations: Object.fromEntries(annotations) as object,
+          })),
+          exp_alerts,
+          `${alertname} at ${eval_time}`,
+        );
+      }
+    }
+  });
+
+  it('pass promtool, where it is present', async () => {
+    const folderOfRules = fileURLToPath(new URL('../deploy/observability/', import.meta.url));
+    const { error, status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], {
+      cwd: folderOfRules,
+      encoding: 'utf8',
+    });
+    if (!error) assert.equal(status, 0, stdout + stderr);
   });
 });
 

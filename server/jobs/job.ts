@@ -13,6 +13,8 @@ export interface Job<Dependencies> {
 }
 
 const usualBatch = 500;
+/** After a failure, so that an hourly job does not fail for an hour. The alert SvcJobFailing expects less than 5 minutes. */
+const retryMs = 60_000;
 const countFailure = counter('svc_job_failures_total');
 
 /** For a job that works in batches: after a full batch there may be more. */
@@ -57,17 +59,19 @@ export function repeat<Dependencies extends { readonly log: Logger; readonly nam
       // The turn that begins does what earlier messages announced.
       alarm.rang();
       const left = await turn();
-      if (left === 'idle' && !alarm.rang()) await alarm.pause(job.everyMs);
+      if (left === 'failed') await alarm.pause(Math.min(job.everyMs, retryMs));
+      else if (left === 'idle' && !alarm.rang()) await alarm.pause(job.everyMs);
     }
   }
 
-  async function turn(): Promise<WorkLeft> {
+  async function turn(): Promise<WorkLeft | 'failed'> {
     try {
       return await job.run(dependencies);
     } catch (error) {
-      countFailure({ job: job.name });
+      // Prometheus uses the label `job` itself.
+      countFailure({ task: job.name });
       dependencies.log.error({ err: error, job: job.name, shard: dependencies.name }, 'job failed; it will be retried');
-      return 'idle';
+      return 'failed';
     }
   }
 }

@@ -226,7 +226,7 @@ export const catalogue = {
   svc_job_failures_total: {
     kind: 'counter',
     help: 'Runs of background jobs that failed and are retried.',
-    labels: { job: 'name of the job' },
+    labels: { task: 'name of the job' },
     roles: ['worker'],
   },
   svc_shard_up: {
