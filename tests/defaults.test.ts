@@ -43,6 +43,8 @@ const depends: Readonly<Record<string, readonly string[]>> = {
   createSubscription: [
     'payment_method_id',
     'billing_cycle',
+    // A default of two types is in the description: generated Java does not compile with it.
+    'billing_cycle.anchor_day',
     'billing_cycle.interval',
     'billing_cycle.interval_count',
     'billing_cycles',
@@ -90,6 +92,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
   ],
   createWebhookEndpoint: ['api_version'],
   testWebhookEndpoint: ['api_version'],
+  triggerEvent: ['overrides'],
   advanceClock: ['to', 'by', 'by.months', 'by.days', 'by.hours', 'by.minutes', 'by.seconds'],
 };
 

@@ -6,19 +6,20 @@ import { parser } from '@prometheus-io/lezer-promql';
 type Node = ReturnType<typeof parser.parse>['topNode'];
 type Labels = Readonly<Record<string, string>>;
 
-export interface Series {
+interface Series {
+  readonly name: string;
   readonly labels: Labels;
   /** One value for each minute. */
   readonly values: readonly number[];
 }
 
-export interface Sample {
+interface Sample {
   readonly labels: Labels;
   readonly value: number;
 }
 
 /** `1 0x9 5+2x3`: a value, a value with repetitions, a value with steps. */
-export function readValues(text: string): number[] {
+function readValues(text: string): number[] {
   return text.split(' ').flatMap((part) => {
     const [, first, step = '0', times = '0'] = /^(-?\d+)(?:([+-]\d+))?(?:x(\d+))?$/.exec(part) ?? assert.fail(part);
     return Array.from({ length: Number(times) + 1 }, (_, index) => Number(first) + index * Number(step));
@@ -29,15 +30,14 @@ export function readValues(text: string): number[] {
 export function readSeries(text: string, values: string): Series {
   const [, name = '', inside = ''] = /^(\w+)(?:\{(.*)\})?$/.exec(text) ?? [];
   const labels = Object.fromEntries([...inside.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
-  return { labels: { __name__: name, ...labels } as Labels, values: readValues(values) };
+  return { name, labels: labels as Labels, values: readValues(values) };
 }
 
-const nameless = ({ __name__: _, ...labels }: Labels): Labels => labels;
 const keyOf = (labels: Labels, by?: readonly string[]): string =>
   JSON.stringify(
-    Object.entries(nameless(labels))
+    Object.entries(labels)
       .filter(([name]) => by?.includes(name) ?? true)
-      .toSorted(),
+      .toSorted(([left], [right]) => (left < right ? -1 : 1)),
   );
 
 const matches: Readonly<Record<string, (value: string, wanted: string) => boolean>> = {
@@ -77,9 +77,11 @@ export function evaluate(query: string, series: readonly Series[], minute: numbe
     const matchers = node.getChild('LabelMatchers')?.getChildren('UnquotedLabelMatcher') ?? [];
     const wanted = matchers.map((one) => /^(\w+)([=!~]+)"(.*)"$/.exec(textOf(one)) ?? assert.fail(textOf(one)));
     return series.filter(
-      ({ labels }) =>
-        labels.__name__ === name &&
-        wanted.every(([, label = '', operator = '', value = '']) => matches[operator]?.(labels[label] ?? '', value)),
+      (one) =>
+        one.name === name &&
+        wanted.every(([, label = '', operator = '', value = '']) =>
+          matches[operator]?.(one.labels[label] ?? '', value),
+        ),
     );
   };
 
@@ -100,7 +102,7 @@ export function evaluate(query: string, series: readonly Series[], minute: numbe
         const window = values.slice(Math.max(0, minute - minutes), minute + 1);
         if (window.length < 2) return [];
         const growth = (window.at(-1) ?? 0) - (window[0] ?? 0);
-        return [{ labels: nameless(labels), value: (growth / (window.length - 1)) * per }];
+        return [{ labels, value: (growth / (window.length - 1)) * per }];
       });
     },
     AggregateExpr(node) {
@@ -130,5 +132,5 @@ export function evaluate(query: string, series: readonly Series[], minute: numbe
     },
   };
   const of = (node: Node): Sample[] => (evaluators[node.name] ?? assert.fail(`${node.name} is not supported`))(node);
-  return of(parser.parse(query).topNode).map(({ labels, value }) => ({ labels: nameless(labels), value }));
+  return of(parser.parse(query).topNode);
 }

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
-  defaulting,
   freeText,
   metadata,
   metadataInput,
@@ -38,8 +37,11 @@ const cadenceOptions = (title: string, description: string) => ({
 });
 
 const cadence = Type.Object(
-  { ...cadenceParts, anchor_day: defaulting(anchorDay, 'signup_date') },
-  cadenceOptions('BillingCycleInput', 'Omitted fields have the value of the plan.'),
+  { ...cadenceParts, anchor_day: Type.Optional(anchorDay) },
+  cadenceOptions(
+    'BillingCycleInput',
+    'Without `anchor_day` it is `signup_date`; other omitted fields have the value of the plan.',
+  ),
 );
 const cadenceChange = Type.Object(
   { ...cadenceParts, anchor_day: Type.Optional(anchorDay) },

@@ -5,12 +5,11 @@ import type { CardBrand } from './payment-methods.ts';
 import type { CouponSnapshot, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
 import type { Customer, Metadata, MetadataPatch } from './customers.ts';
 
-/** Omitted fields have the value of the plan. At most 60 months or 365 days. */
+/** Without `anchor_day` it is `signup_date`; other omitted fields have the value of the plan. At most 60 months or 365 days. */
 export interface BillingCycleInput {
   interval?: BillingInterval | undefined;
   /** Default: 1 if you change the interval. */
   interval_count?: number | undefined;
-  /** Default: `'signup_date'`. */
   anchor_day?: AnchorDay | undefined;
 }
 
