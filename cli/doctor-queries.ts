@@ -77,6 +77,11 @@ export const checks: readonly Check[] = [
     sql: `SELECT company_id, company_id AS id FROM company_gates WHERE opened_at IS NULL`,
   },
   {
+    name: 'open_restore',
+    means: 'restore from a backup that is not finished: `svc status` shows what waits, `svc reconcile` finishes it',
+    sql: `SELECT noticed_by AS company_id, id FROM restores WHERE reconciled_at IS NULL`,
+  },
+  {
     name: 'refund_without_notice',
     means:
       'refund that a processor accepted more than ten days ago and did not report as settled: have it send its notices again',

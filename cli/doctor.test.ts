@@ -104,6 +104,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
     `INSERT INTO company_gates (company_id, noticed_by, detail) SELECT id, 'operator', 'a test' FROM companies
      WHERE mode = 'live' LIMIT 1`,
   ],
+  open_restore: [`INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`],
   refund_without_notice: [
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at)

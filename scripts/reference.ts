@@ -241,13 +241,13 @@ checks the database and the parts that the settings name. \`deploy/observability
 | Path | Response |
 |---|---|
 | \`/healthz\` | 200 while the process is running |
-| \`/readyz\` | 200 with \`"status": "ready"\` or \`"degraded"\`, or 503 |
+| \`/readyz\` | 200 with \`"status": "ready"\` or \`"degraded"\`, or 503 with \`"status": "not ready"\` and a \`message\`; \`components\` shows each part as \`up\` or \`down\`. The same in every role |
 | \`/metrics\` | metrics for Prometheus |
 
 An \`api\` serves them on \`PORT\`, a \`worker\` without \`api\` on \`SVC_HEALTH_PORT\`, if set, and a separate vault on \`SVC_VAULT_PORT\`. They need no key and contain
 no secrets, but let only your monitoring reach them from outside.
 
-An \`api\` or \`worker\` is **not ready** (503 with the reason) if the database does not respond within two seconds on one of its pools, does not accept
+An \`api\` or \`worker\` is **not ready** (503) if the database does not respond within two seconds on one of its pools, does not accept
 writes or is not migrated, or if its clock differs from the database by more than 30 s. A vault is not ready if it cannot use its database.
 
 A process is **degraded** (200) if another part is away: the vault, a processor, the object store, the mail server, or the shared store of the rate

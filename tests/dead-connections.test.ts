@@ -116,7 +116,7 @@ describe('a database behind a network that carries nothing any more', () => {
     await until(async () => {
       const answer = await fetch(`${baseUrl}/readyz`);
       const pools = ['"requests"', '"money"', '"webhooks"'];
-      const text = answer.status === 503 ? ((await answer.json()) as { error: { message: string } }).error.message : '';
+      const text = answer.status === 503 ? ((await answer.json()) as { message: string }).message : '';
       return text.startsWith('Not ready: the database does not respond,') && pools.every((pool) => text.includes(pool));
     }, 6_000);
     assert.equal(await statusOf(`${baseUrl}/healthz`), 200);

@@ -528,8 +528,10 @@ describe('a database that is gone', () => {
       assertUnavailable(await gated.call('GET', '/v1/customers'));
       assertUnavailable(await gated.call('POST', '/v1/customers', options));
       const unready = await gated.call('GET', '/readyz');
-      assertUnavailable(unready);
-      assert.match(unready.body.error.message, /^Not ready: the database does not respond, /);
+      assert.deepEqual([unready.status, unready.headers.get('retry-after')], [503, '1']);
+      assert.deepEqual(Object.keys(unready.body), ['status', 'message', 'components']);
+      assert.equal(unready.body.status, 'not ready');
+      assert.match(unready.body.message, /^Not ready: the database does not respond, /);
       assert.equal((await gated.call('GET', '/healthz')).status, 200);
     } finally {
       await gate.open();

@@ -1,5 +1,4 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { ApiError } from '../errors.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Components } from '../platform/components.ts';
 import { type DatabasePool, isUnwritable } from '../platform/database.ts';
@@ -110,19 +109,16 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
 
   app.get('/readyz', options, async (_request, reply) => {
     const [problems, waiting] = await readiness();
-    if (problems.length > 0) {
-      const message = `Not ready: ${problems.join(', ')}.`;
-      throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
-    }
     const states = [...components.states()];
+    const shown = (each: readonly (readonly [string, boolean])[]): object =>
+      Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
+    if (problems.length > 0) return sendNotReady(reply, `Not ready: ${problems.join(', ')}.`, shown(states));
     const shardStates: readonly (readonly [string, boolean])[] = Object.entries(await shards());
     // Without the vault only charges stop, without the object store only uploads, and the part is away for every
     // process: the process still serves the rest, so it stays ready.
     // Reads work while writes wait for a standby, at every process.
     const isDegraded =
       restores.isRestored() || waiting.length > 0 || [...states, ...shardStates].some(([, isUp]) => !isUp);
-    const shown = (each: readonly (readonly [string, boolean])[]): object =>
-      Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
     return sendJson(reply, {
       status: isDegraded ? 'degraded' : 'ready',
       components: shown(states),
@@ -176,11 +172,14 @@ export function healthServer(operations: Operations): FastifyInstance {
     ...withoutSchemas,
   });
   boundStrangers(app.server);
-  app.setErrorHandler((error: Error, _request, reply) =>
-    sendJson(reply.code(503), { status: 'not ready', message: error.message }),
-  );
+  app.setErrorHandler((error: Error, _request, reply) => sendNotReady(reply, error.message, {}));
   mountOperations(app, operations);
   return app;
+}
+
+/** The same shape in every role: a vault sends it too. */
+function sendNotReady(reply: FastifyReply, message: string, components: object): FastifyReply {
+  return sendJson(reply.code(503).header('Retry-After', '1'), { status: 'not ready', message, components });
 }
 
 function sendJson(reply: FastifyReply, body: object): FastifyReply {

@@ -212,8 +212,11 @@ function mountProbes(app: FastifyInstance, vault: Vault, metrics: Metrics | unde
   app.get('/readyz', async (_request, reply) => {
     const { isReady, processorProblem } = await vault.health();
     const components = { database: isReady ? 'up' : 'down', processor: processorProblem ? 'down' : 'up' };
-    const status = !isReady ? 'not ready' : processorProblem ? 'degraded' : 'ready';
-    return reply.code(isReady ? 200 : 503).send({ status, components });
+    if (!isReady) {
+      const message = 'Not ready: the vault cannot use its database.';
+      return reply.code(503).header('Retry-After', '1').send({ status: 'not ready', message, components });
+    }
+    return reply.send({ status: processorProblem ? 'degraded' : 'ready', components });
   });
   if (metrics) {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));

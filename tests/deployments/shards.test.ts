@@ -270,7 +270,7 @@ describe('a process', () => {
       network.accept(false);
       network.freeze();
     }
-    await eventually(async () => (await stateOf()).error?.message === 'Not ready: no shard responds.');
+    await eventually(async () => (await stateOf()).message === 'Not ready: no shard responds.');
   });
 });
 
