@@ -278,6 +278,23 @@ describe('the systemd units', () => {
     }
   });
 
+  it('start several processes of a role with settings that differ', () => {
+    const text = read('deploy/systemd/svc-api@.service');
+    assert.equal(read('deploy/systemd/svc-worker@.service'), text);
+    const environmentOf = (role: string, number: string): Values =>
+      Object.fromEntries(
+        [...text.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value = '']) => [
+          name,
+          value.replace('%j', role).replace('%i', number),
+        ]),
+      ) as Values;
+    const vault = { SVC_VAULT_URL: 'http://127.0.0.1:8081', SVC_VAULT_TOKEN: 'x'.repeat(32) };
+    const [one, two] = ['1', '2'].map((number) => loadConfig({ ...vault, ...environmentOf('api', number) }));
+    assert.deepEqual([one?.SVC_ROLES, one?.PORT, two?.PORT], [['api'], 8091, 8092]);
+    const worker = loadConfig({ ...vault, ...environmentOf('worker', '2') });
+    assert.deepEqual([worker.SVC_ROLES, worker.SVC_HEALTH_PORT], [['worker'], 8192]);
+  });
+
   it('give every credential to a setting for a secret', () => {
     const files = units.filter((file) => file.includes('/credentials/'));
     assert.equal(files.length, 2);
@@ -305,7 +322,8 @@ describe('the systemd units', () => {
       chmodSync(join(folder, 'opt/svc/bin/svc'), 0o755);
       const analyze = (...parameters: string[]) =>
         spawnSync('systemd-analyze', [`--root=${folder}`, ...parameters], { encoding: 'utf8' });
-      for (const unit of ['svc.service', 'svc@api.service', 'svc@worker.service', 'svc@vault.service']) {
+      const numbered = ['svc-api@1.service', 'svc-worker@2.service'];
+      for (const unit of ['svc.service', 'svc@api.service', 'svc@worker.service', 'svc@vault.service', ...numbered]) {
         const { status, stderr } = analyze('verify', unit);
         assert.deepEqual([status, stderr], [0, ''], unit);
         assert.equal(analyze('security', '--offline=true', '--threshold=20', unit).status, 0, unit);

