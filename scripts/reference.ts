@@ -5,6 +5,7 @@ import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
 import { packageFiles } from './package-files.ts';
+import { prometheusRule } from './prometheus-rule.ts';
 import { settingsPage } from './settings-page.ts';
 import { strangerRows } from './stranger-limits.ts';
 import { type Retention, retentions } from '../server/retention.ts';
@@ -357,6 +358,7 @@ export const pages: Readonly<Record<string, () => string>> = {
   'docs/limits.md': limitsPage,
   'docs/observability.md': observabilityPage,
   'docs/retention.md': retentionPage,
+  'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
   ...packageFiles,
 };
 

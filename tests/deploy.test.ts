@@ -19,6 +19,7 @@ import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
 import { addressesFor, packageFolders } from '../scripts/package-files.ts';
 import { loadConfig, variables } from '../server/config.ts';
+import { catalogue } from '../server/platform/metric-catalogue.ts';
 import { publisher } from '../server/publisher.ts';
 
 /** The image, the compose file, the manifests and the systemd units agree with the service. */
@@ -26,14 +27,15 @@ import { publisher } from '../server/publisher.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const { version } = JSON.parse(read('package.json')) as { version: string };
-const manifests = globSync('deploy/kubernetes/*.yaml', { cwd: root }).toSorted();
+const manifests = globSync('deploy/kubernetes/**/*.yaml', { cwd: root }).toSorted();
+const dockerfiles = ['Dockerfile', 'scripts/release/Dockerfile'];
 const units = globSync('deploy/systemd/**/*.{service,conf}', { cwd: root }).toSorted();
 
 type Values = Record<string, string>;
 
 describe('every file for operators', () => {
   it('uses settings that exist', () => {
-    const files = ['Dockerfile', 'compose.yaml', ...manifests, ...units];
+    const files = [...dockerfiles, 'compose.yaml', ...manifests, ...units];
     assert.ok(files.length > 10);
     const unknown = files.flatMap((file) =>
       [...read(file).matchAll(/\b(?:SVC|S3|SMTP|REDIS)_[A-Z0-9_]+(?<!_)\b/g)]
@@ -45,12 +47,7 @@ describe('every file for operators', () => {
   });
 
   it('names this version', () => {
-    const named = [
-      'Dockerfile',
-      'compose.yaml',
-      'deploy/kubernetes/kustomization.yaml',
-      'deploy/kubernetes/migrate.yaml',
-    ];
+    const named = [...dockerfiles, 'compose.yaml', 'deploy/kubernetes/kustomization.yaml'];
     for (const file of named) {
       const versions = [...read(file).matchAll(/(?:VERSION=|newTag: |image: svc:)(\S+)/g)].map(([, found]) => found);
       assert.ok(versions.length > 0, file);
@@ -104,6 +101,23 @@ describe('the Dockerfile', () => {
     assert.doesNotMatch(text, /:latest/);
   });
 
+  it('of a release copies the release, and is otherwise the same', () => {
+    const ofRelease = read('scripts/release/Dockerfile');
+    assert.deepEqual(
+      validate(ofRelease).map(({ message }) => message),
+      [],
+    );
+    const last = (dockerfile: string): string[] =>
+      dockerfile
+        .slice(dockerfile.lastIndexOf('\nFROM '))
+        .split('\n')
+        .filter((line) => !/^COPY (?!--from=node)/.test(line));
+    assert.deepEqual(last(ofRelease), last(text));
+    assert.match(ofRelease, /^COPY \. \/opt\/svc$/m);
+    assert.doesNotMatch(ofRelease, /dist\/release|unpacked AS/);
+    assert.match(read('scripts/release/artefact.ts'), /'scripts\/release\/Dockerfile', 'Dockerfile'/);
+  });
+
   it('gets only the archive and its checksums from the build folder', () => {
     const [first, ...others] = read('.dockerignore').trimEnd().split('\n');
     assert.equal(first, '*');
@@ -154,6 +168,7 @@ interface Pod {
   readonly automountServiceAccountToken: boolean;
   readonly securityContext: { readonly runAsNonRoot: boolean };
   readonly containers: readonly {
+    readonly image: string;
     readonly env?: readonly { readonly name: string; readonly value: string }[];
     readonly envFrom: readonly { readonly configMapRef?: { name: string }; readonly secretRef?: { name: string } }[];
     readonly ports?: readonly { readonly containerPort: number }[];
@@ -175,14 +190,62 @@ describe('the Kubernetes manifests', () => {
   };
   const podOf = ({ spec }: Manifest): Pod => (spec as { template: { spec: Pod } }).template.spec;
 
-  it('are listed in the kustomization, except the job and the example of the secrets', () => {
-    const { resources } = parse(read('deploy/kubernetes/kustomization.yaml')) as { resources: string[] };
-    const files = manifests.map((file) => file.slice('deploy/kubernetes/'.length));
-    const apart = ['kustomization.yaml', 'migrate.yaml', 'secrets.example.yaml'];
-    assert.deepEqual(
-      resources.toSorted(),
-      files.filter((file) => !apart.includes(file)),
+  it('are listed in the kustomization of their folder, except the example of the secrets', () => {
+    for (const folder of ['deploy/kubernetes', 'deploy/kubernetes/monitoring']) {
+      const { resources } = parse(read(`${folder}/kustomization.yaml`)) as { resources: string[] };
+      const apart = ['kustomization.yaml', 'secrets.example.yaml'];
+      assert.deepEqual(
+        resources.toSorted(),
+        globSync('*.yaml', { cwd: join(root, folder) })
+          .filter((file) => !apart.includes(file))
+          .toSorted(),
+      );
+    }
+  });
+
+  it('set only variables that are settings', () => {
+    const ofObjects = [...ofKind('ConfigMap'), ...ofKind('Secret')].flatMap(({ data = {}, stringData = {} }) =>
+      Object.keys({ ...data, ...stringData }),
     );
+    const ofPods = ofKind('Deployment').flatMap((deployment) =>
+      podOf(deployment).containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
+    );
+    assert.ok(ofObjects.length > 10 && ofPods.length === 6);
+    for (const name of [...ofObjects, ...ofPods]) assert.ok(variables.includes(name), name);
+  });
+
+  it('get their image from the kustomization, also the job that migrates, and name only Services that there are', () => {
+    for (const workload of [...ofKind('Deployment'), ...ofKind('Job')]) {
+      for (const { image } of podOf(workload).containers) assert.equal(image, 'svc', workload.metadata.name);
+    }
+    const services = ofKind('Service').map(({ metadata }) => metadata.name);
+    const backends = [...JSON.stringify(ofKind('Ingress')).matchAll(/"service":\{"name":"(\w+)"/g)].map(
+      ([, name]) => name,
+    );
+    assert.deepEqual(backends, ['api', 'nothing', 'nothing']);
+    for (const name of backends) assert.ok(services.includes(name ?? ''), name);
+  });
+
+  it('are rendered by kubectl with the namespace first and one image, where kubectl is present', () => {
+    const { error, status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(root, 'deploy/kubernetes')], {
+      encoding: 'utf8',
+    });
+    if (error) return;
+    assert.equal(status, 0, stderr);
+    const rendered = parseAllDocuments(stdout).map((document) => document.toJS({}) as Manifest);
+    assert.equal(rendered[0]?.kind, 'Namespace');
+    assert.deepEqual(new Set(stdout.match(/(?<=image: ).*/g)), new Set([`svc:${version}`]));
+    assert.equal(stdout.match(/image: /g)?.length, 4);
+  });
+
+  it('let the pods reach Redis and a collector of traces, and alert as Prometheus does without the operator', () => {
+    const ports = [...JSON.stringify(ofKind('NetworkPolicy')).matchAll(/"port":(\d+)/g)].map(([, port]) => port);
+    for (const port of ['5432', '6379', '4318']) assert.ok(ports.includes(port), port);
+    const { groups } = parse(read('deploy/observability/alerts.yaml')) as { groups: unknown };
+    assert.deepEqual(named('PrometheusRule', 'svc').spec, { groups });
+    const metrics = [...JSON.stringify(ofKind('HorizontalPodAutoscaler')).matchAll(/"metric":\{"name":"(\w+)"/g)];
+    assert.equal(metrics.length, 2);
+    for (const [, metric = ''] of metrics) assert.ok(Object.hasOwn(catalogue, metric), metric);
   });
 
   it('give each role settings that it accepts, and the vault no secret of the others', () => {

@@ -59,6 +59,7 @@ export function buildReleaseOf(bundled: Bundle): Artefact[] {
     ...[...bundled.scripts, ...bytecodeOf(bundled.loadedAtStart, origin.nodeFlags)].map(inBundleFolder),
     readReleaseFile('scripts/release/loader.cjs', 'server/bundle/start.js'),
     textFile('bin/svc', launcher(origin.nodeFlags), true),
+    readReleaseFile('scripts/release/Dockerfile', 'Dockerfile'),
     ...filesOf('server/migrations/*.sql', 'server/fonts/*', 'docs/**', 'deploy/**', 'compose.yaml'),
     ...filesOf('README.md', 'LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md'),
     ...filesOf('dashboard/dist/index.html', 'dashboard/dist/assets/**'),
