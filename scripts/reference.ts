@@ -289,7 +289,10 @@ scrape_configs:
       - targets: ['api-1:8080', 'api-2:8080', 'worker-1:9090', 'vault-1:8081']
 \`\`\`
 
-## Logs
+${logsAndTraces}`;
+}
+
+const logsAndTraces = `## Logs
 
 If standard output is not a terminal, it contains lines of JSON only, from \`starting\` to \`stopped\`. \`level\` is a name (\`info\`), \`time\` is in milliseconds. On a
 terminal, the start also prints the addresses and, for a demo company, its keys. Passwords and keys are never written to anything but a terminal. See
@@ -310,7 +313,6 @@ A webhook delivery is a trace of its own with a link to the trace that caused th
 deliveries. The request to the receiver has the \`traceparent\` of the delivery. \`/healthz\`, \`/readyz\`, \`/metrics\` and the polling of the worker are
 not traced. If the collector is away, spans are lost, a warning is logged, and a stop takes at most a second longer.
 `;
-}
 
 function retentionPage(): string {
   const rowsOf = (kept: Retention['kept'], cells: (retention: Retention) => readonly string[]): string[][] =>

@@ -21,9 +21,8 @@ import { insertOpen } from './operations/open-queries.ts';
 import { openOperation } from './operations/open-operation.ts';
 import { nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
-import { isNotRetried } from './recovery/interrupted.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
-import { type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
+import { isNotRetried, type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 

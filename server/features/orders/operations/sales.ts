@@ -1,7 +1,7 @@
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
-import type { OrderRow } from '../order.ts';
+import type { OrderRow, TransactionSummary } from '../order.ts';
 import { deriveReference, type Numbered, recordedSubject } from './reference.ts';
 
 export interface Sale {
@@ -48,3 +48,13 @@ export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle
   if (subscription_id === null) return id;
   return subscription_cycle === null ? subscription_id : undefined;
 }
+
+/** How a retry ends that was interrupted before it was sent. */
+export const notRetried = {
+  failureCode: 'issuer_unavailable',
+  failureReason: 'The service was interrupted before the retry was made.',
+} as const;
+
+/** Whether this retry was interrupted and never made, so that its request makes it when it is repeated. */
+export const isNotRetried = ({ failure_reason }: Pick<TransactionSummary, 'failure_reason'>): boolean =>
+  failure_reason === notRetried.failureReason;

@@ -4,11 +4,11 @@ import type { Charging } from '../operations/charging.ts';
 import type { LookupAnswer } from '../operations/next-step.ts';
 import { closeOpen, discardOpen, insertOpen, type OpenTransaction, waitAgain } from '../operations/open-queries.ts';
 import { openOperation } from '../operations/open-operation.ts';
-import type { OrderState, TransactionSummary } from '../order.ts';
+import type { OrderState } from '../order.ts';
 import { deriveReference, type Numbered, numberedOf } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
 import { nextAttempt } from '../retry.ts';
-import { isOpenSale, type OpenSale, redemptionIdOf } from '../operations/sales.ts';
+import { isOpenSale, notRetried, type OpenSale, redemptionIdOf } from '../operations/sales.ts';
 import { repeatWithinMs } from '../operations/timing.ts';
 
 /**
@@ -59,15 +59,6 @@ export async function discardRetry(
     if (id !== undefined) await closeRedemptions(transaction, [{ company_id, id, order_id, redeemed: false }]);
   });
 }
-
-const notRetried = {
-  failureCode: 'issuer_unavailable',
-  failureReason: 'The service was interrupted before the retry was made.',
-} as const;
-
-/** Whether this retry was interrupted and never made, so that its request makes it when it is repeated. */
-export const isNotRetried = ({ failure_reason }: Pick<TransactionSummary, 'failure_reason'>): boolean =>
-  failure_reason === notRetried.failureReason;
 
 const failure = {
   failureCode: 'issuer_unavailable',
