@@ -105,7 +105,8 @@ export interface SchedulerHandlers {
   readonly blocked: () => Promise<number>;
 }
 
-const turnsMax = 10_000;
+/** NMI may still execute a lost request for 15 minutes, in which every worker polls each second. */
+const turnsMax = 40_000;
 /** A step that takes longer than this may wait for a lock. */
 const suspiciousMs = 5;
 
