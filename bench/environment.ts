@@ -77,6 +77,10 @@ export const defaultRateLimits = {
   SVC_RATE_LIMIT_CAPTURE: '',
 };
 
+/** A setting that is empty here is not given to the service. */
+const given = (settings: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
+
 export async function startEnvironment(): Promise<Environment> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
   const postgres = await startEmbeddedPostgres({ dataDirectory: join(folder, 'postgres') });
@@ -130,7 +134,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
       if (profileInto) await mkdir(profileInto, { recursive: true });
       const profiling = profileInto ? ['--cpu-prof', `--cpu-prof-dir=${profileInto}`] : [];
       const args = [...profiling, ...(await startArguments(root ?? thisRoot))];
-      return start(name, root ?? thisRoot, args, { ...withoutRateLimits, ...settings });
+      return start(name, root ?? thisRoot, args, given({ ...withoutRateLimits, ...settings }));
     },
     startBareServer: () => start('bare', thisRoot, ['bench/bare-server.ts'], {}),
     startRefusingServer: () => start('refusing', thisRoot, ['bench/refusing-server.ts'], {}),

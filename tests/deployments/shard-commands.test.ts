@@ -315,8 +315,10 @@ describe('svc shards add', () => {
       for (const statement of statements) await client.query(statement);
     });
 
-  const add = (entry: string, shards = '') =>
-    svc({ DATABASE_URL: server.connectionString, SVC_SHARDS: shards }, 'shards', 'add', entry, '--json');
+  const add = (entry: string, shards?: string) => {
+    const settings = { DATABASE_URL: server.connectionString, ...(shards && { SVC_SHARDS: shards }) };
+    return svc(settings, 'shards', 'add', entry, '--json');
+  };
 
   /** Errors are JSON if the answer would be. */
   const messageOf = ({ stderr, stdout }: { stderr: string; stdout: string }): string =>
