@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 /** What a worker does all the time, and what an operator does after a restore. */
 
 const log = silentLog;
-/** These jobs are rare: they run in one round of so many. */
+/** These jobs are rare: they run in every sixth round. */
 const rarely = 6;
 
 export async function work(world: World, node: Node): Promise<void> {
