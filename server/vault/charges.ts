@@ -29,7 +29,7 @@ async function storedHandle(
   return findHandle(db, { companyId, reference, connectionId });
 }
 
-const givenUp = { outcome: 'not_sent', reason: 'the charge was given up before it was sent' } as const;
+const givenUp = { outcome: 'not_sent', reason: 'the charge was given up before it was sent', isFinal: true } as const;
 
 /** The handle is stored before the charge is sent: from then on a lost answer can be looked up. */
 export async function chargeOnce(db: Queryable, connected: Connected, request: ChargeRequest): Promise<Outcome> {

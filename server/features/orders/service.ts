@@ -41,7 +41,7 @@ import {
   recordOutcomes,
   recordPlainOutcomes,
 } from './operations/record-outcomes.ts';
-import { deriveReference, subjects } from './operations/reference.ts';
+import { deriveReference, type Numbered, subjects } from './operations/reference.ts';
 import { findRecorded } from './operations/reference-queries.ts';
 import { type KeyedRefund, findKeyedRefund, stopKeyedRefund } from './keyed-refunds.ts';
 import { refundOrder } from './refunds.ts';
@@ -63,7 +63,14 @@ export { refundable as refundableStatuses } from './transitions.ts';
 export type { OrderRow, OrderState } from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './operations/record-outcomes.ts';
-export { deriveReference, type Numbered, subjects } from './operations/reference.ts';
+export {
+  attemptsAhead,
+  deriveReference,
+  followingOf,
+  type Numbered,
+  type Referenced,
+  subjects,
+} from './operations/reference.ts';
 export { nextAttempt } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
@@ -293,9 +300,9 @@ export async function adoptOpen(db: Queryable, companyId: string, operation: Lis
   return takeExecuted(db, companyId, operation);
 }
 
-/** Adopts a charge that the processor executed under a later number of the subject of an open sale. */
-export async function adoptLater(db: Queryable, executed: ExecutedOperation, number: number): Promise<boolean> {
-  return takeLater(db, executed, number);
+/** Adopts a charge that the processor executed for an open sale under a later reference. */
+export async function adoptLater(db: Queryable, executed: ExecutedOperation, as: Numbered): Promise<boolean> {
+  return takeLater(db, executed, as);
 }
 
 /** Looks up every open operation of a company now. */

@@ -274,7 +274,7 @@ async function openMissing(
   standing: Standing | undefined,
   processorNowMs = 0,
 ): Promise<boolean> {
-  if (standing?.isOpen) return adoptLater(db, missing, standing.number);
+  if (standing?.isOpen) return adoptLater(db, missing, standing.numbered);
   const nowMs = clock.nowMs();
   // The age by the processor's clock, plus the time that the comparison takes.
   const agoMs = Math.max(0, processorNowMs - missing.operation.executedAtMs) + hourMs;

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
+import type { Referenced } from '../orders/service.ts';
 
 /** An operation in our books. */
 export interface BookedRow {
@@ -63,15 +64,18 @@ export async function findFailedOrders(db: Queryable, companyId: string, afterId
   );
 }
 
-/** Finds orders of subscriptions whose charge by the schedule is open. */
-export async function findOpenRenewals(
-  db: Queryable,
-  companyId: string,
-): Promise<{ order_id: string; subscription_id: string; subscription_cycle: number | null; attempt_count: number }[]> {
-  return db.query(
-    `SELECT o.id AS order_id, o.subscription_id, o.subscription_cycle, o.attempt_count FROM open_transactions t
-     JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
-     WHERE t.company_id = $1 AND t.type = 'sale' AND t.request_id IS NULL AND o.subscription_id IS NOT NULL`,
+export interface OpenCharge extends Referenced {
+  readonly order_id: string;
+  readonly subscription_id: string | null;
+  readonly subscription_cycle: number | null;
+}
+
+/** Finds charges whose outcome is not recorded. What was open before references were derived has none. */
+export async function findOpenCharges(db: Queryable, companyId: string): Promise<OpenCharge[]> {
+  return db.query<OpenCharge>(
+    `SELECT o.id AS order_id, o.subscription_id, o.subscription_cycle, t.subject, t.number, t.reference
+     FROM open_transactions t JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
+     WHERE t.company_id = $1 AND t.type = 'sale' AND t.reference IS NOT NULL`,
     [companyId],
   );
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
-import { deriveReference, subjects } from '../orders/service.ts';
-import { findBilledSubscriptions, findFailedOrders, findOpenRenewals } from './queries.ts';
+import { attemptsAhead, deriveReference, followingOf, type Numbered, subjects } from '../orders/service.ts';
+import { findBilledSubscriptions, findFailedOrders, findOpenCharges } from './queries.ts';
 
 /** The subject of a reference that the books do not have. */
 export interface Standing {
@@ -9,25 +9,22 @@ export interface Standing {
   readonly subscription_cycle: number | null;
   /** Whether its order is missing too; billing will create it. */
   readonly isRenewal: boolean;
-  /** The order has a charge in progress, under an earlier number of the same subject. */
+  /** The order has a charge in progress, under an earlier reference. */
   readonly isOpen?: boolean;
-  readonly number: number;
+  readonly numbered: Numbered;
 }
 
-/** How many later cycles, and how many attempts at each, may have been charged since the backup. */
+/** How many later cycles may have been charged since the backup. */
 const cyclesAhead = 40;
-const attemptsAhead = 12;
 
 /** The charges that one subject may have had since the backup, the first of them with this number. */
-interface Candidate {
-  readonly subject: readonly string[];
-  readonly number: number;
-  readonly standing: Omit<Standing, 'number'>;
+interface Candidate extends Numbered {
+  readonly standing: Omit<Standing, 'numbered'>;
 }
 
 /**
- * Derives the references that charges since the backup would have: for the next cycles of each subscription, and for
- * retries of failed orders. Any other reference was derived from an idempotency key, which only the client knows.
+ * Derives the references that charges since the backup would have: for charges that are open, for the next cycles of each
+ * subscription, and for retries of failed orders. Any other reference was derived from an idempotency key, which only the client knows.
  */
 export async function standingsOf(
   db: Queryable,
@@ -35,12 +32,13 @@ export async function standingsOf(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, Standing>> {
   const found = new Map<string, Standing>();
-  for (const candidatesOf of [openRenewals, nextCycles, retriesOfFailed]) {
+  for (const candidatesOf of [openCharges, nextCycles, retriesOfFailed]) {
     for await (const { subject, number: first, standing } of candidatesOf(db, companyId)) {
       if (found.size === wanted.size) return found;
       for (let number = first; number < first + attemptsAhead; number += 1) {
-        const reference = deriveReference(companyId, { subject, number });
-        if (wanted.has(reference)) found.set(reference, { ...standing, number });
+        const numbered = { subject, number };
+        const reference = deriveReference(companyId, numbered);
+        if (wanted.has(reference) && !found.has(reference)) found.set(reference, { ...standing, numbered });
       }
     }
   }
@@ -48,11 +46,10 @@ export async function standingsOf(
 }
 
 /** A charge that was interrupted is made with a later reference. */
-async function* openRenewals(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
-  for (const { attempt_count: number, ...renewal } of await findOpenRenewals(db, companyId)) {
-    const { subscription_id, subscription_cycle } = renewal;
-    const standing = { ...renewal, isRenewal: false, isOpen: true };
-    yield { subject: subjects.cycle(subscription_id, subscription_cycle ?? 1), number, standing };
+async function* openCharges(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
+  for (const { subject, number, reference, ...order } of await findOpenCharges(db, companyId)) {
+    const standing = { ...order, isRenewal: false, isOpen: true };
+    yield { ...followingOf({ subject, number, reference }), standing };
   }
 }
 

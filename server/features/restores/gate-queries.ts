@@ -28,8 +28,12 @@ export const isBehindGate = (t: string): string =>
   anyRow(`company_gates g
   WHERE g.company_id = ${t}.company_id AND g.opened_at IS NULL AND ${t}.opened_at < g.closed_at AND NOT ${t}.adopted`);
 
+/** SQL: whether processors of the company `c` executed operations that its records do not have. It is open again. */
+export const remembers = (c: string): string => `coalesce(${c}.gate = 'remembers', false)`;
+
 /** What a processor executed and the records do not have, for an operation that is about to be sent under its reference. */
 export interface Kept {
+  readonly reference: string;
   readonly connection_id: string;
   readonly amount: number | null;
   readonly currency: string | null;
@@ -39,17 +43,22 @@ export interface Kept {
   readonly age_ms: number;
 }
 
-/**
- * SQL: the charge that a processor executed under this reference, for a company `c` that remembers such operations. The others
- * do not pay for it.
- */
-export const keptCharge = (c: string, reference: string): string => `CASE WHEN ${c}.gate = 'remembers' THEN (
-  SELECT json_build_object('connection_id', m.connection_id, 'amount', m.amount, 'currency', m.currency,
-    'last4', m.card_last4, 'transaction_id', m.processor_transaction_id,
-    'executed_ms', floor(extract(epoch FROM m.executed_at) * 1000),
-    'age_ms', floor(greatest(0, extract(epoch FROM now() - m.executed_at)) * 1000))
-  FROM missing_operations m WHERE m.company_id = ${c}.id AND m.reference = ${reference} AND m.kind = 'charge'
-    AND m.connection_id IS NOT NULL AND m.dismissed_at IS NULL) END`;
+/** The first charge that a processor executed under one of these references. */
+export async function findKept(
+  db: Queryable,
+  companyId: string,
+  references: readonly string[],
+): Promise<Kept | undefined> {
+  const [row] = await db.query<Kept>(
+    `SELECT reference, connection_id, amount, currency, card_last4 AS last4, processor_transaction_id AS transaction_id,
+       floor(extract(epoch FROM executed_at) * 1000)::bigint AS executed_ms,
+       floor(greatest(0, extract(epoch FROM now() - executed_at)) * 1000)::bigint AS age_ms
+     FROM missing_operations WHERE company_id = $1 AND reference = ANY($2::uuid[]) AND kind = 'charge'
+       AND connection_id IS NOT NULL AND dismissed_at IS NULL ORDER BY executed_at LIMIT 1`,
+    [companyId, references],
+  );
+  return row;
+}
 
 /** SQL: the reference under which a processor was paid for this cycle of a subscription of the company `c`. */
 export const keptReference = (

@@ -11,10 +11,12 @@ import {
   countGates,
   findGate,
   findGates,
+  findKept,
   finishRestores,
   isBeingCompared,
   type Gate,
   type GateState,
+  type Kept,
   keepClosed,
   openGate,
   renewLease,
@@ -39,7 +41,7 @@ import {
  * noticed, derived references prevent double charges.
  */
 
-export type { Gate, GateState } from './gate-queries.ts';
+export type { Gate, GateState, Kept } from './gate-queries.ts';
 export { type GateWait, gateWaits } from './gate-waits.ts';
 export type { Restore } from './queries.ts';
 
@@ -72,6 +74,15 @@ export async function checkGate(db: Queryable, companyId: string): Promise<void>
 /** Whether a processor may have executed what the records of a company do not have. */
 export async function isCompared(db: Queryable, companyId: string): Promise<boolean> {
   return !(await isBeingCompared(db, companyId));
+}
+
+/** The first charge that a processor executed under one of these references, and the records do not have. */
+export async function executedCharge(
+  db: Queryable,
+  companyId: string,
+  references: readonly string[],
+): Promise<Kept | undefined> {
+  return findKept(db, companyId, references);
 }
 
 /** Whether the records of a company may still miss something that a processor reports. */

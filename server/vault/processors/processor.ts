@@ -266,6 +266,8 @@ export type Outcome =
   | {
       readonly outcome: 'not_sent';
       readonly reason: string;
+      /** The charge was given up, so this reference can never be executed. */
+      readonly isFinal?: boolean;
       readonly failureCode?: FailureCode;
       /** For the merchant. Without it, the usual one of the code. */
       readonly failureReason?: string;

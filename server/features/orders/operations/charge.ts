@@ -115,7 +115,7 @@ async function sendCharge(
   const cause = failed.length === 0 ? sale.cause : 'retry';
   const stepAfter = (heard: SendAnswer): Step =>
     nextStep({ state: 'sending', cause, heard, next: 'none', gate: 'open' });
-  const kept = keptOutcome(sale, currency);
+  const kept = await keptOutcome(charging, intent, currency);
   if (kept) return moveTo(charging, intent, kept);
   if (!card) return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
   const { billing: _, ...chargedCard } = card;
@@ -155,17 +155,17 @@ async function sendCharge(
 
 const cardDeleted = { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } as const;
 
-/** Another connection has executed the charge before the restore. */
+/** The charge was executed before the restore, perhaps by another connection or under a later reference. */
 async function moveTo(
   charging: Charging,
   intent: OpenedSale & OpenKey,
-  { connectionId, found }: ExecutedCharge,
+  { connectionId, as, found }: ExecutedCharge,
 ): Promise<SentCharge | undefined> {
-  const there = { connectionId, isResolved: true };
+  const there = { connectionId, isResolved: true, ...(as && { as }) };
   const moved = await recordResult(charging, intent, ({ db }) => startSending(db, intent, there, lockMs.live));
   const heard = heardFromSending(found, { numbered: undefined, isKeyed: isKeyed(intent), elapsedMs: 0 });
   const step = nextStep({ state: 'sending', cause: intent.cause, heard, next: 'none', gate: 'open' });
-  return moved && { intent: { ...intent, ...moved }, outcome: found, step };
+  return moved && { intent: { ...intent, ...moved, ...as }, outcome: found, step };
 }
 
 /** The connections of a live charge, in the order in which they are tried. */

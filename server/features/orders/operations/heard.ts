@@ -50,10 +50,13 @@ interface SentOperation {
 export function heardFromSending(outcome: VaultOutcome, operation: SentOperation): SendAnswer {
   if (outcome.outcome === 'expired') return 'expired';
   if (outcome.outcome === 'unavailable') return 'service_away';
-  if (outcome.outcome === 'not_sent') return notSent[outcome.failureCode ?? ''] ?? 'not_received';
+  if (outcome.outcome === 'not_sent') return heardOfUnsent(outcome);
   if (outcome.outcome !== 'unknown') return heardOfExecuted(outcome, operation);
   return outcome.isInterrupted || outcome.refusesCredentials ? 'interrupted' : 'lost';
 }
+
+const heardOfUnsent = ({ isFinal, failureCode }: Extract<Outcome, { outcome: 'not_sent' }>): SendAnswer =>
+  isFinal ? 'never_executed' : (notSent[failureCode ?? ''] ?? 'not_received');
 
 function heardOfExecuted(outcome: Executed, { numbered, isKeyed: isOfKey, elapsedMs }: SentOperation): SendAnswer {
   if (numbered && isOfKey && isOfExpiredKey(outcome, elapsedMs)) return 'expired_key';

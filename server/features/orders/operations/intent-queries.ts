@@ -3,11 +3,11 @@ import type { Database, Queryable } from '../../../platform/database.ts';
 import { rowsOf } from '../../../platform/rows.ts';
 import { type Redemption, redeemingParts } from '../../coupons/redemption-queries.ts';
 import { admitRedemptions } from '../../coupons/service.ts';
-import { isClosed, type Kept, keptCharge, requireOpenGate } from '../../restores/gate-queries.ts';
+import { isClosed, remembers, requireOpenGate } from '../../restores/gate-queries.ts';
 import { eventCount, type EventRow, eventValues, insertingEvents } from '../../events/queries.ts';
 import {
+  companyRemembers,
   inFlightSlot,
-  keptByRow,
   milliseconds,
   type NewOpenTransaction,
   type Opened,
@@ -85,7 +85,7 @@ const isClaimed = (id: string): string => `${id} = ANY (ARRAY(SELECT operation_i
 const intentStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
     SELECT i.*, ${validFor('c.request_life_ms')} AS valid_until, c.connection_id,
-      i.transaction_id IS NOT NULL AND ${isClosed('c')} AS is_closed, ${keptCharge('c', 'i.reference')} AS kept
+      i.transaction_id IS NOT NULL AND ${isClosed('c')} AS is_closed, ${remembers('c')} AS remembers
     FROM ${intentRows.from(1)} AS i LEFT JOIN companies c ON c.id = i.company_id
   ), claimed AS (
     ${claimKeys('intent WHERE NOT is_closed', 'id')}
@@ -101,7 +101,7 @@ const intentStatement = (more: string): string => `
   ), emitted AS (
     ${insertingEvents(firstEvent, isClaimed('object_id'))}
   )${more}
-  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, is_closed, kept FROM intent
+  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, is_closed, remembers FROM intent
   WHERE is_closed OR ${isClaimed('id')}`;
 
 const recordPlain = intentStatement('');
@@ -111,14 +111,14 @@ interface OpenedRow {
   id: string;
   valid_until_ms: number;
   connection_id: string | null;
-  kept: Kept | null;
+  remembers: boolean | null;
 }
 
 const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
   new Map(
-    rows.map(({ id, valid_until_ms, connection_id, kept }) => [
+    rows.map(({ id, valid_until_ms, connection_id, remembers: isKept }) => [
       id,
-      { validUntilMs: valid_until_ms, sending: 1, connection_id, kept },
+      { validUntilMs: valid_until_ms, sending: 1, connection_id, remembers: isKept === true },
     ]),
   );
 
@@ -214,7 +214,7 @@ const planStatement = `
     now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms', c.connection_id, cause, subject, number
   FROM ${saleRows.from(firstSale)} AS t LEFT JOIN companies c ON c.id = t.company_id WHERE NOT (${isClosed('c')})
   ON CONFLICT (company_id, order_id, slot) DO NOTHING
-  RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, ${keptByRow} AS kept`;
+  RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id, ${companyRemembers} AS remembers`;
 
 /** Returns the sales that were recorded and may be sent, by their ids. Throws if the gate of a company is closed. */
 export async function planCharges(

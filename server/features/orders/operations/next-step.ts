@@ -20,6 +20,8 @@ export const sendAnswers = [
   'no_card',
   /** The processor did not get the operation. */
   'not_received',
+  /** It will never be executed under this reference, which was given up before: the records have forgotten that. */
+  'never_executed',
   /** The processor got it too late, by its own clock. */
   'expired',
   /** It may have been executed. */
@@ -56,34 +58,29 @@ export const lookupAnswers = [
 ] as const;
 export type LookupAnswer = (typeof lookupAnswers)[number];
 
-/** The types leave out what cannot be: an operation that waits was not sent, and only a refund is accepted. */
+/** The types leave out what cannot be: an operation that waits was not sent, so it hears nothing, and only a refund is accepted. */
 export type Situation = {
   /** Whether another connection can take the charge. */
   readonly next: 'none' | 'another';
   /** A company is closed while its processors are compared with the books after a restore. */
   readonly gate: 'open' | 'closed';
 } & (
-  | { readonly state: 'sending'; readonly cause: OperationCause; readonly heard: 'nothing' | SendAnswer }
+  | { readonly state: 'sending'; readonly cause: OperationCause; readonly heard: SendAnswer }
   | {
       readonly state: 'in_doubt' | 'interrupted';
       readonly cause: OperationCause;
-      readonly heard: 'nothing' | LookupAnswer;
+      readonly heard: LookupAnswer;
     }
-  | { readonly state: 'accepted'; readonly cause: 'refund'; readonly heard: 'nothing' | LookupAnswer }
-  | { readonly state: 'waiting'; readonly cause: Exclude<OperationCause, 'refund' | 'void'>; readonly heard: 'nothing' }
+  | { readonly state: 'accepted'; readonly cause: 'refund'; readonly heard: LookupAnswer }
 );
 
 export type Step =
-  /** Send it to its connection, under its reference. */
-  | 'send'
   /** Send it under its reference to the next connection. */
   | 'send_at_next'
   /** Send it with the next number of its subject. */
   | 'send_as_next'
   /** Send it with a later validity. */
   | 'extend'
-  /** Look it up at its connection. */
-  | 'ask'
   /** Wait until a lookup is due. */
   | 'wait_for_lookup'
   /** The same. If nothing was executed, it is sent again. */
@@ -111,7 +108,7 @@ type Some<Value> = readonly Value[];
 interface Row {
   readonly state: Some<OperationState>;
   readonly cause: Some<OperationCause>;
-  readonly heard: Some<'nothing' | SendAnswer | LookupAnswer>;
+  readonly heard: Some<SendAnswer | LookupAnswer>;
   readonly next?: Situation['next'];
   readonly gate?: Situation['gate'];
   readonly step: Step;
@@ -132,14 +129,6 @@ const missing: Row['heard'] = ['not_found', 'not_executed', 'never_executed'];
 
 /** Each situation has exactly one row. A test makes all situations from the types. */
 export const rows: readonly Row[] = [
-  // Nothing was heard yet.
-  { state: sending, cause: all, heard: ['nothing'], gate: 'open', step: 'send' },
-  { state: ['waiting'], cause: charges, heard: ['nothing'], gate: 'open', step: 'send' },
-  { state: [...sending, 'waiting'], cause: charges, heard: ['nothing'], gate: 'closed', step: 'wait_for_comparison' },
-  { state: sending, cause: reversals, heard: ['nothing'], gate: 'closed', step: 'discard' },
-  { state: doubted, cause: all, heard: ['nothing'], step: 'ask' },
-  { state: ['accepted'], cause: refunds, heard: ['nothing'], step: 'ask' },
-
   // The bank has decided.
   { state: inFlight, cause: all, heard: ['approved', 'declined'], step: 'record' },
   { state: doubted, cause: all, heard: ['settled'], step: 'record' },
@@ -152,7 +141,13 @@ export const rows: readonly Row[] = [
   { state: sending, cause: reversals, heard: ['processor_failed'], step: 'record' },
 
   // Nothing was executed. While the company is closed, another connection may have executed it before the restore.
-  { state: sending, cause: charges, heard: unexecuted, gate: 'closed', step: 'wait_for_comparison' },
+  {
+    state: sending,
+    cause: charges,
+    heard: [...unexecuted, 'never_executed'],
+    gate: 'closed',
+    step: 'wait_for_comparison',
+  },
   {
     state: sending,
     cause: charges,
@@ -182,11 +177,13 @@ export const rows: readonly Row[] = [
   ]),
   { state: sending, cause: charges, heard: ['not_received'], next: 'none', gate: 'open', step: 'record' },
   { state: sending, cause: charges, heard: ['no_card'], gate: 'open', step: 'record' },
+  // The charge was made under the next reference, or is made now.
+  { state: sending, cause: charges, heard: ['never_executed'], gate: 'open', step: 'send_as_next' },
   // Our own outage is never a decline. A retry leaves the order as it was.
   { state: sending, cause: requested, heard: ['service_away'], gate: 'open', step: 'wait_for_request' },
   { state: sending, cause: ['renewal'], heard: ['service_away'], gate: 'open', step: 'wait_for_service' },
   { state: sending, cause: ['retry'], heard: ['service_away'], gate: 'open', step: 'discard' },
-  { state: sending, cause: reversals, heard: unexecuted, step: 'discard' },
+  { state: sending, cause: reversals, heard: [...unexecuted, 'never_executed'], step: 'discard' },
   { state: sending, cause: all, heard: ['expired'], step: 'extend' },
 
   // It may have been executed.

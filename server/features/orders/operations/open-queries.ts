@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/database.ts';
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../../vault/processors/processor.ts';
-import { isBehindGate, isClosed, type Kept, keptCharge, requireOpenGate } from '../../restores/gate-queries.ts';
+import { isBehindGate, isClosed, remembers, requireOpenGate } from '../../restores/gate-queries.ts';
 import {
   canMove,
   type OperationCause,
@@ -9,6 +9,7 @@ import {
   type OperationTrigger,
   stateAfter,
 } from './operation-moves.ts';
+import type { Referenced } from './reference.ts';
 import { transactionChanges } from '../transitions.ts';
 
 /** Queries for operations at the processor whose outcome is not recorded yet. */
@@ -58,27 +59,21 @@ export interface Opened {
   readonly sending: number;
   /** Where it is sent; null for the sandbox. */
   readonly connection_id: string | null;
-  /** After a restore: what a processor has executed under its reference. It is the outcome. */
-  readonly kept?: Kept | null | undefined;
+  /** After a restore, a processor may have executed it, see `kept-outcomes.ts`. */
+  readonly remembers?: boolean | undefined;
 }
 
 interface OpenedRow {
   valid_until_ms: number;
   sending: number;
   connection_id: string | null;
-  kept?: Kept | null;
+  remembers?: boolean;
 }
 const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending, connection_id`;
-const toOpened = ({ valid_until_ms: validUntilMs, sending, connection_id, kept }: OpenedRow): Opened => ({
-  validUntilMs,
-  sending,
-  connection_id,
-  kept,
-});
+const toOpened = ({ valid_until_ms: validUntilMs, ...opened }: OpenedRow): Opened => ({ validUntilMs, ...opened });
 
-/** SQL: what a processor has executed under the reference of the row that is written. */
-export const keptByRow = `(SELECT ${keptCharge('k', 'open_transactions.reference')} FROM companies k
-  WHERE k.id = open_transactions.company_id)`;
+/** SQL: whether the company of the row that is written remembers what its processors executed. */
+export const companyRemembers = `(SELECT ${remembers('k')} FROM companies k WHERE k.id = open_transactions.company_id)`;
 
 /** Identifies an operation in the statements below. */
 export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
@@ -102,7 +97,7 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
        ${open.type === 'sale' ? 'c.connection_id' : connectionOfCharge}, $15, $16, $17
      FROM companies c WHERE c.id = $1 AND NOT (${isClosed('c')})
-     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}, ${keptByRow} AS kept`,
+     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}, ${companyRemembers} AS remembers`,
     [
       open.company_id,
       open.order_id,
@@ -285,7 +280,7 @@ export async function isWaiting(db: Queryable, companyId: string, orderId: strin
 /** What changes when an operation is sent once more. */
 export interface Resending {
   /** With another reference. */
-  readonly as?: { readonly reference: string; readonly number: number };
+  readonly as?: Referenced;
   readonly fromMs?: number | undefined;
   readonly connectionId?: string;
   /** The caller knows the outcome, or has looked it up itself, so that the operation may be in doubt. */
@@ -307,11 +302,19 @@ export async function startSending(
     `${move(
       isResolved ? 'resolved' : 'sent_again',
       `sending = sending + 1, checks = 0, reference = coalesce($6, reference), number = coalesce($9, number),
-       connection_id = coalesce($8, connection_id),
+       subject = coalesce($10, subject), connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'`,
     )} RETURNING ${openedColumns}`,
-    [...keyOf(open), lockMs, as?.reference ?? null, fromMs ?? null, connectionId ?? null, as?.number ?? null],
+    [
+      ...keyOf(open),
+      lockMs,
+      as?.reference ?? null,
+      fromMs ?? null,
+      connectionId ?? null,
+      as?.number ?? null,
+      as?.subject ?? null,
+    ],
   );
   return rows[0] && toOpened(rows[0]);
 }

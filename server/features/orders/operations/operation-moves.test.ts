@@ -101,6 +101,8 @@ const listed = (reference: string): ListedOperation => ({
   ...{ voided: false, transactionId: 't', executedAtMs: 0 },
 });
 
+const following = { subject: ['retry', '1'], number: 1 };
+
 /** What makes each move. */
 const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknown>>> = {
   sent_again: (open) => startSending(service.db, open, {}, 0),
@@ -114,7 +116,8 @@ const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknow
   checked: () => claimDue(service.db, 100, [1000], 1000),
   accepted: (open) => acceptOpen(service.db, open, response),
   outcome_recorded: (open) => closeOpen(service.db, open, closing),
-  listed: ({ company_id, order_id, id }) => takeLater(service.db, { company_id, order_id, operation: listed(id) }, 0),
+  listed: ({ company_id, order_id, id }) =>
+    takeLater(service.db, { company_id, order_id, operation: listed(id) }, following),
   nothing_executed: (open) => discardUnexecuted(service.db, open),
 };
 
@@ -319,7 +322,11 @@ describe('what a processor lists as executed', () => {
   const take = (reference: string, more: Partial<ListedOperation> = {}): Promise<boolean> =>
     takeExecuted(service.db, companyId(), { ...listed(reference), ...more });
   const later = (order_id: string, more: Partial<ListedOperation> = {}): Promise<boolean> =>
-    takeLater(service.db, { company_id: companyId(), order_id, operation: { ...listed(randomUUID()), ...more } }, 1);
+    takeLater(
+      service.db,
+      { company_id: companyId(), order_id, operation: { ...listed(randomUUID()), ...more } },
+      following,
+    );
 
   for (const [name, act] of Object.entries({
     'under its reference': (open: OpenKey, more?: Partial<ListedOperation>) => take(open.id, more),

@@ -10,7 +10,7 @@ export const subjects = {
   key: (key: string) => ['key', key],
   /** A cycle of a subscription: its charge, dunning and every other retry of it. */
   cycle: (subscriptionId: string, cycle: number) => ['cycle', subscriptionId, String(cycle)],
-  /** By the order, or by the reference of its charge with a key, if another connection repeats that in the same request. */
+  /** By the order, or by the reference of its charge with a key, if that was given up or another connection repeats it. */
   retry: (orderId: string) => ['retry', orderId],
   keyedRefund: (key: string) => ['refund key', key],
   refund: (orderId: string) => ['refund', orderId],
@@ -58,6 +58,34 @@ export function deriveReference(companyId: string, { subject, number }: Numbered
     digits.slice(20, 32),
   ];
   return groups.join('-');
+}
+
+/** The reference of an operation, and what is recorded of its subject. */
+export interface Referenced extends Numbered {
+  readonly reference: string;
+}
+
+export function referenced(companyId: string, numbered: Numbered): Referenced {
+  const reference = deriveReference(companyId, numbered);
+  return { reference, subject: recordedSubject(numbered), number: numbered.number };
+}
+
+/**
+ * What a charge continues as when its reference will never be executed. One with an idempotency key continues by its own
+ * reference: a restored database can have forgotten the order with its id, and the repeated key must not be paid again.
+ */
+export function followingOf({ subject, number, reference }: Referenced): Numbered {
+  return isKeyed({ subject }) ? { subject: subjects.retry(reference), number: 0 } : { subject, number: number + 1 };
+}
+
+/** How many charges one subject may have had since a backup. */
+export const attemptsAhead = 12;
+
+/** The references under which a charge with an idempotency key may have been made since a backup, after its own. */
+export function laterReferences(companyId: string, { subject, reference }: Omit<Referenced, 'number'>): Referenced[] {
+  if (!isKeyed({ subject })) return [];
+  const later = subjects.retry(reference);
+  return Array.from({ length: attemptsAhead }, (_, number) => referenced(companyId, { subject: later, number }));
 }
 
 /** How often a sale is sent again because a part of the service stopped. Then it fails: sending it may be the cause. */

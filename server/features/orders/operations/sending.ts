@@ -7,7 +7,7 @@ import { nextStep, type SendAnswer, type Step } from './next-step.ts';
 import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
 import type { OperationCause } from './operation-moves.ts';
 import { whereItIs, recordResult } from './record-result.ts';
-import { deriveReference, isKeyed, type Numbered } from './reference.ts';
+import { followingOf, isKeyed, type Numbered, referenced } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
 
@@ -46,17 +46,18 @@ export async function send<Intent extends Intended & Opened>(
   options: SendOptions<Intent>,
 ): Promise<Sent<Intent> | undefined> {
   const { mode } = options;
-  let { intent, numbered } = options;
+  let { intent, numbered, subject } = options;
   for (let expired = 0; ; ) {
     const call = expired > expiredMax ? callThatExpires : options.call;
-    const answer = await sendOnce(charging, { ...options, intent, numbered, call });
+    const answer = await sendOnce(charging, { ...options, intent, numbered, subject, call });
     const { outcome, step } = answer;
-    if (step === 'send_as_next') numbered = await nextNumber(charging, intent, numbered);
+    if (step === 'send_as_next') numbered = await nextNumber(charging, intent, answer, { numbered, subject });
     const again = resendingOf(answer, intent, numbered);
     if (!again) return endOf(charging, mode, intent, answer);
     const opened = await startAgain(charging, mode, intent, again);
     if (!opened) return undefined;
-    intent = { ...intent, ...opened, reference: again.as?.reference ?? intent.reference };
+    intent = { ...intent, ...opened, ...again.as };
+    subject = again.as?.subject ?? subject;
     if (outcome.outcome === 'expired') {
       expired += 1;
       noteExpired(charging, intent, outcome.nowMs);
@@ -119,17 +120,23 @@ function resendingOf(
   if (step === 'extend') return { fromMs: outcome.outcome === 'expired' ? outcome.nowMs : undefined };
   if (step === 'send_at_next' && connectionId !== undefined) return { connectionId };
   if (step !== 'send_as_next' || !numbered) return undefined;
-  return { as: { reference: deriveReference(intent.company_id, numbered), number: numbered.number } };
+  return { as: referenced(intent.company_id, numbered) };
 }
 
 async function nextNumber(
   charging: Charging,
   intent: Intended,
-  numbered: Numbered | undefined,
+  { heard }: Answered,
+  { numbered, subject }: Pick<SendOptions<Intended & Opened>, 'numbered' | 'subject'>,
 ): Promise<Numbered | undefined> {
-  if (!numbered) return undefined;
+  const { company_id, reference } = intent;
+  const next =
+    heard === 'never_executed'
+      ? followingOf({ subject, number: numbered?.number ?? 0, reference })
+      : numbered && { subject: numbered.subject, number: numbered.number + 1 };
+  if (!next) return undefined;
   const { db } = await whereItIs(charging, intent);
-  return firstUnused(db, intent.company_id, numbered.subject, numbered.number + 1);
+  return firstUnused(db, company_id, next.subject, next.number);
 }
 
 const startAgain = (
@@ -146,6 +153,7 @@ const nothingExecuted: readonly SendAnswer[] = [
   'not_taken',
   'no_card',
   'not_received',
+  'never_executed',
   'service_away',
   'processor_failed',
 ];

@@ -2,6 +2,7 @@ import type { Queryable } from '../../../platform/database.ts';
 import type { ListedOperation } from '../../../vault/processors/processor.ts';
 import { canMove, stateAfter } from '../operations/operation-moves.ts';
 import { inFlightSlot } from '../operations/open-queries.ts';
+import type { Numbered } from '../operations/reference.ts';
 
 /** Adopts operations that the processor executed and the books do not have, as after a restore from a backup. */
 
@@ -78,10 +79,10 @@ export async function takeExecuted(db: Queryable, companyId: string, operation: 
 export async function takeLater(
   db: Queryable,
   { company_id, order_id, operation }: ExecutedOperation,
-  number: number,
+  { subject, number }: Numbered,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE open_transactions SET reference = $3, number = $8, card_last4 = coalesce($4, card_last4),
+    `UPDATE open_transactions SET reference = $3, number = $8, subject = $9, card_last4 = coalesce($4, card_last4),
        connection_id = coalesce($7, connection_id), state = ${stateAfter('listed')}, waits_for = NULL,
        adopted = true, sending = sending + 1,
        next_check_at = now()
@@ -97,6 +98,7 @@ export async function takeLater(
       operation.currency,
       operation.connectionId ?? null,
       number,
+      subject,
     ],
   );
   return rows.length === 1;

@@ -7,7 +7,7 @@ import { discardRetry, waitToBeSent } from './interrupted.ts';
 import { type LookupAnswer, nextStep, type Situation, type Step } from '../operations/next-step.ts';
 import { discardOpen, type OpenTransaction, startSending } from '../operations/open-queries.ts';
 import type { OrderState } from '../order.ts';
-import { deriveReference, numberedOf } from '../operations/reference.ts';
+import { numberedOf, referenced } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
 import { recordRefundOutcome, recordRefundSettlement } from '../refunds.ts';
 import { isOpenSale } from '../operations/sales.ts';
@@ -103,8 +103,7 @@ async function sendAsNext(charging: Charging, state: OrderState, open: OpenTrans
   const attempt = numberedOf(open);
   if (!attempt || !isOpenSale(open)) throw new Error('this operation has no next number');
   const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
-  const reference = deriveReference(open.company_id, numbered);
-  const resending = { as: { reference, number: numbered.number }, isResolved: true };
-  const opened = await startSending(charging.db, open, resending, lockMs[state.mode]);
-  if (opened) await charge(charging, state, { ...open, ...opened, reference, numbered });
+  const as = referenced(open.company_id, numbered);
+  const opened = await startSending(charging.db, open, { as, isResolved: true }, lockMs[state.mode]);
+  if (opened) await charge(charging, state, { ...open, ...opened, ...as, numbered });
 }

@@ -486,6 +486,110 @@ describe('a renewal that was given up and paid with the next reference', () => {
   });
 });
 
+describe('an order that was given up and paid with the next reference', () => {
+  const backupTables = ['orders', 'open_transactions', 'idempotency_keys'] as const;
+  type Backup = readonly (readonly [table: string, rows: string])[];
+
+  async function backUp({ companyId }: ConnectedMerchant): Promise<Backup> {
+    const rowsOf = async (table: string): Promise<Backup[number]> => {
+      const [row] = await service.db.query<{ rows: string }>(
+        `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} t WHERE company_id = $1`,
+        [companyId],
+      );
+      return [table, row?.rows ?? '[]'];
+    };
+    return Promise.all(backupTables.map(rowsOf));
+  }
+
+  async function bringBack(backup: Backup): Promise<void> {
+    for (const [table, rows] of backup) {
+      const [written] = await service.db.query<{ columns: string }>(
+        `SELECT string_agg(quote_ident(column_name), ', ') AS columns FROM information_schema.columns
+         WHERE table_schema = current_schema() AND table_name = $1 AND is_generated = 'NEVER'`,
+        [table],
+      );
+      const columns = written?.columns ?? '';
+      const from = `json_populate_recordset(NULL::${table}, $1::json)`;
+      await service.db.query(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${from}`, [rows]);
+    }
+  }
+
+  /**
+   * The vault stops before it sends the charge, the worker gives the reference up, and the repeated request pays. Returns the
+   * request, and a backup from before it was given up.
+   */
+  async function paidLater(merchant: ConnectedMerchant): Promise<[() => Promise<Reply>, Backup]> {
+    const { shop, key } = merchant;
+    const options = { key, idempotencyKey: randomUUID() };
+    const send = (): Promise<Reply> => order(service, shop, {}, options);
+    interference.charge = async () => ({ ...inDoubt, isInterrupted: true });
+    assert.equal((await send()).status, 502);
+    interference = {};
+    const backup = await backUp(merchant);
+    await runWorker(service);
+    const reply = await send();
+    assert.equal(reply.body.status, 'succeeded', reply.text);
+    return [send, backup];
+  }
+
+  for (const kinds of [['stripe'], ['stripe', 'nmi']] as const) {
+    for (const isNoticed of [true, false]) {
+      it(`is not charged again at ${kinds.join(' and ')} after a restore that was ${isNoticed ? '' : 'not '}noticed`, async () => {
+        const merchant = await live.openMerchant(...kinds);
+        const [send] = await paidLater(merchant);
+        const charged = await paid();
+        await forgetOrder(merchant);
+        if (isNoticed) {
+          await restore(service);
+          await compareAll(service);
+        }
+        await assertPaidAt(await send(), merchant.connections[0], charged);
+      });
+    }
+  }
+
+  it('is found at the second connection, where its next reference was paid', async () => {
+    const merchant = await live.openMerchant('stripe', 'nmi');
+    const { companyId } = merchant;
+    const before = await paid();
+    const [, nmi] = merchant.connections;
+    const revokes: NonNullable<Vault['charge']> = async (request) => {
+      if (request.connectionId === nmi) return vault.charge(request);
+      await fakes.stripe.control({ next: ['revoke:charge'] });
+      const outcome = await vault.charge(request);
+      await repair();
+      return outcome;
+    };
+    const options = { key: merchant.key, idempotencyKey: randomUUID() };
+    const send = (): Promise<Reply> => order(service, merchant.shop, {}, options);
+    interference.charge = async () => ({ ...inDoubt, isInterrupted: true });
+    assert.equal((await send()).status, 502);
+    await runWorker(service);
+    interference.charge = revokes;
+    await assertPaidAt(await send(), nmi, { ...before, nmi: before.nmi + 1 });
+    interference = {};
+    await forgetOrder(merchant);
+    await restore(service);
+    await compareAll(service);
+    assert.equal(await gateOf(service, companyId), 'remembers');
+    await assertPaidAt(await send(), nmi, { ...before, nmi: before.nmi + 1 });
+  });
+
+  it('is recorded as paid, although its request is not repeated, if the records have it as open', async () => {
+    const merchant = await live.openMerchant('stripe', 'nmi');
+    const [send, backup] = await paidLater(merchant);
+    const charged = await paid();
+    await forgetOrder(merchant);
+    await bringBack(backup);
+    await restore(service);
+    await compareAll(service);
+    for (let run = 0; run < 3; run += 1) await runWorkerLater();
+    const [row] = await service.db.query('SELECT status FROM orders WHERE company_id = $1', [merchant.companyId]);
+    assert.deepEqual(row, { status: 'succeeded' });
+    await assertPaidAt(await send(), merchant.connections[0], charged);
+  });
+});
+
 describe('an order that was not sent, and whose request is not repeated', () => {
   for (const isPaid of [true, false]) {
     it(`is recorded as ${isPaid ? 'paid' : 'failed'} if the other connection was${isPaid ? '' : ' not'} paid`, async () => {

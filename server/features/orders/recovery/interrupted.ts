@@ -5,9 +5,8 @@ import type { LookupAnswer } from '../operations/next-step.ts';
 import { closeOpen, discardOpen, insertOpen, type OpenTransaction, waitAgain } from '../operations/open-queries.ts';
 import { openOperation } from '../operations/open-operation.ts';
 import type { OrderState } from '../order.ts';
-import { deriveReference, type Numbered, numberedOf } from '../operations/reference.ts';
+import { deriveReference, followingOf } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
-import { nextAttempt } from '../retry.ts';
 import { isOpenSale, notRetried, type OpenSale, redemptionIdOf } from '../operations/sales.ts';
 import { repeatWithinMs } from '../operations/timing.ts';
 
@@ -71,7 +70,8 @@ const failure = {
  */
 async function replace(charging: Charging, state: OrderState, open: OpenSale, delayMs: number): Promise<boolean> {
   const { order, clockOffsetMs } = state;
-  const next = await nextOf(charging, state, open);
+  const { subject, number } = followingOf(open);
+  const next = await firstUnused(charging.db, open.company_id, subject, number);
   const at = new Date(charging.clock.nowMs() + clockOffsetMs);
   const reference = deriveReference(open.company_id, next);
   const replacement = { ...open, id: newId(at.getTime()), reference, numbered: next, updated_at: at };
@@ -82,10 +82,4 @@ async function replace(charging: Charging, state: OrderState, open: OpenSale, de
     if (!opened) throw new Error('another operation of the order is in flight');
     return waitAgain(transaction, { ...operation, ...opened, interruptions: open.interruptions }, delayMs);
   });
-}
-
-/** Without its idempotency key, a charge continues as the next attempt at its order. */
-async function nextOf({ db }: Charging, state: OrderState, open: OpenSale): Promise<Numbered> {
-  const attempt = numberedOf(open);
-  return attempt ? firstUnused(db, open.company_id, attempt.subject, attempt.number + 1) : nextAttempt(state);
 }

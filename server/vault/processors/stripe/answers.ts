@@ -38,6 +38,9 @@ type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 export const notSent = (reason: string): Extract<Outcome, { outcome: 'not_sent' }> => ({ outcome: 'not_sent', reason });
 
+/** The intent of a reference is cancelled for good: it can never be charged. */
+export const cancelled: Outcome = { ...notSent('the payment was cancelled before it was confirmed'), isFinal: true };
+
 export const unclear = (answer: Answer | Silence): string =>
   'reason' in answer ? answer.reason : `the response with status ${answer.status} does not contain an outcome`;
 
@@ -267,7 +270,7 @@ export function confirmOutcome(answer: Answer | Silence, sent: SentCharge): Outc
 function rejectedConfirmation(answer: Answer, error: StripeError, sent: SentCharge): Outcome | undefined {
   const intent = readIntent(error.payment_intent);
   const standing = intent ? standingOf(intent, sent, answer.askedAtMs) : unknown('the payment is not shown');
-  if (standing.outcome === 'canceled') return notSent('the payment was cancelled before it was confirmed');
+  if (standing.outcome === 'canceled') return cancelled;
   const isUnconfirmed = standing.outcome === 'unconfirmed';
   if (!isUnconfirmed && standing.outcome !== 'unknown') return standing;
   const isDecline = !isAboutKey(error) && (isUnconfirmed || isAnswerTo(answer, sent.reference));

@@ -13,7 +13,6 @@ const preparedMax = 1_000;
 
 export const expired = ({ clock }: Client): Outcome => ({ outcome: 'expired', nowMs: clock.nowMs() });
 export const isExpired = ({ clock }: Client, validUntilMs: number): boolean => clock.nowMs() >= validUntilMs;
-const cancelled = (): Outcome => answers.notSent('the payment was cancelled before it was confirmed');
 
 async function standingOf({ send }: Client, handle: string, about: answers.SentCharge) {
   return answers.intentStanding(await send(requests.getIntent(handle)), about);
@@ -80,7 +79,7 @@ async function methodFor(
   const refused = answers.refusedKey(answer);
   if (refused) return refused;
   const standing = answers.intentStanding(answer, sent);
-  if (standing.outcome === 'canceled') return cancelled();
+  if (standing.outcome === 'canceled') return answers.cancelled;
   return standing.outcome === 'unconfirmed' ? createMethod(client, request) : standing;
 }
 
@@ -100,7 +99,7 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   const outcome = answers.confirmOutcome(answer, sent);
   if (outcome) return outcome;
   const standing = await standingOf(client, handle, sent);
-  if (standing.outcome === 'canceled') return cancelled();
+  if (standing.outcome === 'canceled') return answers.cancelled;
   return standing.outcome === 'unconfirmed' ? answers.unknown('the payment may still be confirmed') : standing;
 }
 
