@@ -1,6 +1,8 @@
 import { fileStore } from '../server/start/file-store.ts';
-import type { Component } from '../server/platform/components.ts';
+import { openRedisStore } from '../server/start/rate-limiter.ts';
+import { type Component, withCause } from '../server/platform/components.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
+import { withinTime } from '../server/platform/in-time.ts';
 import { type RunningProcess, processOf } from '../server/start/application-name.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { firstShard, type ShardDatabase } from '../server/shards/shards.ts';
@@ -32,8 +34,7 @@ export async function readVault(connected: Pick<Connected, 'shards' | 'config'>)
   if (config.SVC_VAULT_URL.length === 0 && !hasKeys(config)) return { isKnown: false, ...nothing };
   try {
     return await withVault(connected, async (vault) => {
-      const { isReady, processorProblem } = await vault.health();
-      const problem = isReady ? undefined : 'the vault does not respond, or has lost its database';
+      const { problem, processorProblem } = await vault.health();
       return { isKnown: true, problem, processorProblem, nowMs: await vault.nowMs() };
     });
   } catch (error) {
@@ -41,26 +42,23 @@ export async function readVault(connected: Pick<Connected, 'shards' | 'config'>)
   }
 }
 
-/** Checks the object store and the mail server, if the settings name them. */
+/** Uses the object store, the mail server and Redis, if the settings name them. */
 export async function readParts({ config }: Pick<Connected, 'config'>): Promise<PartState[]> {
   const store = fileStore(config);
   const mail = config.SMTP_URL?.reveal();
   const checks: Promise<PartState>[] = [];
   if (store) checks.push(checked('object_store', store.check()));
   if (mail) checks.push(checked('mail', checkMail(mail, config.SVC_MAIL_FROM)));
+  if (config.REDIS_URL) checks.push(checked('rate_limit_store', checkRedis(config.REDIS_URL.reveal())));
   return Promise.all(checks);
 }
 
 async function checked(component: Component, check: Promise<void>): Promise<PartState> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no response within ${checkMs} ms`)), checkMs);
   try {
-    await Promise.race([check, late.promise]);
+    await withinTime(check, checkMs);
     return { component, problem: undefined };
   } catch (error) {
-    return { component, problem: (error as Error).message };
-  } finally {
-    clearTimeout(timer);
+    return { component, problem: withCause(error as Error) };
   }
 }
 
@@ -69,6 +67,11 @@ async function checkMail(url: string, from: string): Promise<void> {
   const { smtpMailer } = await import('../server/platform/mail/smtp.ts');
   const mailer = smtpMailer(url, from);
   await mailer.check().finally(() => void mailer.close());
+}
+
+async function checkRedis(url: string): Promise<void> {
+  const { limiter, use } = await openRedisStore(url, () => undefined);
+  await use().finally(() => void limiter.close?.());
 }
 
 /** The replicas for reads, by the name of their shard. */

@@ -271,6 +271,7 @@ const partNames: Readonly<Record<string, string>> = {
   processor: 'Processors',
   object_store: 'Object store',
   mail: 'Mail server',
+  rate_limit_store: 'Rate limit store',
 };
 
 function refusedText(count: number): string {

@@ -242,7 +242,7 @@ checks the database and the parts that the settings name. \`deploy/observability
 | Path | Response |
 |---|---|
 | \`/healthz\` | 200 while the process is running |
-| \`/readyz\` | 200 with \`"status": "ready"\` or \`"degraded"\`, or 503 with \`"status": "not ready"\` and a \`message\`; \`components\` shows each part as \`up\` or \`down\`. The same in every role |
+| \`/readyz\` | 200 with \`"status": "ready"\` or \`"degraded"\`, or 503 with \`"status": "not ready"\`; unless it is ready, a \`message\` says why; \`components\` shows each part as \`up\` or \`down\`. The same in every role |
 | \`/metrics\` | metrics for Prometheus |
 
 An \`api\` serves them on \`PORT\`, a \`worker\` without \`api\` on \`SVC_HEALTH_PORT\`, if set, and a separate vault on \`SVC_VAULT_PORT\`. They need no key and contain
@@ -251,21 +251,25 @@ no secrets, but let only your monitoring reach them from outside.
 An \`api\` or \`worker\` is **not ready** (503) if the database does not respond within two seconds on one of its pools, does not accept
 writes or is not migrated, or if its clock differs from the database by more than 30 s. A vault is not ready if it cannot use its database.
 
-A process is **degraded** (200) if another part is away: the vault, a processor, the object store, the mail server, or the shared store of the rate
+A process is **degraded** (200) if another part is away: the vault, a processor, the object store, the mail server, a replica, or the shared store of the rate
 limits. \`components\` in the response names it. Without the vault, orders and captures return 503, and renewals wait, but all reads and most writes work. If the
 process answered 503, the load balancer would remove every process, since the part is away for all of them. A process is also degraded while writes wait for [a synchronous standby](runbook.md#svcwritesblocked): the field \`standby\` names the shard.
 
 | Part | Checked | What fails without it |
 |---|---|---|
-| \`database\` | every 5 s | everything; not ready |
-| \`vault\` | every 2 s | captures, orders, refunds; renewals wait |
-| \`processor\` | by use: three calls in a row without an answer | live charges at this processor |
-| \`object_store\` | every 15 s, if S3 is set | image uploads |
-| \`mail\` | every minute, if \`SMTP_URL\` is set, by the worker | emails wait |
-| \`rate_limit_store\` | by use, if the limits are shared | each process counts alone |
+| \`database\` | every 5 s, by a statement | everything; not ready |
+| \`vault\` | every 2 s, by a call that needs the token | captures, orders, refunds; renewals wait |
+| \`processor\` | by the calls for merchants: three in a row without an answer. Refused credentials of one merchant do not count | live charges at this processor |
+| \`object_store\` | every minute, if S3 is set: an object below \`health/\` is written, read and deleted | image uploads |
+| \`mail\` | every minute, if \`SMTP_URL\` is set, by the worker: it connects and signs in | emails wait |
+| \`rate_limit_store\` | every 10 s and by requests, if the limits are shared: a value is written and read | each process counts alone |
+| \`replica\` | every 15 s, if there is one, by a read on each replica | reads go to the primary |
 
-A part that goes away is logged once as an error (\`unavailable: vault\`), and when it is back (\`available again: vault\`). \`svc_component_up\` is 0 in
-between.
+The state of a part is the result of its last use with the credentials of the process, so a wrong password or token means \`down\`. The \`message\` of
+\`/readyz\` says it in words, for example \`Degraded: the vault refuses our token.\` A part is not listed before its first use. No order waits for a check.
+
+A part that goes away is logged once as an error (\`unavailable: vault\`), once a minute while it is away (\`still unavailable: vault\`), and when it is back
+(\`available again: vault\`). \`svc_component_up\` is 0 in between.
 
 ## Metrics
 

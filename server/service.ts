@@ -53,6 +53,7 @@ import { checkMachine, webhookAuthorities } from './start/preflight.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
+import { watchDatabase, watchMail, watchObjectStore, watchReplicas } from './start/watch-parts.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** Starts the roles of a process (API, worker, vault) in the order in which they need each other. */
@@ -116,11 +117,6 @@ async function start(
   return { baseUrl: parts.baseUrl, listensOn, demo, stop: resources.stop };
 }
 
-const databaseMs = 2_000;
-const watchDatabaseMs = 5_000;
-const watchStoreMs = 15_000;
-const watchMailMs = 60_000;
-
 interface Surroundings {
   readonly config: Config;
   readonly log: Logger;
@@ -160,7 +156,8 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const configured = openConfigured(databases, config, resources);
   const [{ db: firstDb }] = configured;
   const control = controlPlaneOn(firstDb);
-  resources.components.watch('database', () => control.ping(databaseMs), watchDatabaseMs);
+  watchDatabase(resources.components, control);
+  watchReplicas(resources.components, configured);
   const ring = await openKeyRing(control, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());
   const { keys } = ring;
@@ -179,7 +176,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   });
   resources.onStop(() => outbound.close());
   const objectStore = fileStore(config);
-  if (objectStore) resources.components.watch('object_store', () => objectStore.check(), watchStoreMs);
+  if (objectStore) watchObjectStore(resources.components, objectStore);
   // Links contain the port, so it is chosen before any link is created.
   const port = config.PORT || (await freePort(config.HOST));
   return {
@@ -287,7 +284,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) {
     resources.onStop(() => mailer.close());
-    resources.components.watch('mail', () => mailer.check(), watchMailMs);
+    watchMail(resources.components, mailer);
   }
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
@@ -325,7 +322,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
 
 async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
   const { config, shards, clock, log, resources, outbound, isAllowed } = parts;
-  const limiter = await openRateLimiter(config, shards.control, log, resources.components);
+  const limiter = await openRateLimiter(config, shards.control, resources.components);
   resources.onStop(async () => limiter.close?.());
   const app = await buildApp({
     config,

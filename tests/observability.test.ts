@@ -387,7 +387,8 @@ describe('a part that is away', { concurrency: false }, () => {
     });
     const { status, components } = await readiness();
     assert.equal(status, 'degraded');
-    assert.deepEqual(components, { vault: 'up', processor: 'up', database: 'up', object_store: 'down', mail: 'down' });
+    const away = { object_store: 'down', mail: 'down', replica: 'down' };
+    assert.deepEqual(components, { vault: 'up', processor: 'up', database: 'up', ...away });
     const metrics = await textOf(`${service.baseUrl}/metrics`);
     for (const component of ['object_store', 'mail']) {
       assert.match(metrics, new RegExp(`^svc_component_up\\{component="${component}"\\} 0$`, 'm'));
@@ -396,7 +397,7 @@ describe('a part that is away', { concurrency: false }, () => {
     }
     const doctor = await svc(settings, 'doctor');
     assert.equal(doctor.code, 1);
-    assert.match(doctor.stderr, /object store that cannot be used from here: S3 does not answer/);
+    assert.match(doctor.stderr, /object store that cannot be used from here: S3 PUT failed: no response/);
     assert.match(doctor.stderr, /mail that cannot be used from here/);
     assert.doesNotMatch(doctor.stderr + logLines.join(''), /secret of S3/);
   });
@@ -420,6 +421,35 @@ describe('a part that is away', { concurrency: false }, () => {
     assert.equal(status.vault, 'ready');
     assert.deepEqual(status.webhooks, { due: 0, oldest_due_seconds: 0 });
     assert.ok((status.backup_age_seconds as number) < 600);
+  });
+
+  it('is a vault that refuses our token: both sides say so, and so do doctor and status', async (t) => {
+    const wrong = { ...settings, SVC_VAULT_TOKEN: 'a token that the vault does not accept, long enough' };
+    const port = String(await freePort());
+    const worker = await start({ ...wrong, SVC_ROLES: 'worker', SVC_HEALTH_PORT: port });
+    t.after(() => worker.stop());
+    const at = (path: string): Promise<string> => textOf(`http://127.0.0.1:${port}${path}`);
+    await eventually('it is noticed', async () => {
+      const { status, message, components } = JSON.parse(await at('/readyz')) as Record<string, any>;
+      return status === 'degraded' && /the vault refuses our token/.test(message) && components.vault === 'down';
+    });
+    const metrics = await at('/metrics');
+    assert.match(metrics, /^svc_component_up\{component="vault"\} 0$/m);
+    for (const side of ['caller', 'vault']) {
+      assert.match(metrics, new RegExp(`^svc_vault_tokens_refused_total\\{side="${side}"\\} [1-9]`, 'm'));
+    }
+    for (const line of [
+      /"level":"error".*"err":\{"type":"Error","message":"the vault refuses our token".*"msg":"unavailable: vault"/,
+      /"level":"error".*"vault":"127\.0\.0\.1:\d+","count":1,"msg":"the vault refuses our token/,
+      /"level":"warn".*"address":"127\.0\.0\.1","count":1,"msg":"refused a caller whose token/,
+    ]) {
+      assert.equal(logLines.filter((one) => line.test(one)).length, 1, String(line));
+    }
+    const doctor = await svc(wrong, 'doctor');
+    assert.match(doctor.stderr, /vault that cannot be used from here: the vault refuses our token/);
+    assert.match((await svc(wrong, 'status')).stdout, /^Vault +the vault refuses our token$/m);
+    // The API, whose token the vault accepts, is as ready as before.
+    assert.equal((await readiness()).components.vault, 'up');
   });
 
   it('leaves the API ready to read, also when it is the vault', async () => {

@@ -1,8 +1,9 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ClockWatch } from '../platform/clock-watch.ts';
-import type { Components } from '../platform/components.ts';
+import { type Components, PlainProblem } from '../platform/components.ts';
 import { type DatabasePool, isUnwritable } from '../platform/database.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
+import { withinTime } from '../platform/in-time.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
 import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
@@ -23,9 +24,6 @@ export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => (
   check: () => pool.ping(readinessMs),
 });
 
-/** A problem in words; other errors are shown as the name of their check. */
-class NotReadyError extends Error {}
-
 /** Comes before the checks of the pools, because an operator reads its problem first. */
 export const databaseCheck = (db: DatabasePool): ReadinessCheck => ({
   name: 'the database does not respond',
@@ -33,9 +31,9 @@ export const databaseCheck = (db: DatabasePool): ReadinessCheck => ({
     // The ping comes first, so that queries do not pile up in a pool that gets no answer.
     await db.ping(readinessMs).catch((error: unknown) => {
       if (!isUnwritable(error)) throw error;
-      throw new NotReadyError('the database does not accept writes', { cause: error });
+      throw new PlainProblem('the database does not accept writes', { cause: error });
     });
-    if (!(await isMigrated((text) => db.query(text)))) throw new NotReadyError('the database is not migrated');
+    if (!(await isMigrated((text) => db.query(text)))) throw new PlainProblem('the database is not migrated');
   },
 });
 
@@ -68,25 +66,20 @@ export const clockCheck = (clocks: Pick<ClockWatch, 'problem'>): ReadinessCheck 
 });
 
 async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> {
-  const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check())));
+  const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check(), readinessMs + 500)));
   return outcomes.flatMap((outcome, index) => {
     if (outcome.status !== 'rejected') return [];
     const { reason } = outcome as { reason: unknown };
-    const problem = reason instanceof NotReadyError ? reason.message : (checks[index]?.name ?? '');
+    // Other errors are shown as the name of their check.
+    const problem = reason instanceof PlainProblem ? reason.message : (checks[index]?.name ?? '');
     return [isDiskFull(reason) ? `${problem} (the disk is full)` : problem];
   });
-}
-
-async function withinTime(work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('no response in time')), readinessMs + 500);
-  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
 export interface Operations {
   /** Asked each time, because a role that starts later adds its connections. */
   readonly checks: () => readonly ReadinessCheck[];
-  readonly components: Pick<Components, 'refresh' | 'states'>;
+  readonly components: Pick<Components, 'used' | 'states'>;
   readonly metrics: Metrics;
   readonly clocks: Pick<ClockWatch, 'expired'>;
   /** How many companies wait for what after a restore. */
@@ -103,17 +96,19 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
   const { shards = async () => ({}), blocked = async () => [] } = operations;
   // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
-  const readiness = shared(() => Promise.all([problemsOf(checks()), blocked(), components.refresh()]));
+  const readiness = shared(() => Promise.all([problemsOf(checks()), blocked(), components.used()]));
   const figures = shared(() => metrics.text());
   app.get('/healthz', options, (_request, reply) => sendJson(reply, { status: 'ok' }));
 
   app.get('/readyz', options, async (_request, reply) => {
     const [problems, waiting] = await readiness();
-    const states = [...components.states()];
+    const parts = [...components.states()];
+    const states = parts.map(([name, problem]) => [name, problem === undefined] as const);
     const shown = (each: readonly (readonly [string, boolean])[]): object =>
       Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
     if (problems.length > 0) return sendNotReady(reply, `Not ready: ${problems.join(', ')}.`, shown(states));
     const shardStates: readonly (readonly [string, boolean])[] = Object.entries(await shards());
+    const away = parts.flatMap(([, problem]) => problem ?? []);
     // Without the vault only charges stop, without the object store only uploads, and the part is away for every
     // process: the process still serves the rest, so it stays ready.
     // Reads work while writes wait for a standby, at every process.
@@ -121,6 +116,7 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
       restores.isRestored() || waiting.length > 0 || [...states, ...shardStates].some(([, isUp]) => !isUp);
     return sendJson(reply, {
       status: isDegraded ? 'degraded' : 'ready',
+      ...(away.length > 0 && { message: `Degraded: ${away.join(', ')}.` }),
       components: shown(states),
       ...(shardStates.length > 0 && { shards: shown(shardStates) }),
       ...(waiting.length > 0 && {

@@ -18,7 +18,7 @@ export type PoolName = 'requests' | 'money' | 'webhooks' | 'vault' | 'replica';
 export interface GaugeSources {
   readonly roles: readonly string[];
   readonly pools: readonly { readonly name: PoolName; readonly pool: Pick<DatabasePool, 'stats'> }[];
-  readonly components: Pick<Components, 'refresh' | 'states'>;
+  readonly components: Pick<Components, 'used' | 'states'>;
   /** What only a process with the API or the worker has. */
   readonly serving?: {
     /** The database of each shard, by name. */
@@ -43,12 +43,16 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
   const [backlog, backupAge] = await Promise.all([
     serving && readBacklogs(serving.shards),
     serving?.backupPath ? backupAgeSeconds(serving.backupPath) : undefined,
-    components.refresh(),
+    components.used(),
   ]);
   return [
     { name: 'svc_build_info', value: 1, labels: { version, node: process.version, roles: roles.join(',') } },
     ...[...components.states()].map(
-      ([component, isUp]): Sample => ({ name: 'svc_component_up', value: isUp ? 1 : 0, labels: { component } }),
+      ([component, problem]): Sample => ({
+        name: 'svc_component_up',
+        value: problem === undefined ? 1 : 0,
+        labels: { component },
+      }),
     ),
     ...[...Map.groupBy(pools, ({ name }) => name)].flatMap(([name, ofName]) => poolSamples(name, ofName)),
     ...(serving ? await shardSamples(serving.shards) : []),

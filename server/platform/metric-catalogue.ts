@@ -39,8 +39,8 @@ export const catalogue = {
   },
   svc_component_up: {
     kind: 'gauge',
-    help: '1 while the process can use this part of the installation, otherwise 0.',
-    labels: { component: ['database', 'vault', 'processor', 'object_store', 'mail', 'rate_limit_store'] },
+    help: '1 if the last use of this part of the installation by the process succeeded, otherwise 0.',
+    labels: { component: ['database', 'vault', 'processor', 'object_store', 'mail', 'rate_limit_store', 'replica'] },
   },
   svc_http_request_duration_seconds: {
     kind: 'histogram',
@@ -135,6 +135,11 @@ export const catalogue = {
     },
     buckets: callSeconds,
     roles: serving,
+  },
+  svc_vault_tokens_refused_total: {
+    kind: 'counter',
+    help: 'Requests that a vault refused because of their token, counted by the caller and by the vault.',
+    labels: { side: ['caller', 'vault'] },
   },
   svc_processor_call_duration_seconds: {
     kind: 'histogram',

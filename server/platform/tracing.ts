@@ -39,7 +39,7 @@ const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 const noSpan: RequestSpan = Object.freeze({ run: <Result>(work: () => Result): Result => work(), end: () => {} });
 
 /** Probes come every few seconds, and would bury the requests. */
-const probes: readonly (string | undefined)[] = ['/healthz', '/readyz', '/metrics'];
+const probes: readonly (string | undefined)[] = ['/healthz', '/readyz', '/metrics', '/state'];
 const noTracing: Tracing = Object.freeze({
   enabled: false,
   startRequestSpan: () => noSpan,

@@ -10,6 +10,7 @@ import { applicationName } from './application-name.ts';
 export interface Resources {
   readonly pools: readonly OpenPool[];
   readonly components: Components;
+  readonly log: Logger;
   openPool(connectionString: string, name: PoolName, more?: Partial<DatabaseOptions> & OnShard): DatabasePool;
   /** Servers stop first, all in parallel: one after the other would exceed the shutdown time. */
   serves(end: () => Promise<unknown>): void;
@@ -38,6 +39,7 @@ export function openResources(config: Config, log: Logger): Resources {
   return {
     pools,
     components,
+    log,
     openPool(connectionString, name, { shard = firstShard, ...more } = { shard: firstShard }) {
       const pool = openDatabase({
         connectionString,

@@ -1,10 +1,12 @@
 import type { Config } from '../config.ts';
 import { readGauges } from '../observation/gauges.ts';
 import { systemClock } from '../platform/clock.ts';
-import type { Components } from '../platform/components.ts';
+import { type Components, PlainProblem } from '../platform/components.ts';
+import type { Logger } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { refuseOldPostgres } from '../platform/postgres-version.ts';
 import { Secret } from '../platform/secret.ts';
+import { sparsely } from '../platform/sparsely.ts';
 import type { Tracing } from '../platform/tracing.ts';
 import { observedVault } from '../vault/observed.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
@@ -36,7 +38,7 @@ export async function openVault(
   if (!roles.includes('vault')) {
     // Loaded only if the vault is another process.
     const { remoteVault } = await import('../vault/client.ts');
-    const vault = remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN ?? new Secret(''));
+    const vault = remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN ?? new Secret(''), reportRefusal(resources.log));
     resources.onStop(async () => vault.close?.());
     watchVault(vault, resources.components);
     return observedVault(vault);
@@ -47,7 +49,8 @@ export async function openVault(
     const { pools, components } = resources;
     const metrics = createMetrics(['vault'], () => readGauges({ roles, pools, components }));
     const credentials = [SVC_VAULT_TOKEN, ...(SVC_VAULT_TOKEN_PREVIOUS ? [SVC_VAULT_TOKEN_PREVIOUS] : [])];
-    const server = buildVaultServer(vault, credentials, { metrics, tracing });
+    const onRefused = reportCaller(resources.log);
+    const server = buildVaultServer(vault, credentials, { metrics, tracing, onRefused });
     resources.onStop(() => server.close());
     await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
   }
@@ -88,9 +91,27 @@ export const originsOf = ({ SVC_PROCESSOR_ORIGINS: urls }: Pick<Config, 'SVC_PRO
 
 export function watchVault(vault: Vault, components: Components): void {
   const check = async (): Promise<void> => {
-    const { isReady, processorProblem } = await vault.health();
+    const { problem, processorProblem } = await vault.health();
     components.note('processor', processorProblem === undefined ? undefined : new Error(processorProblem));
-    if (!isReady) throw new Error('the vault does not respond, or has lost its database');
+    if (problem !== undefined) throw new PlainProblem(problem);
   };
   components.watch('vault', check, watchMs);
 }
+
+/** At the side of the API and the worker. A vault that refuses is named, because another one may accept the token. */
+const reportRefusal = (log: Logger): ((baseUrl: string) => void) =>
+  sparsely((baseUrl, count) =>
+    log.error(
+      { vault: new URL(baseUrl).host, count },
+      'the vault refuses our token: SVC_VAULT_TOKEN is not the token of the vault',
+    ),
+  );
+
+/** At the side of the vault. */
+const reportCaller = (log: Logger): ((address: string) => void) =>
+  sparsely((address, count) =>
+    log.warn(
+      { address, count },
+      'refused a caller whose token is neither SVC_VAULT_TOKEN nor SVC_VAULT_TOKEN_PREVIOUS',
+    ),
+  );

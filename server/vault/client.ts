@@ -2,9 +2,16 @@ import { ApiError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
-import { NotConnected, openConnections, type VaultConnection, type VaultConnections } from './connections.ts';
+import {
+  NotConnected,
+  openConnections,
+  TokenRefused,
+  type VaultConnection,
+  type VaultConnections,
+  type VaultResponse,
+} from './connections.ts';
 import type { LookupOutcome, Outcome } from './processors/processor.ts';
-import { type VaultAnswer, vaultAnswer, vaultHealth, vaultReadiness } from './server.ts';
+import { statePath, type VaultAnswer, vaultAnswer, vaultHealth, type VaultState, vaultState } from './server.ts';
 import type { NewConnection } from './processors/connections.ts';
 import type { DisputeOutcome } from './processors/notices.ts';
 import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
@@ -15,8 +22,8 @@ const operationTimeoutMs = 20_000;
 
 const brokenConnection = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
 
-/** Status codes with which the vault rejects a request before it does anything. */
-const refusals = [400, 401];
+/** The status code with which the vault rejects a request before it does anything. */
+const invalidStatus = 400;
 
 function unavailable(): ApiError {
   const message = 'The card vault is unavailable. Retry shortly with the same idempotency key.';
@@ -33,8 +40,8 @@ interface Calls {
 }
 
 /**
- * Calls one vault after the other, until one has answered: the next after a failed connection always, since nothing was
- * sent, and otherwise only for calls that may be repeated.
+ * Calls one vault after the other, until one has answered: the next after a failed connection or a refused token always,
+ * since nothing was done, and otherwise only for calls that may be repeated.
  */
 function callsTo(connections: VaultConnections): Calls {
   async function call(path: string, body: object, mayRepeat: boolean): Promise<VaultAnswer> {
@@ -45,7 +52,7 @@ function callsTo(connections: VaultConnections): Calls {
         if (!mayRepeat) break;
       } catch (error) {
         // The original error may quote the request, so it is not passed on.
-        if (!(error instanceof NotConnected) && !mayRepeat) break;
+        if (!(error instanceof NotConnected || error instanceof TokenRefused) && !mayRepeat) break;
       }
     }
     throw unavailable();
@@ -63,10 +70,11 @@ function callsTo(connections: VaultConnections): Calls {
     let isInterrupted = false;
     try {
       const { status, answer } = await connection.post(path, body, operationTimeoutMs);
-      if (refusals.includes(status)) return { outcome: 'unavailable', reason: `the vault responded with ${status}` };
+      if (status === invalidStatus) return { outcome: 'unavailable', reason: `the vault responded with ${status}` };
       if (vaultAnswer.Check(answer) && answer.outcome) return answer.outcome as Result;
     } catch (error) {
       if (error instanceof NotConnected) return { outcome: 'unavailable', reason: 'the vault is unreachable' };
+      if (error instanceof TokenRefused) return { outcome: 'unavailable', reason: error.message };
       // A vault that is late may wait for the processor. One that breaks the connection has probably stopped.
       isInterrupted = brokenConnection.includes(errorCode(error) ?? '');
     }
@@ -93,9 +101,26 @@ function callsTo(connections: VaultConnections): Calls {
 
 const isSaid = (answer: object): boolean => 'refusesCredentials' in answer && answer.refusesCredentials === true;
 
+const silent: VaultState = { problem: 'the vault does not respond', processor_problem: null };
+
+function stateOf(response: VaultResponse | TokenRefused | undefined): VaultState {
+  if (response instanceof TokenRefused) return { problem: response.message, processor_problem: null };
+  if (vaultState.Check(response?.answer)) return response.answer;
+  // A vault of an older version accepts the token and does not know the path.
+  return response?.status === 404 ? { problem: null, processor_problem: null } : silent;
+}
+
+/** If none can be used, an operator first reads of one that answers. */
+const worstOf = (found: readonly VaultState[]): string | undefined =>
+  (found.find(({ problem }) => problem !== silent.problem) ?? silent).problem ?? undefined;
+
 /** The vault in other processes. A response that the vault did not send counts as no response. */
-export function remoteVault(baseUrls: readonly string[], credential: Secret<string>): Vault {
-  const connections = openConnections(baseUrls, credential);
+export function remoteVault(
+  baseUrls: readonly string[],
+  credential: Secret<string>,
+  onRefused: (baseUrl: string) => void = () => undefined,
+): Vault {
+  const connections = openConnections(baseUrls, credential, onRefused);
   const { call, operate } = callsTo(connections);
   return {
     async store({ companyId, cardId, mode, number, verification }) {
@@ -122,10 +147,11 @@ export function remoteVault(baseUrls: readonly string[], credential: Secret<stri
     operations: async (wanted) => (await call('/operations', wanted, true)).listing,
     ...connectionCalls(async (path, body, mayRepeat = true) => (await call(path, body, mayRepeat)).result),
     async health() {
-      const answers = (await connections.getAll('/readyz')).filter((answer) => answer !== undefined);
-      // A vault of an older version says only that it is ready.
-      const isDown = answers.some((answer) => vaultReadiness.Check(answer) && answer.components.processor === 'down');
-      return { isReady: answers.length > 0, processorProblem: isDown ? 'the vault reports it' : undefined };
+      const found = (await connections.askAll(statePath)).map(stateOf);
+      return {
+        problem: found.some(({ problem }) => problem === null) ? undefined : worstOf(found),
+        processorProblem: found.find((state) => state.processor_problem)?.processor_problem ?? undefined,
+      };
     },
     async nowMs() {
       const answer = await connections.get('/healthz');

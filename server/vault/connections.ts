@@ -1,5 +1,6 @@
 import { Agent, buildConnector, request } from 'undici';
 import { traceHeaders } from '../platform/spans.ts';
+import { counter } from '../platform/metrics.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** HTTP connections to one or more vaults. */
@@ -13,7 +14,14 @@ const avoidedMs = 5_000;
 /** No connection was established, so nothing was sent. */
 export class NotConnected extends Error {}
 
-interface VaultResponse {
+/** The vault did nothing, because it does not accept the token of this process. */
+export class TokenRefused extends Error {
+  override message = 'the vault refuses our token';
+}
+
+const countRefused = counter('svc_vault_tokens_refused_total');
+
+export interface VaultResponse {
   readonly status: number;
   readonly answer: unknown;
 }
@@ -27,12 +35,17 @@ export interface VaultConnections {
   inOrder(): readonly VaultConnection[];
   /** Returns undefined if there is no successful response. */
   get(path: string): Promise<unknown>;
-  getAll(path: string): Promise<unknown[]>;
+  /** Asks every vault with the token. */
+  askAll(path: string): Promise<(VaultResponse | TokenRefused | undefined)[]>;
   close(): Promise<void>;
 }
 
-export function openConnections(baseUrls: readonly string[], credential: Secret<string>): VaultConnections {
-  const all = baseUrls.map((baseUrl) => openConnection(baseUrl, credential));
+export function openConnections(
+  baseUrls: readonly string[],
+  credential: Secret<string>,
+  onRefused: (baseUrl: string) => void,
+): VaultConnections {
+  const all = baseUrls.map((baseUrl) => openConnection(baseUrl, credential, () => onRefused(baseUrl)));
   let turn = 0;
 
   function inOrder(): typeof all {
@@ -51,14 +64,14 @@ export function openConnections(baseUrls: readonly string[], credential: Secret<
       }
       return undefined;
     },
-    getAll: (path) => Promise.all(all.map((connection) => connection.get(path))),
+    askAll: (path) => Promise.all(all.map((connection) => connection.ask(path))),
     async close() {
       await Promise.all(all.map((connection) => connection.close()));
     },
   };
 }
 
-function openConnection(baseUrl: string, credential: Secret<string>) {
+function openConnection(baseUrl: string, credential: Secret<string>, onRefused: () => void) {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   const dispatcher = new Agent({
     connect: (options, done) => {
@@ -81,22 +94,24 @@ function openConnection(baseUrl: string, credential: Secret<string>) {
     }
   };
 
-  async function post(path: string, body: object, withinMs: number): Promise<VaultResponse> {
+  async function send(path: string, body: object | undefined, withinMs: number): Promise<VaultResponse> {
     const response = await request(new URL(path, baseUrl), {
-      method: 'POST',
+      method: body ? 'POST' : 'GET',
       dispatcher,
       headers: {
         authorization: `Bearer ${credential.reveal()}`,
-        'content-type': 'application/json',
-        ...traceHeaders(),
+        ...(body && { 'content-type': 'application/json', ...traceHeaders() }),
       },
-      body: JSON.stringify(body),
+      ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(withinMs),
     });
     const { statusCode: status } = response;
     if (status === 200) return { status, answer: await response.body.json() };
     await response.body.dump();
-    return { status, answer: undefined };
+    if (status !== 401) return { status, answer: undefined };
+    countRefused({ side: 'caller' });
+    onRefused();
+    throw new TokenRefused();
   }
 
   async function get(path: string): Promise<unknown> {
@@ -109,7 +124,11 @@ function openConnection(baseUrl: string, credential: Secret<string>) {
 
   return {
     isAvoided: () => performance.now() < avoidedUntilMs,
-    post: (path: string, body: object, withinMs: number) => noting(post(path, body, withinMs)),
+    post: (path: string, body: object, withinMs: number) => noting(send(path, body, withinMs)),
+    ask: (path: string) =>
+      noting(send(path, undefined, readyTimeoutMs)).catch((error: unknown) =>
+        error instanceof TokenRefused ? error : undefined,
+      ),
     get: (path: string) => noting(get(path)).catch(() => undefined),
     close: () => dispatcher.close(),
   };

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { remoteVault } from './client.ts';
 import { nextKeys } from './key-store.ts';
+import { buildVaultServer } from './server.ts';
 import type { Vault } from './vault.ts';
 import { programPath } from '../../tests/support/programs.ts';
 
@@ -158,7 +160,32 @@ describe('two vaults', { concurrency: false }, () => {
     const vault = open(await unusedUrl(), second.url);
     const cardId = await storedCard(vault);
     for (let count = 0; count < 4; count += 1) assert.equal((await charge(vault, cardId)).outcome, 'approved');
-    assert.equal((await vault.health()).isReady, true);
+    assert.equal((await vault.health()).problem, undefined);
+    await vault.close?.();
+  });
+
+  it('replace one that refuses our token, which is not repeated to it', async (t) => {
+    const refuses = buildVaultServer({} as Vault, [new Secret('another token')]);
+    t.after(() => refuses.close());
+    const refused: string[] = [];
+    const url = await refuses.listen({ host: '127.0.0.1', port: 0 });
+    const vault = remoteVault([url, second.url], new Secret(token), (baseUrl) => refused.push(baseUrl));
+    for (let count = 0; count < 4; count += 1)
+      assert.equal((await charge(vault, await storedCard(vault))).outcome, 'approved');
+    assert.deepEqual(await vault.health(), { problem: undefined, processorProblem: undefined });
+    assert.deepEqual([...new Set(refused)], [url]);
+    assert.ok(refused.length <= 3, 'while it refuses, calls go to the other first');
+    await vault.close?.();
+    const alone = remoteVault([url], new Secret(token));
+    assert.equal((await alone.health()).problem, 'the vault refuses our token');
+    await alone.close?.();
+  });
+
+  it('accept the token although a vault of the release before has no path for its state', async (t) => {
+    const before = createHttpServer((_request, response) => response.writeHead(404).end());
+    t.after(() => before.close());
+    const vault = remoteVault([await listen(before)], new Secret(token));
+    assert.equal((await vault.health()).problem, undefined);
     await vault.close?.();
   });
 
@@ -184,7 +211,7 @@ describe('two vaults', { concurrency: false }, () => {
     const vault = open(first.url, second.url);
     const cardId = await storedCard(vault);
     first.child.kill('SIGSTOP');
-    assert.equal((await vault.health()).isReady, true);
+    assert.equal((await vault.health()).problem, undefined);
     const startedMs = performance.now();
     for (let count = 0; count < 6; count += 1) assert.equal((await charge(vault, cardId)).outcome, 'approved');
     assert.ok(performance.now() - startedMs < 3_000);

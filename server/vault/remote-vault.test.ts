@@ -144,6 +144,7 @@ describe('the vault over HTTP', () => {
         assert.equal(reply.status, 401, path);
         assert.ok(!(await reply.text()).includes(body.number));
       }
+      assert.equal((await fetch(`${url}/state`, { headers })).status, 401);
       assert.equal(await countOf(body.card_id), 0);
     });
   }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { checkOf } from '../platform/schema-check.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { counter, type Metrics } from '../platform/metrics.ts';
 import type { RequestSpan, Tracing } from '../platform/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
@@ -64,7 +64,9 @@ export type VaultAnswer = Static<typeof vaultAnswerShape>;
 export const vaultAnswer = checkOf(vaultAnswerShape);
 
 export const vaultHealth = checkOf(Type.Object({ now_ms: Type.Number() }));
-export const vaultReadiness = checkOf(Type.Object({ components: Type.Object({ processor: choice(['up', 'down']) }) }));
+const vaultStateShape = Type.Object({ problem: text, processor_problem: text });
+export type VaultState = Static<typeof vaultStateShape>;
+export const vaultState = checkOf(vaultStateShape);
 
 const atConnection = { connectionId: Type.Optional(id) };
 const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer(), ...atConnection };
@@ -210,28 +212,52 @@ function traceRequests(app: FastifyInstance, tracing: Tracing): void {
 function mountProbes(app: FastifyInstance, vault: Vault, metrics: Metrics | undefined): void {
   app.get('/healthz', async (_request, reply) => reply.send({ status: 'ok', now_ms: await vault.nowMs() }));
   app.get('/readyz', async (_request, reply) => {
-    const { isReady, processorProblem } = await vault.health();
-    const components = { database: isReady ? 'up' : 'down', processor: processorProblem ? 'down' : 'up' };
-    if (!isReady) {
-      const message = 'Not ready: the vault cannot use its database.';
+    const { problem, processorProblem } = await vault.health();
+    const components = { database: problem ? 'down' : 'up', processor: processorProblem ? 'down' : 'up' };
+    if (problem) {
+      const message = `Not ready: ${problem}.`;
       return reply.code(503).header('Retry-After', '1').send({ status: 'not ready', message, components });
     }
-    return reply.send({ status: processorProblem ? 'degraded' : 'ready', components });
+    const message = 'Degraded: a processor does not answer.';
+    return reply.send({
+      status: processorProblem ? 'degraded' : 'ready',
+      ...(processorProblem && { message }),
+      components,
+    });
   });
   if (metrics) {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   }
 }
 
+/** For the API and the worker. It needs the token, so that its answer says that the token is accepted. */
+function mountState(app: FastifyInstance, vault: Vault): void {
+  app.get(statePath, async (_request, reply) => {
+    const { problem = null, processorProblem = null } = await vault.health();
+    return reply.send({ problem, processor_problem: processorProblem });
+  });
+}
+
+export const statePath = '/state';
+
 const requestTimeoutMs = 60_000;
+
+const countRefused = counter('svc_vault_tokens_refused_total');
 
 /** What anyone who reaches the port may read. None of it is secret. */
 const openPaths = ['/healthz', '/readyz', '/metrics'];
 
+interface VaultServerOptions {
+  readonly metrics?: Metrics;
+  readonly tracing?: Tracing;
+  /** Called for each request without a token that the vault accepts. */
+  readonly onRefused?: (address: string) => void;
+}
+
 export function buildVaultServer(
   vault: Vault,
   credentials: readonly Secret<string>[],
-  { metrics, tracing }: { readonly metrics?: Metrics; readonly tracing?: Tracing } = {},
+  { metrics, tracing, onRefused }: VaultServerOptions = {},
 ): FastifyInstance {
   const app = Fastify({
     logger: false,
@@ -246,13 +272,17 @@ export function buildVaultServer(
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'GET' && openPaths.includes(request.url)) return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
-    if (!credentials.some((credential) => sameSecret(given, credential)))
+    if (!credentials.some((credential) => sameSecret(given, credential))) {
+      countRefused({ side: 'vault' });
+      onRefused?.(request.ip);
       return reply.code(401).header('Connection', 'close').send({ error: 'unauthorized' });
+    }
     strangers.know(request.raw.socket);
     return undefined;
   });
   // An error may contain the request, so the caller learns only that it failed.
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ error: 'failed' }));
+  mountState(app, vault);
 
   app.post('/store', async (request, reply) => {
     const { body } = request;

@@ -48,7 +48,7 @@ export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all
       const states = await Promise.all(all.map((vault) => vault.health()));
       return {
         // One shard that is away does not stop the others: its own charges are answered as unavailable.
-        isReady: states.some(({ isReady }) => isReady),
+        problem: states.every(({ problem }) => problem !== undefined) ? states[0]?.problem : undefined,
         processorProblem: states.find(({ processorProblem }) => processorProblem !== undefined)?.processorProblem,
       };
     },

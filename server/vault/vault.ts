@@ -83,8 +83,8 @@ export interface Vault {
 }
 
 interface VaultHealth {
-  /** Whether the vault and its database are reachable. */
-  readonly isReady: boolean;
+  /** Why the vault cannot be used, in words; undefined if it can. */
+  readonly problem: string | undefined;
   /** Why a processor cannot be used; undefined if every processor answered lately. */
   readonly processorProblem: string | undefined;
 }
@@ -284,11 +284,11 @@ export function localVault(
     ...connectionCalls({ db, keys, processors, clock, extraOrigins }),
     nowMs: async () => clock.nowMs(),
     async health() {
-      const isReady = await db.ping(readyMs).then(
-        () => true,
-        () => false,
+      const problem = await db.ping(readyMs).then(
+        () => undefined,
+        () => 'the vault cannot use its database',
       );
-      return { isReady, processorProblem: health.problem() };
+      return { problem, processorProblem: health.problem() };
     },
     refund: (request) => at(request, ({ processor }) => processor.refund(request)),
     void: (request) => at(request, ({ processor }) => processor.void(request)),

@@ -161,7 +161,8 @@ for (const kind of liveKinds) {
       await waitUntil(async () => (await attentionOf(merchant)).length > 1);
       assert.ok((await gauge('svc_transactions_waiting')) >= 1);
       assert.ok((await gauge('svc_processor_connections_refused')) >= 1);
-      assert.equal((await readProbe(service.baseUrl, '/readyz')).status, 200);
+      const { status, text: readiness } = await readProbe(service.baseUrl, '/readyz');
+      assert.deepEqual([status, JSON.parse(readiness).components.processor], [200, 'up']);
       assert.deepEqual(await attentionOf(merchant), [
         { kind: 'processors_refusing', count: 1 },
         { kind: 'renewals_waiting', count: 1 },

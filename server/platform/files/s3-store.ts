@@ -1,12 +1,14 @@
 import { AwsV4Signer } from 'aws4fetch';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inWords } from '../components.ts';
 import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf } from './file-store.ts';
 import type { FileStore } from './file-store.ts';
 import { StorageError } from './storage-error.ts';
@@ -25,14 +27,14 @@ export interface S3StoreOptions {
 }
 
 interface S3Request {
-  method: 'PUT' | 'DELETE' | 'HEAD';
+  method: 'PUT' | 'GET' | 'DELETE';
   key: string;
   headers: Record<string, string>;
   upload?: Upload;
 }
 
 interface Upload {
-  path: string;
+  open(): Readable;
   sizeBytes: number;
 }
 
@@ -52,13 +54,13 @@ const firstBackOffMs = 100;
 /** For all tries together, so that the caller gets an answer in time. */
 const sendTimeoutMs = 30_000;
 const connectTimeoutMs = 3_000;
-const checkTimeoutMs = 3_000;
+const checkTimeoutMs = 5_000;
 
 // The hash of an empty body.
 const emptySha256 = createHash('sha256').digest('hex');
 
 export interface ObjectStore extends FileStore {
-  /** Fails if files can certainly not be stored now. */
+  /** Writes, reads and deletes an object, as the service does with images. Fails if one of these fails. */
   check(): Promise<void>;
 }
 
@@ -73,13 +75,17 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     cache: new Map<string, ArrayBuffer>(),
   };
 
-  async function attempt({ method, key, headers, upload }: S3Request, signal: AbortSignal): Promise<Failure | null> {
+  // One for each process: a check that is cut off leaves at most one object behind.
+  const markerKey = `health/${randomUUID()}`;
+
+  async function attempt({ method, key, headers, upload }: S3Request, signal: AbortSignal): Promise<Failure | Answer> {
     // Each try gets a new signature, since a signature is valid for only a few minutes. `allHeaders` makes it cover
     // the content type.
     const signer = new AwsV4Signer({ ...credentials, method, url: `${ownBase}/${key}`, headers, allHeaders: true });
     const signed = await signer.sign();
     try {
-      return failureOf(await exchange(method, signed.url, Object.fromEntries(signed.headers), signal, upload));
+      const answer = await exchange(method, signed.url, Object.fromEntries(signed.headers), signal, upload);
+      return failureOf(answer) ?? answer;
     } catch (error) {
       return { reason: networkReason(error), retryable: true, cause: error };
     }
@@ -89,7 +95,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     const signal = AbortSignal.timeout(sendTimeoutMs);
     for (let tryNumber = 1; ; tryNumber += 1) {
       const failure = await attempt(request, signal);
-      if (!failure) return;
+      if (!isFailure(failure)) return;
       if (!failure.retryable || tryNumber === triesMax || signal.aborted) {
         const { reason, cause } = failure;
         throw new StorageError(`S3 ${request.method} of ${request.key} failed: ${reason}`, { cause });
@@ -106,7 +112,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       assertContentType(key, contentType);
       // The hash lets the server reject a damaged upload; every S3 server supports it, also without TLS.
       const headers = { 'content-type': contentType, 'x-amz-content-sha256': await sha256Of(sourcePath) };
-      const upload = { path: sourcePath, sizeBytes: (await stat(sourcePath)).size };
+      const upload = { open: () => createReadStream(sourcePath), sizeBytes: (await stat(sourcePath)).size };
       await send({ method: 'PUT', key, headers, upload });
     },
 
@@ -116,9 +122,9 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     },
 
     async check() {
-      // A key that may not list the bucket gets 403, and can nevertheless store files.
-      const failure = await attempt({ method: 'HEAD', key: '', headers: {} }, AbortSignal.timeout(checkTimeoutMs));
-      if (failure && failure.reason !== '403') throw new StorageError(`S3 does not answer: ${failure.reason}`);
+      await exercise(markerKey, attempt).catch((error: unknown) => {
+        throw inPlainWords(error);
+      });
     },
 
     async url(key, ttlSeconds, nowMs) {
@@ -132,6 +138,31 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
       return (await signer.sign()).url.href;
     },
   };
+}
+
+/** Writes, reads and deletes an object. */
+async function exercise(
+  key: string,
+  attempt: (request: S3Request, signal: AbortSignal) => Promise<Failure | Answer>,
+): Promise<void> {
+  const signal = AbortSignal.timeout(checkTimeoutMs);
+  const step = async (request: Omit<S3Request, 'key'>): Promise<string> => {
+    const answer = await attempt({ ...request, key }, signal);
+    if (!isFailure(answer)) return answer.body;
+    throw new StorageError(`S3 ${request.method} failed: ${answer.reason}`, { cause: answer.cause });
+  };
+  const marker = randomUUID();
+  const hash = createHash('sha256').update(marker).digest('hex');
+  const upload = { open: () => Readable.from([Buffer.from(marker)]), sizeBytes: marker.length };
+  const headers = { 'content-type': contentTypeOf(key), 'x-amz-content-sha256': hash };
+  const withoutBody = { headers: { 'x-amz-content-sha256': emptySha256 } };
+  await step({ method: 'PUT', headers, upload });
+  try {
+    const read = await step({ method: 'GET', ...withoutBody });
+    if (read !== marker) throw new StorageError('S3 returned another object than was written');
+  } finally {
+    await step({ method: 'DELETE', ...withoutBody });
+  }
 }
 
 function bucketUrl(endpoint: string, { bucket, forcePathStyle = true }: S3StoreOptions): string {
@@ -178,7 +209,7 @@ function exchange(
     if (upload) {
       // S3 rejects an upload of unknown length.
       request.setHeader('content-length', upload.sizeBytes);
-      pipeline(createReadStream(upload.path), request).catch(fail);
+      pipeline(upload.open(), request).catch(fail);
     } else {
       request.end();
     }
@@ -193,9 +224,14 @@ function failureOf({ status, body }: Answer): Failure | null {
   return { reason: code ? `${status} ${code}` : `${status}`, retryable: status >= 500 || status === 429 };
 }
 
+const isFailure = (result: Failure | Answer): result is Failure => 'reason' in result;
+
+const isRefusal = (error: unknown): boolean => error instanceof StorageError && / failed: 40[13]\b/.test(error.message);
+const inPlainWords = inWords(isRefusal, 'the object store refuses our credentials');
+
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no response';
-  if (error.name === 'AbortError') return `no response in ${sendTimeoutMs / 1000} seconds`;
+  if (error.name === 'AbortError') return 'no response in time';
   return 'code' in error ? `no response (${String(error.code)})` : 'no response';
 }
 

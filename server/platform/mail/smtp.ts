@@ -1,4 +1,6 @@
 import { createTransport } from 'nodemailer';
+import { inWords } from '../components.ts';
+import { errorCode } from '../error-code.ts';
 import { type Mailer, RefusedRecipientError } from './mailer.ts';
 
 const timeoutMs = 20_000;
@@ -32,13 +34,19 @@ export function smtpMailer(url: string, from: string): Mailer {
         .catch(asRefusal);
     },
     async check() {
-      await transport.verify();
+      // Connects and signs in, as for a mail.
+      await transport.verify().catch((error: unknown) => {
+        throw inPlainWords(error);
+      });
     },
     async close() {
       transport.close();
     },
   };
 }
+
+const isRefusal = (error: unknown): boolean => errorCode(error) === 'EAUTH';
+const inPlainWords = inWords(isRefusal, 'the mail server refuses our login');
 
 /** A line break in a header would begin another header. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();

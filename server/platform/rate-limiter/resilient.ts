@@ -1,3 +1,4 @@
+import { withinTime } from '../in-time.ts';
 import { createMemoryRateLimiter } from './memory.ts';
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
@@ -27,7 +28,7 @@ export function createResilientRateLimiter(
 
   async function consumeShared(checks: readonly RateCheck[], nowMs: number): Promise<RateDecision[]> {
     try {
-      const decisions = await within(timeoutMs, Promise.resolve(shared.consume(checks, nowMs)));
+      const decisions = await withinTime(Promise.resolve(shared.consume(checks, nowMs)), timeoutMs);
       if (retryAtMs !== null) onSuccess();
       retryAtMs = null;
       return decisions;
@@ -52,7 +53,7 @@ export function createResilientRateLimiter(
     async charge(checks, amount, nowMs) {
       if (retryAtMs !== null) return fallback.charge(checks, amount, nowMs);
       try {
-        await within(timeoutMs, Promise.resolve(shared.charge(checks, amount, nowMs)));
+        await withinTime(Promise.resolve(shared.charge(checks, amount, nowMs)), timeoutMs);
       } catch (error) {
         onFailure(error);
         fallback.charge(checks, amount, nowMs);
@@ -61,7 +62,7 @@ export function createResilientRateLimiter(
     async giveBack(checks, taken, nowMs) {
       if (takenHere.has(taken)) return fallback.giveBack(checks);
       try {
-        await within(timeoutMs, Promise.resolve(shared.giveBack(checks, taken, nowMs)));
+        await withinTime(Promise.resolve(shared.giveBack(checks, taken, nowMs)), timeoutMs);
       } catch (error) {
         // It stays taken until the bucket has refilled.
         onFailure(error);
@@ -71,14 +72,4 @@ export function createResilientRateLimiter(
       await shared.close?.();
     },
   };
-}
-
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  const { promise: expiry, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
-  try {
-    return await Promise.race([work, expiry]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
