@@ -117,13 +117,11 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'completion',
       takes: 'bash|zsh|fish',
       summary: 'Print the completion script for your shell',
-      more:
-        'Completes `svc` and `npx @svc-payments/cli`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish ' +
-        'loads the file automatically.',
+      more: 'Completes `svc`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish loads the file automatically.',
       examples: [
-        'npx @svc-payments/cli completion bash > ~/.svc-completion',
-        'npx @svc-payments/cli completion zsh > ~/.svc-completion',
-        'npx @svc-payments/cli completion fish > ~/.config/fish/conf.d/svc.fish',
+        'svc completion bash > ~/.svc-completion',
+        'svc completion zsh > ~/.svc-completion',
+        'svc completion fish > ~/.config/fish/conf.d/svc.fish',
       ],
       load: async () => (await import('./completion.ts')).completionCommand,
     },

@@ -1,4 +1,5 @@
 import { type Command, groups, optionsOf } from './commands.ts';
+import { leftOut, operatorCommands } from './operator-commands.ts';
 import { declarationOf, type OptionName } from './options.ts';
 
 /** Renders the table of commands for the help and for docs/cli.md. */
@@ -11,10 +12,11 @@ const optionText = (name: OptionName): string => {
 };
 
 const footer = `Every command accepts --json and --help; svc --version prints the version. Lists are tables, or JSON with --json. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
-service on this machine. Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.`;
+service on this machine.${leftOut.length > 0 ? '' : ' Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.'}`;
 
 export function overview(): string {
-  const parts = Object.entries(groups).map(([title, commands]) => {
+  const shown = Object.entries(groups).filter(([, commands]) => commands.length > 0);
+  const parts = shown.map(([title, commands]) => {
     const lines = commands.map((command) => `  ${called(command).padEnd(40)}  ${command.summary}`);
     return [title, ...lines].join('\n');
   });
@@ -31,6 +33,13 @@ export function commandHelp(command: Command): string {
     ...(command.examples ? ['', ...command.examples.map((example) => `  ${example}`)] : []),
     '',
   ].join('\n');
+}
+
+/** The commands that need no machine of the service. */
+function anywhere(): string {
+  const operators = new Set(Object.values(operatorCommands).flat());
+  const others = Object.values(groups).flatMap((commands) => commands.filter((command) => !operators.has(command)));
+  return others.map(({ name }) => `\`${name}\``).join(', ');
 }
 
 /** docs/cli.md. */
@@ -54,7 +63,9 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-In a release, run \`bin/svc\`. In the sources, run \`npx @svc-payments/cli\` in the folder of the service. From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. Do not run \`npx svc\`: outside of the folder of the service, npx would download an unrelated package with that name. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+Download the command from your service, and run it with Node 20 or newer: \`curl -fsSO http://127.0.0.1:8080/sdk/svc.mjs && node svc.mjs --help\`. See [the SDK and the svc command](sdk.md). This file has the commands that call the API: ${anywhere()}. The others open the database. They are part of the service and run on its machine: \`bin/svc\` in a release, \`node cli/svc.ts\` in the sources. Do not run \`npx svc\`: npx would download an unrelated package with that name.
+
+${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
 If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
 

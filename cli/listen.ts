@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventPatterns } from '../server/features/events/catalogue.ts';
+import { eventPatterns } from '../server/features/events/event-names.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
 import { CommandError } from './command-error.ts';

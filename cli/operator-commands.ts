@@ -3,6 +3,9 @@ import { companyCommands, shardCommands } from './shard-commands.ts';
 
 /** The commands that open the database or run the service. An installation has them; the one file for merchants does not. */
 
+/** The names of commands that this copy does not have: none, except in the one file for merchants. */
+export const leftOut: readonly string[] = [];
+
 type Load = Command['load'];
 
 const keys: Load = async () => (await import('./keys.ts')).keysCommand;
@@ -15,7 +18,7 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
   Service: [
     {
       name: 'start',
-      summary: 'Start the service, like npm start',
+      summary: 'Start the service',
       more: 'Settings are environment variables; see docs/configuration.md.',
       load: async () => (await import('./start.ts')).startCommand,
     },

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { CommandError } from './command-error.ts';
 import { type Command, commands, commandsUnder, findCommand, optionsOf, wordsMax } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
+import { leftOut } from './operator-commands.ts';
 import { ConfigurationError, wrongSettingsCode } from '../server/platform/configuration-error.ts';
 import { watchLauncher } from '../server/platform/launcher.ts';
 import { type Flags, options } from './options.ts';
@@ -28,6 +29,12 @@ function parsed(): { flags: Flags; words: string[]; given: string[] } {
 /** The error for an unknown command. */
 function unknownCommand(words: readonly string[]): CommandError {
   const [first = '', second] = words;
+  const operatorCommand = leftOut.find((name) => name === first || name === `${first} ${second}`);
+  if (operatorCommand) {
+    return new CommandError(
+      `svc ${operatorCommand} needs the database of the service. Run it on a machine of the service.`,
+    );
+  }
   const under = commandsUnder(first);
   if (under.length > 0) {
     const actions = under.map(({ name }) => name.split(' ')[1] ?? '');

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { newId } from '../server/platform/ids.ts';
 import { eventIdOf } from '../server/platform/ids.ts';
-import { latestVersion } from '../server/http/versions/versions.ts';
+import { latestVersion } from '../server/http/versions/latest.ts';
 import { CommandError } from './command-error.ts';
 import { type Answer, chosenSecret, eventHeaders, receiverUrl, send } from './forward.ts';
 import type { Flags } from './options.ts';

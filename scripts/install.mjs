@@ -1,5 +1,5 @@
 // Plain JavaScript for Node 20 and newer. Installs missing or outdated packages from the lockfiles, and builds the dashboard
-// if its sources have changed. It never touches a folder of packages that already has what the lockfile asks for.
+// and the packages for merchants if their sources have changed. It never touches a folder of packages that already has what the lockfile asks for.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dashboard = join(root, 'dashboard');
 const event = process.env.npm_lifecycle_event ?? '';
-// These only run the service. They need no development packages, and the service works without its dashboard.
+// These only run the service. They need no development packages, and the service works without what is built.
 const onlyRuns = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
 const development = !onlyRuns && event !== 'build';
 
@@ -21,7 +21,19 @@ if (!hasPackages(root, development) && !install(root, development)) process.exit
 if (major < 24 && !existsSync(join(root, 'node_modules', '.bin', 'node'))) {
   fail(`Node 24 or newer is required, because the optional packages are not installed; this is ${process.version}.`);
 }
-buildDashboard();
+
+const vite = join(dashboard, 'node_modules', 'vite', 'bin', 'vite.js');
+build('dashboard', join(dashboard, 'dist', '.built'), dashboardState, () => [
+  process.execPath,
+  [vite, 'build', '--logLevel', 'warn'],
+  dashboard,
+]);
+const served = join(root, 'dist', 'packages');
+build('SDK', join(served, '.built'), packagesState, () => [
+  major < 24 ? join(root, 'node_modules', '.bin', 'node') : process.execPath,
+  [join(root, 'scripts', 'packages.ts')],
+  root,
+]);
 
 function readPackages(file) {
   try {
@@ -68,27 +80,23 @@ function install(folder, withDevelopment) {
   return status === 0;
 }
 
-/** Builds the dashboard once for each state of its sources. */
-function buildDashboard() {
-  const built = join(dashboard, 'dist', '.built');
-  if (existsSync(built) && readFileSync(built, 'utf8') === dashboardState()) return;
-  if (!isWritable(dashboard)) return missDashboard('its folder is read-only');
+/** Builds something once for each state of its sources, with the tools of the dashboard. */
+function build(name, built, state, command) {
+  if (existsSync(built) && readFileSync(built, 'utf8') === state()) return;
+  if (!isWritable(dashboard) || !isWritable(root)) return missBuild(name, 'its folder is read-only');
   if (!hasPackages(dashboard, true) && !install(dashboard, true)) {
-    return missDashboard('the packages that build it could not be installed');
+    return missBuild(name, 'the packages that build it could not be installed');
   }
-  console.error('Building the dashboard …');
-  const vite = join(dashboard, 'node_modules', 'vite', 'bin', 'vite.js');
-  const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
-    cwd: dashboard,
-    stdio: ['ignore', 2, 2],
-  });
+  console.error(`Building the ${name} …`);
+  const [program, parameters, cwd] = command();
+  const { status } = spawnSync(program, parameters, { cwd, stdio: ['ignore', 2, 2] });
   if (status !== 0) process.exit(status ?? 1);
-  writeFileSync(built, dashboardState());
+  writeFileSync(built, state());
 }
 
-/** The service does not depend on its dashboard; everything else does. */
-function missDashboard(reason) {
-  const message = `The dashboard was not built: ${reason}.`;
+/** The service does not depend on what is built; everything else does. */
+function missBuild(name, reason) {
+  const message = `The ${name} was not built: ${reason}.`;
   if (!onlyRuns) fail(message);
   console.error(`${message} The service starts without the new version of it. To build it, run: npm run build`);
 }
@@ -100,10 +108,21 @@ function dashboardState() {
     .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
   // Colors and fonts are those of all pages. The last build has listed what else it took from outside of its folder.
   const styles = ['tokens.css', 'font.css'].map((name) => join(root, 'pages', 'shared', name));
-  const list = join(dashboard, 'dist', 'sources.json');
-  const shared = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')).map((name) => join(root, name)) : [];
+  return hashOf([...sources, ...styles, ...listed(join(dashboard, 'dist', 'sources.json'))]);
+}
+
+/** The last build has listed its sources. */
+function packagesState() {
+  return hashOf(listed(join(served, 'sources.json')));
+}
+
+function listed(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).map((name) => join(root, name)) : [];
+}
+
+function hashOf(paths) {
   const hash = createHash('sha256');
-  for (const path of [...sources, ...styles, ...shared]) hash.update(existsSync(path) ? readFileSync(path) : 'missing');
+  for (const path of paths) hash.update(existsSync(path) ? readFileSync(path) : 'missing');
   return hash.digest('hex');
 }
 

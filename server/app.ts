@@ -67,6 +67,7 @@ import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
 import { mountMailbox } from './pages/mailbox.ts';
 import { missingPage } from './pages/missing.ts';
+import { mountSdk } from './pages/sdk.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRoutes } from './http/count-routes.ts';
 import { createEarlyRefusal } from './http/early-refusal.ts';
@@ -219,7 +220,8 @@ async function mountStaticPages(
   { brand, routes, imageOrigin }: { brand: Brand; routes: readonly Route[]; imageOrigin: string },
 ): Promise<void> {
   mountBrand(app, brand);
-  mountGuides(app, brand, mountReference(app, { routes, events: documentedEvents, baseUrl }, brand));
+  mountGuides(app, brand, baseUrl, mountReference(app, { routes, events: documentedEvents, baseUrl }, brand));
+  mountSdk(app, baseUrl);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
   await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });

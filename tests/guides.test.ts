@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { version } from '../server/version.ts';
 import { freePort } from './support/listen.ts';
 import { difference, includesLines, type Step, stepsOf } from './support/guide.ts';
 import { eventually } from './support/webhooks.ts';
 
 /**
- * The guides as a reader follows them: the service as `npm start` starts it, its folder at ~/svc, each guide in an empty
- * folder of its own. Only two things are done beforehand: the SDK is there without being packed and installed, and
- * the service has a free port.
+ * The guides as a reader follows them: the service as `npm start` starts it, each guide in an empty folder of its own. The address and the keys of
+ * the service are set, and the SDK that the service offers is unpacked once for all guides. Guides for contributors have the sources at ~/svc.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,6 +23,8 @@ const guides = globSync('docs/*.md', { cwd: root })
 
 let home: string;
 let service: ChildProcess;
+/** What the quickstart tells a reader to set. */
+let known: Record<string, string> = {};
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'svc-guides-'));
@@ -44,7 +46,21 @@ before(async () => {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await printed(service, /"msg":"ready"/);
+  const demo = JSON.parse(await readFile(join(folder, '.svc', 'demo.json'), 'utf8')) as Record<string, string>;
+  const { base_url: SVC_URL = '', secret_key: SVC_KEY = '', publishable_key: SVC_PUBLISHABLE_KEY = '' } = demo;
+  known = { SVC_URL, SVC_KEY, SVC_PUBLISHABLE_KEY };
+  await unpackSdk(SVC_URL);
 });
+
+/** What `npm install` does with the address of the package. Node finds it from every folder under this one. */
+async function unpackSdk(address: string): Promise<void> {
+  const sdk = join(home, 'node_modules', '@svc-payments', 'node');
+  const reply = await fetch(`${address}/sdk/svc-payments-node-${version}.tgz`);
+  assert.equal(reply.status, 200);
+  await mkdir(sdk, { recursive: true });
+  await writeFile(join(home, 'sdk.tgz'), Buffer.from(await reply.arrayBuffer()));
+  execFileSync('tar', ['xzf', join(home, 'sdk.tgz'), '--strip-components=1', '-C', sdk]);
+}
 
 after(async () => {
   const ended = new Promise((resolve) => service.once('exit', resolve));
@@ -83,25 +99,23 @@ const shellEnd = '{ export -p; declare -f; } > .shell';
 class Reader {
   readonly #folder: string;
   readonly #program: string;
-  readonly #port: number;
+  readonly #settings: Readonly<Record<string, string>>;
   readonly #running: { readonly child: ChildProcess; output: string }[] = [];
 
-  private constructor(folder: string, program: string, port: number) {
+  private constructor(folder: string, program: string, settings: Readonly<Record<string, string>>) {
     this.#folder = folder;
     this.#program = program;
-    this.#port = port;
+    this.#settings = settings;
   }
 
   static async begin(name: string, steps: readonly Step[]): Promise<Reader> {
     const folder = join(home, name);
-    const sdk = join(folder, 'node_modules', '@svc-payments', 'node');
-    await mkdir(sdk, { recursive: true });
-    await writeFile(join(sdk, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }));
-    const source = new URL('../sdk/node/src/index.ts', import.meta.url).href;
-    await writeFile(join(sdk, 'index.js'), `export * from ${JSON.stringify(source)};`);
+    await mkdir(folder, { recursive: true });
     // What each part of the program prints ends with a mark.
     const parts = steps.filter(({ kind }) => kind === 'program').map(({ code }) => `${code}\nconsole.log('\\0');`);
-    return new Reader(folder, parts.join('\n'), await freePort());
+    // Its reader is the operator, in a shell with the settings of the service.
+    const operator = name.includes('going-live') ? { SVC_DATA_DIR: join(home, 'svc', '.svc') } : {};
+    return new Reader(folder, parts.join('\n'), { ...known, ...operator, PORT: String(await freePort()) });
   }
 
   save({ file = '', code }: Step): Promise<void> {
@@ -146,7 +160,7 @@ class Reader {
   }
 
   #spawn(command: string, parameters: string[]): ChildProcess {
-    const env = environment({ PORT: String(this.#port) });
+    const env = environment(this.#settings);
     return spawn(command, parameters, { cwd: this.#folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   }
 

@@ -70,6 +70,13 @@ beforeEach(() => {
      fs.mkdirSync('dist', { recursive: true });
      fs.writeFileSync('dist/sources.json', '["server/shared.ts"]');`,
   );
+  write(
+    'scripts/packages.ts',
+    `import { mkdirSync, writeFileSync } from 'node:fs';
+     mkdirSync('dist/packages', { recursive: true });
+     writeFileSync('dist/packages/sources.json', '["sdk/index.ts"]');`,
+  );
+  write('sdk/index.ts', 'sdk');
   writeFileSync(
     fakeNpm,
     `import { appendFileSync } from 'node:fs';
@@ -153,6 +160,27 @@ describe('the dashboard', () => {
     assert.deepEqual([start.status, start.npm], [0, ['ci --include=dev dashboard']]);
     assert.match(start.output, /The dashboard was not built: .* npm run build/);
     for (const event of ['build', 'pretest']) assert.equal(run(event, { REGISTRY: 'off' }).status, 1);
+  });
+});
+
+describe('the packages for merchants', () => {
+  it('are built once for each state of their sources, without development packages', () => {
+    installed(production);
+    const building = /Building the SDK/;
+    write('sdk/index.ts', 'changed');
+    assert.match(run('prestart').output, building);
+    assert.doesNotMatch(run('prestart').output, building);
+    write('sdk/index.ts', 'changed again');
+    const next = run('prestart');
+    assert.match(next.output, building);
+    assert.deepEqual(next.npm, []);
+  });
+
+  it('are left out with a message if they cannot be built', () => {
+    installed(production);
+    write('sdk/index.ts', 'not built');
+    rmSync(join(folder, 'dashboard', 'node_modules'), { recursive: true });
+    assert.match(run('prestart', { REGISTRY: 'off' }).output, /The SDK was not built: .* npm run build/);
   });
 });
 

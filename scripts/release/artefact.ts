@@ -4,6 +4,7 @@ import { existsSync, globSync, lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { allFamilies } from '../../server/platform/typesetting/font-families.ts';
 import { filesOfFamily } from '../../server/platform/typesetting/font-files.ts';
+import { buildPackages, type Packages } from './merchant-packages.ts';
 import { type Bundle, bundle } from './bundle.ts';
 import { bytecodeOf } from './bytecode.ts';
 import { filesOf, readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
@@ -44,12 +45,12 @@ function readOrigin(): Origin {
   };
 }
 
-/** `svc-VERSION.tar.gz` and its bill of materials. */
+/** `svc-VERSION.tar.gz` and its bill of materials, and the packages for merchants, which the archive contains too. */
 export async function buildRelease(): Promise<Artefact[]> {
-  return buildReleaseOf(await bundle());
+  return buildReleaseOf(await bundle(), await buildPackages());
 }
 
-export function buildReleaseOf(bundled: Bundle): Artefact[] {
+export function buildReleaseOf(bundled: Bundle, { files: forMerchants }: Packages): Artefact[] {
   const origin = readOrigin();
   const { version, secondsSinceEpoch } = origin;
   const packages = shippedPackages(bundled);
@@ -63,6 +64,7 @@ export function buildReleaseOf(bundled: Bundle): Artefact[] {
     ...filesOf('server/migrations/*.sql', 'server/fonts/*', 'docs/**', 'deploy/**', 'compose.yaml'),
     ...filesOf('README.md', 'LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md'),
     ...filesOf('dashboard/dist/index.html', 'dashboard/dist/assets/**'),
+    ...forMerchants.map((file) => ({ ...file, path: `dist/packages/${file.path}` })),
     ...nativeFolders().flatMap(packageFiles),
     ...allFamilies.flatMap(filesOfFamily).map((path) => readReleaseFile(`node_modules/${path}`)),
     textFile('THIRD-PARTY-LICENSES.txt', licenseTexts(packages)),
@@ -75,6 +77,7 @@ export function buildReleaseOf(bundled: Bundle): Artefact[] {
   return [
     { name: `${name}.tar.gz`, content: archive(name, complete, secondsSinceEpoch) },
     { name: `${name}.cdx.json`, content: Buffer.from(bill) },
+    ...forMerchants.filter(({ path }) => path !== 'index.json').map(({ path, content }) => ({ name: path, content })),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { classicScript, moduleScript, sources } from './bundle.ts';
 
@@ -8,11 +9,13 @@ import { classicScript, moduleScript, sources } from './bundle.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, 'dist'));
+// The compiler of the dashboard, which is there whenever something is built.
+const buildTools = createRequire(new URL('../../dashboard/package.json', import.meta.url));
 
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'svc.mjs'), moduleScript(sources.svc));
 writeFileSync(join(folder, 'svc.js'), classicScript(sources.svc, ['Svc']));
-const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
+const compiler = join(dirname(buildTools.resolve('typescript/package.json')), 'bin', 'tsc');
 execFileSync(process.execPath, [compiler, '-p', join(here, 'tsconfig.types.json'), '--outDir', folder], {
   stdio: 'inherit',
 });

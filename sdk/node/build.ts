@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** `node build.ts [folder]`: builds the npm package: an ES module and a CommonJS module, each with types. */
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, 'dist'));
-const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
+// The compiler of the dashboard, which is there whenever something is built.
+const buildTools = createRequire(new URL('../../dashboard/package.json', import.meta.url));
+const compiler = join(dirname(buildTools.resolve('typescript/package.json')), 'bin', 'tsc');
 
 // CommonJS is set explicitly, because the nearest package.json declares ES modules.
 const formats = {

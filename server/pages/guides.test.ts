@@ -5,7 +5,8 @@ import { after, before, test } from 'node:test';
 import { Marked } from 'marked';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { findEntries, type SearchEntry } from '../../pages/docs/ranking.ts';
-import { rendered } from './docs/guide-pages.ts';
+import { groupsOf, readGuide, rendered } from './docs/guide-pages.ts';
+import { merchantGuides } from './docs/guide-texts.ts';
 import { highlighted } from './docs/highlight.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
@@ -51,6 +52,25 @@ test('a link to a file leads to one', () => {
       .map((target) => `${file} links to ${target}`),
   );
   assert.deepEqual(dead, []);
+});
+
+/** What only a reader with the sources has, and names that another person could publish a package under. */
+const needsTheSources =
+  /~\/svc|\$HOME\/svc|npm (run|start|test)\b|npx (svc\b(?!`: npx would)|@svc-payments)|npm (install|i|exec) @svc-payments|\.\.\/sdk\//;
+
+test('a guide for merchants needs nothing but the address of the installation, and names it', async () => {
+  const paths = new Map(files.map((file) => [file.replace(/\.md$/, ''), file]));
+  const guides = merchantGuides(groupsOf(new Marked().lexer(readGuide('README.md')), paths));
+  assert.ok(guides.length > 15);
+  const wrong = guides.flatMap((path) =>
+    readGuide(`${path}.md`)
+      .split('\n')
+      .filter((line) => needsTheSources.test(line))
+      .map((line) => `${path}: ${line}`),
+  );
+  assert.deepEqual(wrong, []);
+  for (const path of guides) assert.ok(!(await pageAt(`/docs/${path}`)).includes('127.0.0.1:8080'), path);
+  assert.ok((await pageAt('/docs/quickstart')).includes('http://service.test'));
 });
 
 test('the index lists every guide, and each page shows it beside the text', async () => {

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts';
 import { mountAsset } from './assets.ts';
 import type { Brand } from './brand.ts';
 import { groupsOf, guidePage, guidesFolder, pathOf, readGuide } from './docs/guide-pages.ts';
+import { guideTexts } from './docs/guide-texts.ts';
 import { docsScript, docsStyle, htmlType, sendDocs, type Shown, shown, themeScript } from './docs/layout.ts';
 import type { ReferenceEntry } from './docs/reference-pages.ts';
 import { searchEntries } from './docs/search.ts';
@@ -13,10 +14,15 @@ import { searchEntries } from './docs/search.ts';
  * are opened, so that no path of a request becomes a path on the disk.
  */
 
-export function mountGuides(app: FastifyInstance, brand: Brand, reference: () => readonly ReferenceEntry[]): void {
+export function mountGuides(
+  app: FastifyInstance,
+  brand: Brand,
+  baseUrl: string,
+  reference: () => readonly ReferenceEntry[],
+): void {
   let guides: Promise<Guides> | undefined;
   const open = (): Promise<Guides> => {
-    guides ??= openGuides(brand.name, reference);
+    guides ??= openGuides(brand.name, baseUrl, reference);
     return guides;
   };
   const find = async (path: string): Promise<Shown> => (await open()).find(path) ?? nothingHere();
@@ -42,12 +48,17 @@ interface Guides {
 }
 
 /** Loads the guides on first use. */
-async function openGuides(brandName: string, reference: () => readonly ReferenceEntry[]): Promise<Guides> {
+async function openGuides(
+  brandName: string,
+  baseUrl: string,
+  reference: () => readonly ReferenceEntry[],
+): Promise<Guides> {
   const { Marked } = await import('marked');
   const markdown = new Marked();
   const names = globSync(['**/*.md', 'pictures/*.png'], { cwd: guidesFolder });
   const files = new Map(names.map((file) => [pathOf(file), file]));
   const groups = groupsOf(markdown.lexer(readGuide('README.md')), files);
+  const read = guideTexts(baseUrl, groups);
   const known = new Map<string, Shown>();
   let index: Promise<Shown> | undefined;
   return {
@@ -56,13 +67,13 @@ async function openGuides(brandName: string, reference: () => readonly Reference
       if (file && !known.has(path)) {
         const page = file.endsWith('.png')
           ? { contentType: 'image/png', body: readFileSync(new URL(file, guidesFolder)) }
-          : shown(htmlType, guidePage(markdown, file, { files, groups, brandName }));
+          : shown(htmlType, guidePage(markdown, file, { read, files, groups, brandName }));
         known.set(path, page);
       }
       return known.get(path);
     },
     index() {
-      index ??= searchEntries(markdown, groups, files, reference()).then((entries) =>
+      index ??= searchEntries(markdown, read, groups, files, reference()).then((entries) =>
         shown('application/json; charset=utf-8', JSON.stringify(entries)),
       );
       return index;

@@ -18,6 +18,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';
 import { type Artefact, buildRelease, buildReleaseOf, extraFiles } from '../../scripts/release/artefact.ts';
+import { buildPackages } from '../../scripts/release/merchant-packages.ts';
 import { type Bundle, bundle } from '../../scripts/release/bundle.ts';
 import { notice, shippedPackages } from '../../scripts/release/packages.ts';
 import { isolatedUser, missingForIsolation, runIsolated } from '../support/isolation.ts';
@@ -35,7 +36,7 @@ let bundled: Bundle;
 let files: string[];
 before(async () => {
   bundled = await bundle();
-  artefacts = buildReleaseOf(bundled);
+  artefacts = buildReleaseOf(bundled, await buildPackages());
   for (const { name, content } of artefacts) writeFileSync(join(folder, name), content);
   execFileSync('tar', ['xzf', join(folder, `svc-${version}.tar.gz`), '-C', folder]);
   files = globSync('**', { cwd: release }).filter((path) => statSync(join(release, path)).isFile());
@@ -160,9 +161,12 @@ echo "order $order"
 receipt=$(send "/v1/orders/$(echo "$order" | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')/receipt" | sed 's/.*"url":"\\([^"]*\\)".*/\\1/')
 echo "receipt $(curl -s -o /data/receipt.pdf -w '%{http_code} %{content_type}' "$receipt")"
 echo "image $(send /v1/products/$product/images -F file=@/opt/svc/docs/pictures/dashboard-home.png)"
-for path in / /docs /docs/api/ /docs/api/orders /docs/docs.js /docs/search.json /logo /fonts/inter-latin-5.3.0.woff2 /svc.js /card-fields.js /card-fields /openapi.json; do
+for path in / /docs /docs/api/ /docs/api/orders /docs/docs.js /docs/search.json /logo /fonts/inter-latin-5.3.0.woff2 /svc.js /card-fields.js /card-fields /openapi.json /docs/sdk /sdk/svc.mjs /sdk/svc-payments-node-${version}.tgz; do
   echo "page $path $(curl -s -o /dev/null -w '%{http_code}' -H 'Accept: text/html' http://127.0.0.1:8080$path)"
 done
+curl -sO --output-dir /data http://127.0.0.1:8080/sdk/svc.mjs
+echo "merchant $(cd /data && SVC_URL=http://127.0.0.1:8080 SVC_KEY=$key /node/node svc.mjs get '/v1/products?limit=1' | tr -d '\\n ')"
+echo "cached $(curl -sI http://127.0.0.1:8080/sdk/svc-payments-node-${version}.tgz | grep -i '^cache-control')"
 echo "cli $($svc keys list --company demo --json | tr -d '\\n ')"
 echo "user $(/usr/bin/id -u)"
 touch /opt/svc/written 2> /dev/null && echo "wrote to the code"
@@ -197,6 +201,8 @@ describe('a release in an empty root, as another user, without a network', { ski
     assert.match(said('image'), /"url":/, diagnosis);
     for (const line of said('page').split('\n')) assert.match(line, / 200$/, line);
     assert.match(said('cli'), /secret/, diagnosis);
+    assert.match(said('merchant'), /"data":\[\{"id"/, diagnosis);
+    assert.match(said('cached'), /immutable/, diagnosis);
     assert.match(stdout, /stopped well/, diagnosis);
     assert.doesNotMatch(stdout, /wrote to the code|bytecode|unknown setting/, diagnosis);
     assert.match(said('interfaces'), /^ ?(lo ?)+$/, diagnosis);

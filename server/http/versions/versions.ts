@@ -2,6 +2,9 @@ import { ApiError } from '../../errors.ts';
 import { parseMoment } from '../query-parameters.ts';
 import type { RouteBase } from '../route.ts';
 import { version20251104 } from './2025-11-04.ts';
+import { latestVersion } from './latest.ts';
+
+export { latestVersion };
 
 /**
  * Handlers know only the latest version. A step rewrites the response of the next newer version into its own; a
@@ -22,7 +25,6 @@ export interface VersionStep {
 
 /** Newest first. */
 const olderSteps: readonly VersionStep[] = [version20251104];
-export const latestVersion = '2026-02-11';
 export const supportedVersions = [latestVersion, ...olderSteps.map((step) => step.version)];
 const lastRetired = '2025-06-18';
 

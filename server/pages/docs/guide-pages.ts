@@ -46,13 +46,14 @@ export function groupsOf(index: readonly Token[], files: Files): Group[] {
 }
 
 interface Surroundings {
+  readonly read: (file: string) => string;
   readonly files: Files;
   readonly groups: readonly Group[];
   readonly brandName: string;
 }
 
-export function guidePage(markdown: Marked, file: string, { files, groups, brandName }: Surroundings): string {
-  const { title, content, headings } = rendered(markdown, readGuide(file), file, files);
+export function guidePage(markdown: Marked, file: string, { read, files, groups, brandName }: Surroundings): string {
+  const { title, content, headings } = rendered(markdown, read(file), file, files);
   const here = pathOf(file);
   const all: readonly Entry[] = groups.flatMap(({ entries }) =>
     entries.map(({ path, title: name }) => ({ address: guideAddress(path), title: name })),

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Marked, Token, Tokens } from 'marked';
-import { type Files, type Group, guideAddress, plainText, readGuide, uniqueId } from './guide-pages.ts';
+import { type Files, type Group, guideAddress, plainText, uniqueId } from './guide-pages.ts';
+import type { ReadGuide } from './guide-texts.ts';
 import type { ReferenceEntry } from './reference-pages.ts';
 
 /** What the search of the docs looks in: the sections of the guides and the calls of the API. A browser loads it on first use. */
@@ -15,6 +16,7 @@ export interface SearchEntry {
 /** Reads one guide at a time, so that other requests are not held up. */
 export async function searchEntries(
   markdown: Marked,
+  read: ReadGuide,
   groups: readonly Group[],
   files: Files,
   reference: readonly ReferenceEntry[],
@@ -22,7 +24,7 @@ export async function searchEntries(
   const entries: SearchEntry[] = [];
   for (const { path, title } of groups.flatMap((group) => group.entries)) {
     const file = files.get(path);
-    if (file) entries.push(...sectionsOf(markdown.lexer(readGuide(file)), guideAddress(path), title));
+    if (file) entries.push(...sectionsOf(markdown.lexer(read(file)), guideAddress(path), title));
     await setImmediate();
   }
   return [...entries, ...reference.map(({ address, title, detail, text }) => ({ title, detail, address, text }))];
