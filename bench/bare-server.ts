@@ -59,4 +59,5 @@ app.get('/v1/customers', async () => {
   return { data: rows };
 });
 
-process.stdout.write(`{"url":"${await app.listen({ host: '127.0.0.1', port: 0 })}","msg":"ready"}\n`);
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write(`{"attributes":{"url.full":"${url}"},"body":"ready"}\n`);

@@ -17,5 +17,5 @@ const headers = {
 const server = createServer((_request, response) => response.writeHead(503, headers).end(body));
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  process.stdout.write(`{"url":"http://127.0.0.1:${port}","msg":"ready"}\n`);
+  process.stdout.write(`{"attributes":{"url.full":"http://127.0.0.1:${port}"},"body":"ready"}\n`);
 });

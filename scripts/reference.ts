@@ -8,6 +8,7 @@ import { packageFiles } from './package-files.ts';
 import { prometheusRule } from './prometheus-rule.ts';
 import { settingsPage } from './settings-page.ts';
 import { strangerRows } from './stranger-limits.ts';
+import { logsAndTelemetry } from './telemetry-page.ts';
 import { type Retention, retentions } from '../server/retention.ts';
 import { catalogue, type MetricName, metricOf } from '../server/platform/metric-catalogue.ts';
 
@@ -293,30 +294,8 @@ scrape_configs:
       - targets: ['api-1:8080', 'api-2:8080', 'worker-1:9090', 'vault-1:8081']
 \`\`\`
 
-${logsAndTraces}`;
+${logsAndTelemetry(table)}`;
 }
-
-const logsAndTraces = `## Logs
-
-If standard output is not a terminal, it contains lines of JSON only, from \`starting\` to \`stopped\`. \`level\` is a name (\`info\`), \`time\` is in milliseconds. On a
-terminal, the start also prints the addresses and, for a demo company, its keys. Passwords and keys are never written to anything but a terminal. See
-[Logs](self-hosting.md#logs) for the fields of a request.
-
-## Traces
-
-To send traces, set the standard OpenTelemetry variable \`OTEL_EXPORTER_OTLP_ENDPOINT\` or
-\`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\` to a collector (OTLP over HTTP, JSON). The service also supports \`OTEL_SERVICE_NAME\` (default \`svc\`),
-\`OTEL_RESOURCE_ATTRIBUTES\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_TRACES_SAMPLER_ARG\`, \`OTEL_TRACES_EXPORTER=none\` and
-\`OTEL_SDK_DISABLED=true\`. Without these variables, no tracing library is loaded. Set them for every process, including the vault.
-
-A request continues the trace of its \`traceparent\` header (W3C) or begins one. Below it are the calls to the vault and the processor, the statements (their
-text, never their values), and for orders the time in each batch, since requests that arrive together share statements. The vault and the
-processors get \`traceparent\` too. Charges of subscriptions are traces of their own.
-
-A webhook delivery is a trace of its own with a link to the trace that caused the event, because it may be hours later and one event can have many
-deliveries. The request to the receiver has the \`traceparent\` of the delivery. \`/healthz\`, \`/readyz\`, \`/metrics\` and the polling of the worker are
-not traced. If the collector is away, spans are lost, a warning is logged, and a stop takes at most a second longer.
-`;
 
 function retentionPage(): string {
   const rowsOf = (kept: Retention['kept'], cells: (retention: Retention) => readonly string[]): string[][] =>

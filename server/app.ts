@@ -90,7 +90,7 @@ import type { Logger } from './platform/log.ts';
 import type { Components } from './platform/components.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
-import type { Tracing } from './platform/tracing.ts';
+import type { Telemetry } from './platform/telemetry/telemetry.ts';
 import { startObservation } from './observation/observation.ts';
 import type { References } from './references.ts';
 import type { OfCompany } from './request-context.ts';
@@ -111,7 +111,7 @@ export interface AppDependencies {
   readonly background: Background;
   readonly keys: ServiceKeys;
   readonly limiter: RateLimiter;
-  readonly tracing: Tracing;
+  readonly telemetry: Telemetry;
   readonly vault: Vault;
   readonly connections: Connections;
   readonly webhooks: WebhookDependencies;
@@ -134,7 +134,7 @@ function processorDependencies(
 
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, shards, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
+  const { config, shards, clock, log, background, keys, limiter, telemetry, references, vault } = dependencies;
   const brand = readBrand(config);
   const { 'file-urls': signingKey, 'api-keys': pepper, mails: mailKey } = keys;
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
@@ -170,6 +170,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const { admissions, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
+  telemetry.exportMetrics(metrics);
   const http = {
     shardFor: shards.of,
     hasLeft: async (company: Company) => areSeveral(shards) && hasLeft(shards.of(company).db, company.id),
@@ -190,7 +191,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const app = await buildServer([...all, ...countRoutes(all)], http, {
     log,
     onRefused,
-    tracing,
+    tracing: telemetry,
     baseUrl: dependencies.baseUrl,
     missingPage: missingPage(brand),
     trustProxy: config.SVC_TRUST_PROXY,

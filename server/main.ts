@@ -24,7 +24,10 @@ async function main(): Promise<void> {
   const isTerminal = process.stdout.isTTY;
   if (!isTerminal) lifecycle.info({ version, roles: config.SVC_ROLES, pid: process.pid }, 'starting');
   for (const { name, meant } of unknownSettings(process.env)) {
-    log.warn({ name, ...(meant && { meant }) }, `unknown setting ${name}${meant ? `; did you mean ${meant}?` : ''}`);
+    log.warn(
+      { setting: name, ...(meant && { meant }) },
+      `unknown setting ${name}${meant ? `; did you mean ${meant}?` : ''}`,
+    );
   }
   const stop = stopper(
     config.SVC_SHUTDOWN_SECONDS * 1000,

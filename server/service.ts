@@ -38,7 +38,7 @@ import { createMetrics } from './platform/metrics.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
-import { startTracing, type Tracing } from './platform/tracing.ts';
+import { startTelemetry, type Telemetry } from './platform/telemetry/telemetry.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
@@ -84,8 +84,8 @@ async function start(
 ): Promise<Service> {
   await checkMachine(config);
   await prepareDataFolder(config.dataDir);
-  const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
-  resources.onStop(() => tracing.shutdown());
+  const telemetry = await startTelemetry(process.env, log);
+  resources.onStop(() => telemetry.shutdown());
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
   const vaultService = {
     baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT),
@@ -96,14 +96,14 @@ async function start(
   // A process with only the vault role does not open the rest of the database.
   if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
     const own = vaultDatabases(config);
-    await openVault(config, own, resources, tracing).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
+    await openVault(config, own, resources, telemetry).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
     return vaultService;
   }
   const secrets = await loadMasterSecrets(config);
   const databases = await prepareDatabases(config, secrets, onFatal, resources);
-  const vault = await openVault(config, databases, resources, tracing);
+  const vault = await openVault(config, databases, resources, telemetry);
   if (isVaultAlone) return vaultService;
-  const parts = await openParts({ config, log, resources, secrets, databases, vault, tracing });
+  const parts = await openParts({ config, log, resources, secrets, databases, vault, telemetry });
   // The database works on the first while this process builds the second. No request arrives before both are done.
   const [app] = await Promise.all([
     config.SVC_ROLES.includes('api') ? buildApiRole(parts) : undefined,
@@ -124,7 +124,7 @@ interface Surroundings {
   readonly secrets: MasterSecrets;
   readonly databases: readonly DatabaseUrls[];
   readonly vault: Vault;
-  readonly tracing: Tracing;
+  readonly telemetry: Telemetry;
 }
 
 /** How `svc secrets status` names this process. */
@@ -335,7 +335,7 @@ async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
     background: createBackground(),
     keys: parts.keys,
     limiter,
-    tracing: parts.tracing,
+    telemetry: parts.telemetry,
     vault: parts.vault,
     connections: parts.connections,
     webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },
@@ -351,8 +351,9 @@ async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
 /** For a worker without an API. */
 async function startHealthServer(parts: Parts): Promise<void> {
   const { config, clocks, restores, resources } = parts;
-  if (config.SVC_HEALTH_PORT === 0) return;
   const metrics = createMetrics(config.SVC_ROLES, () => readGauges(parts.gauges));
+  parts.telemetry.exportMetrics(metrics);
+  if (config.SVC_HEALTH_PORT === 0) return;
   const { components } = resources;
   const checks = parts.readiness;
   const app = healthServer({ checks, components, metrics, clocks, restores, ...shardsToShow(parts.gauges) });

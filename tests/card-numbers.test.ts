@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { eventually } from './support/webhooks.ts';
+import { type Collector, startCollector } from './support/collector.ts';
 import { readyUrl } from './support/ready.ts';
 import { programPath } from './support/programs.ts';
 
@@ -112,17 +112,9 @@ interface Running {
 }
 
 let logs = '';
-let traces = '';
 const replies: string[] = [];
 
-const collector = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    traces += Buffer.concat(chunks).toString('latin1');
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-});
+let collector: Collector;
 
 async function start(settings: Record<string, string> = {}): Promise<Running> {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
@@ -139,7 +131,7 @@ async function start(settings: Record<string, string> = {}): Promise<Running> {
       SVC_TRUST_PROXY: '127.0.0.1',
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
       SVC_RATE_LIMIT_CAPTURE: 'off',
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       ...settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -543,8 +535,7 @@ let dumps: Map<string, string>;
 let plantedDump: Map<string, string>;
 
 before(async () => {
-  collector.listen(0, '127.0.0.1');
-  await once(collector, 'listening');
+  collector = await startCollector();
   service = await start();
   keys = JSON.parse(await readFile(join(folder, 'demo.json'), 'utf8'));
   const customer = await newCustomer();
@@ -576,7 +567,7 @@ before(async () => {
 
 after(async () => {
   service?.child.kill('SIGKILL');
-  collector.close();
+  collector.stop();
   const text = await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8').catch(() => '');
   const pid = Number.parseInt(text, 10);
   if (pid > 0) process.kill(pid, 'SIGQUIT');
@@ -649,16 +640,19 @@ test('no file of the data folder holds a card number or a CVC, those of the stop
 });
 
 test('no line of the log holds a card number or a CVC, at its most talkative', () => {
-  assert.ok(logs.split('\n').filter((line) => line.includes('"msg":"request"')).length > markerCount);
+  assert.ok(logs.split('\n').filter((line) => line.includes('"body":"request"')).length > markerCount);
   const found = logs.split('\n').filter((line) => finder.find(line).length > 0 || finder.findCvc(line).length > 0);
   assert.deepEqual(found, []);
 });
 
-test('no trace that goes to a collector holds a card number or a CVC, also of paths that do not exist', () => {
-  assert.ok(traces.includes('/v1/card_tokens'));
-  const around = (number: string): string => traces.slice(Math.max(0, traces.indexOf(number) - 60)).slice(0, 60);
-  assert.deepEqual(finder.find(traces).map(around), []);
-  assert.deepEqual(finder.findCvc(traces), []);
+test('no trace, metric or log that goes to a collector holds a card number or a CVC, also of unknown paths', () => {
+  const sent = Buffer.concat(collector.bytes).toString('latin1');
+  assert.ok(collector.spans().some(({ attributes }) => attributes['http.route'] === '/v1/card_tokens'));
+  assert.ok(collector.logRecords().filter(({ body }) => body === 'request').length > markerCount);
+  assert.ok(collector.metricsOf(() => true).has('svc_http_request_duration_seconds'));
+  const around = (number: string): string => sent.slice(Math.max(0, sent.indexOf(number) - 60)).slice(0, 60);
+  assert.deepEqual(finder.find(sent).map(around), []);
+  assert.deepEqual(finder.findCvc(sent), []);
 });
 
 test('no answer repeats a card number or a CVC, for any fault of the request', () => {

@@ -123,7 +123,7 @@ function launchService(failpoint: Failpoint, roles: string): Doomed {
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
     SVC_LOG_LEVEL: 'warn',
   };
-  return launch([program], environment, /"url":"(http[^"]+)".*"msg":"ready"/);
+  return launch([program], environment, /"url.full":"(http[^"]+)".*"body":"ready"/);
 }
 
 interface Request {

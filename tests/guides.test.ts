@@ -45,7 +45,7 @@ before(async () => {
     }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  await printed(service, /"msg":"ready"/);
+  await printed(service, /"body":"ready"/);
   const demo = JSON.parse(await readFile(join(folder, '.svc', 'demo.json'), 'utf8')) as Record<string, string>;
   const { base_url: SVC_URL = '', secret_key: SVC_KEY = '', publishable_key: SVC_PUBLISHABLE_KEY = '' } = demo;
   known = { SVC_URL, SVC_KEY, SVC_PUBLISHABLE_KEY };

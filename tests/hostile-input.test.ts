@@ -503,7 +503,9 @@ test('a client that goes away while it sends is no error of the service', async 
     socket.destroy();
   }
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const failed = service.logLines.filter((line) => /"level":"error"|"status":5\d\d/.test(line));
+  const failed = service.logLines.filter((line) =>
+    /"severity_text":"ERROR"|"http.response.status_code":5\d\d/.test(line),
+  );
   service.logLines.splice(0);
   assert.deepEqual(failed, []);
 });

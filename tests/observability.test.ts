@@ -392,7 +392,7 @@ describe('a part that is away', { concurrency: false }, () => {
     const metrics = await textOf(`${service.baseUrl}/metrics`);
     for (const component of ['object_store', 'mail']) {
       assert.match(metrics, new RegExp(`^svc_component_up\\{component="${component}"\\} 0$`, 'm'));
-      const said = logLines.filter((line) => line.includes(`"msg":"unavailable: ${component}"`));
+      const said = logLines.filter((line) => line.includes(`"body":"unavailable: ${component}"`));
       assert.equal(said.length, 1, 'it is logged once');
     }
     const doctor = await svc(settings, 'doctor');
@@ -439,9 +439,9 @@ describe('a part that is away', { concurrency: false }, () => {
       assert.match(metrics, new RegExp(`^svc_vault_tokens_refused_total\\{side="${side}"\\} [1-9]`, 'm'));
     }
     for (const line of [
-      /"level":"error".*"err":\{"type":"Error","message":"the vault refuses our token".*"msg":"unavailable: vault"/,
-      /"level":"error".*"vault":"127\.0\.0\.1:\d+","count":1,"msg":"the vault refuses our token/,
-      /"level":"warn".*"address":"127\.0\.0\.1","count":1,"msg":"refused a caller whose token/,
+      /"severity_text":"ERROR".*"exception.message":"the vault refuses our token".*"body":"unavailable: vault"/,
+      /"severity_text":"ERROR".*"svc.vault":"127\.0\.0\.1:\d+","svc.count":1\},"body":"the vault refuses our token/,
+      /"severity_text":"WARN".*"client.address":"127\.0\.0\.1","svc.count":1\},"body":"refused a caller whose token/,
     ]) {
       assert.equal(logLines.filter((one) => line.test(one)).length, 1, String(line));
     }
@@ -457,7 +457,7 @@ describe('a part that is away', { concurrency: false }, () => {
     await eventually('it is noticed', async () => (await readiness()).components.vault === 'down');
     assert.equal((await fetch(`${service.baseUrl}/readyz`)).status, 200);
     assert.match(await textOf(`${service.baseUrl}/metrics`), /^svc_component_up\{component="vault"\} 0$/m);
-    assert.ok(logLines.some((line) => line.includes('"msg":"unavailable: vault"')));
+    assert.ok(logLines.some((line) => line.includes('"body":"unavailable: vault"')));
     const doctor = await svc(settings, 'doctor');
     assert.match(doctor.stderr, /vault that cannot be used from here: the vault does not respond/);
     assert.match((await svc(settings, 'status')).stdout, /^Vault +the vault does not respond/m);

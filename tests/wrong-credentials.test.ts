@@ -175,7 +175,7 @@ describe('a part of the installation', () => {
     const component = name as Component;
     it(`is down with wrong credentials, and says so: ${name}`, { skip }, async () => {
       assert.match((await stateOf(component, (components) => watch(components, 'wrong'))) ?? '', problem);
-      assert.match(logLines.at(-1) ?? '', new RegExp(`"level":"error".*"msg":"unavailable: ${name}"`));
+      assert.match(logLines.at(-1) ?? '', new RegExp(`"severity_text":"ERROR".*"body":"unavailable: ${name}"`));
     });
     it(`is up with the right ones: ${name}`, { skip: skip || isOnlyWrong }, async () => {
       assert.equal(await stateOf(component, (components) => watch(components, 'right')), undefined);

@@ -17,6 +17,7 @@ import {
   type TestService,
 } from '../../tests/support/service.ts';
 import { errorCatalogue } from '../errors.ts';
+import { logLine } from '../../tests/support/log-lines.ts';
 
 let service: TestService;
 
@@ -417,9 +418,9 @@ describe('an internal error', () => {
   test('is logged with the id of the request and the reason', async () => {
     const reply = await breakable.call('POST', '/v1/customers', { body: someCustomer() });
     const lines = breakable.logLines.filter((line) => line.includes(reply.body.error.request_id));
-    const [failure] = lines.map((line) => JSON.parse(line)).filter((line) => line.err);
-    assert.match(failure.err.message, /column "company"/);
-    assert.equal(failure.company, breakable.company.id);
+    const [failure] = lines.map((line) => logLine(line).attributes).filter((line) => line['exception.type']);
+    assert.match(String(failure?.['exception.message']), /column "company"/);
+    assert.equal(failure?.['svc.company'], breakable.company.id);
   });
 
   test('is safe to retry with the same idempotency key', async () => {
@@ -547,7 +548,7 @@ describe('a database that is gone', () => {
       const reply = await service.call('POST', '/v1/customers', creation());
       assertUnavailable(reply);
       assert.equal(reply.body.error.message, 'The disk of the database is full. Retry shortly.');
-      assert.ok(service.logLines.some((line) => line.includes('"msg":"request failed: the disk is full"')));
+      assert.ok(service.logLines.some((line) => line.includes('"body":"request failed: the disk is full"')));
     } finally {
       await service.db.query('DROP FUNCTION no_room CASCADE');
     }

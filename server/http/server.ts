@@ -15,7 +15,7 @@ import { histogram } from '../platform/metrics.ts';
 import { countingWrites } from '../platform/written-rows.ts';
 import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
 import { strangerTimeouts } from '../platform/stranger-connections.ts';
-import type { Tracing, RequestSpan } from '../platform/tracing.ts';
+import type { Tracing, RequestSpan } from '../platform/telemetry/tracing.ts';
 import type { Admitted } from './caller.ts';
 import { answerBrokenRequest, hostProblem, refuseExpectation } from './broken-requests.ts';
 import { compressAnswers } from './compression.ts';
@@ -255,7 +255,8 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
   const known = toApiError(error, request.routeOptions.bodyLimit ?? limits.publicBodyBytes);
   if (known !== error && known.status >= 500) {
     const failure = isDiskFull(error) ? 'request failed: the disk is full' : 'request failed';
-    log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, failure);
+    const context = { err: error, request_id: request.id, company: request.admission?.company.id };
+    inSpan(request, () => log.error(context, failure));
   }
   if (known.status === 413) reply.header('Connection', 'close');
   if (!reply.hasHeader('SVC-Version')) reply.header('SVC-Version', versionOfRefusal(request));
@@ -280,23 +281,27 @@ const observeDuration = histogram('svc_http_request_duration_seconds');
 function observe(request: FastifyRequest, reply: FastifyReply, { log }: ServerOptions): void {
   const route = request.routeOptions.url ?? 'unknown';
   const company = request.admission?.company.id;
-  request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
   const labels = { method: request.method, route, status: String(reply.statusCode) };
   observeDuration(labels, reply.elapsedTime / 1000);
   // Otherwise these requests would fill a terminal next to `svc listen`.
   const level = followed.includes(route) && reply.statusCode < 400 ? 'debug' : 'info';
-  log[level](
-    {
-      request_id: request.id,
-      company,
-      caller: request.admission?.caller.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-    },
-    'request',
-  );
+  const answer = {
+    request_id: request.id,
+    company,
+    caller: request.admission?.caller.id,
+    method: request.method,
+    route,
+    status: reply.statusCode,
+    duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+  };
+  inSpan(request, () => log[level](answer, 'request'));
+  request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
+}
+
+/** Gives log lines the trace of the request. */
+function inSpan({ span }: FastifyRequest, work: () => void): void {
+  if (span) span.run(work);
+  else work();
 }
 
 // The routes that clients poll.

@@ -58,10 +58,25 @@ export function histogram<Name extends NamesOf<'histogram'>>(
   return (labels, value) => found?.observe(labels, value);
 }
 
+/** A metric with its values now. */
+export interface MetricFigures {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly values: readonly {
+    readonly value: number;
+    readonly labels: Readonly<Partial<Record<string, string | number>>>;
+    /** The part of a histogram: its buckets, sum or count. */
+    readonly metricName?: string;
+  }[];
+}
+
 export interface Metrics {
   readonly contentType: string;
   /** The metrics of the roles of this process, as Prometheus reads them. */
   text(): Promise<string>;
+  /** The same for other formats. If they are not fresh, gauges have the values of the last reading. */
+  figures(isFresh: boolean): Promise<readonly MetricFigures[]>;
 }
 
 /** A gauge keeps its last value if there is no new one, for example while the database does not answer. */
@@ -80,13 +95,22 @@ export function createMetrics(roles: readonly string[], read: () => Promise<read
     gauge.remove({});
     gauges.set(name, gauge);
   }
-  const textOf = (name: string): Promise<string> =>
-    (gauges.has(name) ? registry : ofProcess).getSingleMetricAsString(name);
+  const registryOf = (name: string): Registry => (gauges.has(name) ? registry : ofProcess);
+  const all = [...names, ...defaults];
+  const readAll = async (): Promise<void> => {
+    for (const { name, value, labels = {} } of await read()) gauges.get(name)?.set(labels, value);
+  };
   return {
     contentType: registry.contentType,
     async text() {
-      for (const { name, value, labels = {} } of await read()) gauges.get(name)?.set(labels, value);
-      return `${(await Promise.all([...names, ...defaults].map(textOf))).join('\n\n')}\n`;
+      await readAll();
+      return `${(await Promise.all(all.map((name) => registryOf(name).getSingleMetricAsString(name)))).join('\n\n')}\n`;
+    },
+    async figures(isFresh) {
+      if (isFresh) await readAll();
+      const found = all.map(async (name) => registryOf(name).getSingleMetric(name)?.get());
+      // Their types have numbers as the kind of a metric, but it is a word.
+      return (await Promise.all(found)) as unknown as MetricFigures[];
     },
   };
 }

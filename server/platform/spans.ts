@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Attributes, Context, Link, Span } from '@opentelemetry/api';
+import type { Attributes, Context, Link, Span, SpanContext } from '@opentelemetry/api';
 
 /**
  * Spans below the request. Code calls `traced`; without tracing, that is only a call of the function. Tracing installs
@@ -11,6 +11,7 @@ export interface Tracer {
   contextWith(span: Span, parent: Context): Context;
   contextOf(traceparent: string | undefined): Context;
   linkTo(context: Context): Link | undefined;
+  spanContextOf(context: Context): SpanContext | undefined;
   traceparentOf(context: Context): string | undefined;
   /** Marks the span as failed. */
   fail(span: Span, error: unknown): void;
@@ -91,6 +92,12 @@ export function runIn<Result>(context: Context, work: () => Result): Result {
 export function traceparent(): string | undefined {
   const place = tracer && storage.getStore();
   return tracer && place && place.links.length === 0 ? tracer.traceparentOf(place.context) : undefined;
+}
+
+/** The current span, for the log. Work for several requests belongs to none of them. */
+export function spanIds(): SpanContext | undefined {
+  const place = tracer && storage.getStore();
+  return tracer && place && place.links.length === 0 ? tracer.spanContextOf(place.context) : undefined;
 }
 
 export function traceHeaders(): { readonly traceparent?: string } {

@@ -7,7 +7,7 @@ import { createMetrics } from '../platform/metrics.ts';
 import { refuseOldPostgres } from '../platform/postgres-version.ts';
 import { Secret } from '../platform/secret.ts';
 import { sparsely } from '../platform/sparsely.ts';
-import type { Tracing } from '../platform/tracing.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { observedVault } from '../vault/observed.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
@@ -32,7 +32,7 @@ export async function openVault(
   config: Config,
   databases: readonly Pick<DatabaseUrls, 'name' | 'vaultUrl'>[],
   resources: Resources,
-  tracing: Tracing,
+  telemetry: Telemetry,
 ): Promise<Vault> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_TOKEN_PREVIOUS, SVC_ROLES: roles } = config;
   if (!roles.includes('vault')) {
@@ -50,7 +50,8 @@ export async function openVault(
     const metrics = createMetrics(['vault'], () => readGauges({ roles, pools, components }));
     const credentials = [SVC_VAULT_TOKEN, ...(SVC_VAULT_TOKEN_PREVIOUS ? [SVC_VAULT_TOKEN_PREVIOUS] : [])];
     const onRefused = reportCaller(resources.log);
-    const server = buildVaultServer(vault, credentials, { metrics, tracing, onRefused });
+    const server = buildVaultServer(vault, credentials, { metrics, tracing: telemetry, onRefused });
+    telemetry.exportMetrics(metrics);
     resources.onStop(() => server.close());
     await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
   }

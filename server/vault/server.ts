@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { checkOf } from '../platform/schema-check.ts';
 import { counter, type Metrics } from '../platform/metrics.ts';
-import type { RequestSpan, Tracing } from '../platform/tracing.ts';
+import type { RequestSpan, Tracing } from '../platform/telemetry/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { evidenceFiles } from './processors/notices.ts';

@@ -53,7 +53,7 @@ export function supervise(
     ready = false;
     killed = false;
     started.stdout.on('data', (chunk: Buffer) => {
-      if (chunk.includes('"msg":"ready"')) ready = true;
+      if (chunk.includes('"body":"ready"')) ready = true;
       log.write(chunk);
     });
     started.stderr.on('data', (chunk: Buffer) => log.write(chunk));

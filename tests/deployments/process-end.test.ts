@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { isRunning } from '../support/embedded-postgres.ts';
 import { killAtExit } from '../support/kill-at-exit.ts';
 import { programPath } from '../support/programs.ts';
+import { logLine } from '../support/log-lines.ts';
 import { readyUrl } from '../support/ready.ts';
 
 /** However the service ends, its PostgreSQL ends too, unless another start uses it. */
@@ -62,7 +63,7 @@ async function ready(one: Started): Promise<Running> {
     assert.equal(one.child.exitCode, null, `it ended:\n${one.output.text}`);
     return readyUrl(one.output.text) !== undefined;
   });
-  const { pid } = JSON.parse(one.output.text.split('\n')[0] ?? '') as { pid: number };
+  const pid = Number(logLine(one.output.text.split('\n')[0] ?? '').attributes['process.pid']);
   const postgres = Number.parseInt(await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8'), 10);
   return { ...one, pid, postgres, url: readyUrl(one.output.text) ?? '', watchdog: await watchdogOf(pid) };
 }
@@ -98,7 +99,7 @@ test('SIGHUP, which a closed terminal sends, stops the service in order with its
   one.child.kill('SIGHUP');
   assert.equal(await one.exited, 0);
   await allEnd(one.postgres, one.watchdog);
-  assert.match(one.output.text, /"msg":"stopped"/);
+  assert.match(one.output.text, /"body":"stopped"/);
 });
 
 test('SIGHUP to all processes of a terminal under npm stops PostgreSQL too', async () => {
@@ -106,7 +107,7 @@ test('SIGHUP to all processes of a terminal under npm stops PostgreSQL too', asy
   const one = await ready(launch('sh', ['-c', line], { npm_lifecycle_event: 'start' }));
   process.kill(-(one.child.pid ?? 0), 'SIGHUP');
   await allEnd(one.pid, one.postgres, one.watchdog);
-  assert.match(one.output.text, /"msg":"stopped"/);
+  assert.match(one.output.text, /"body":"stopped"/);
 });
 
 test('a terminal that is closed stops the service and PostgreSQL', async (t) => {
@@ -128,7 +129,7 @@ test('SIGINT to the service and to PostgreSQL at once is a stop, and no error', 
   process.kill(second.pid, 'SIGINT');
   process.kill(second.postgres, 'SIGINT');
   assert.equal(await second.exited, 0, second.output.text);
-  for (const { output } of [first, second]) assert.doesNotMatch(output.text, /"level":"fatal"/);
+  for (const { output } of [first, second]) assert.doesNotMatch(output.text, /"severity_text":"FATAL"/);
   await allEnd(first.postgres, first.watchdog, second.postgres, second.watchdog);
 });
 

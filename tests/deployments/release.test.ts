@@ -206,7 +206,7 @@ describe('a release in an empty root, as another user, without a network', { ski
     assert.match(stdout, /stopped well/, diagnosis);
     assert.doesNotMatch(stdout, /wrote to the code|bytecode|unknown setting/, diagnosis);
     assert.match(said('interfaces'), /^ ?(lo ?)+$/, diagnosis);
-    const startedIn = /"started_in_ms":\d+/.exec(readFileSync(join(data, 'out'), 'utf8'))?.[0];
+    const startedIn = /"svc.started_in_ms":\d+/.exec(readFileSync(join(data, 'out'), 'utf8'))?.[0];
     context.diagnostic(`user ${said('user')}, ${startedIn}`);
   });
 });

@@ -308,7 +308,7 @@ async function dieAt(failpoint: Failpoint, request: (baseUrl: string) => Promise
   });
   const exited = once(child, 'exit');
   for await (const line of createInterface(child.stdout)) {
-    const url = /"url":"(http[^"]+)".*"msg":"ready"/.exec(line)?.[1];
+    const url = /"url.full":"(http[^"]+)".*"body":"ready"/.exec(line)?.[1];
     if (!url) continue;
     void request(url).catch(() => undefined);
     break;

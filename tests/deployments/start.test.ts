@@ -18,6 +18,7 @@ import { nextKeys } from '../../server/vault/key-store.ts';
 import { cloneDatabase } from '../support/database.ts';
 import { programPath } from '../support/programs.ts';
 import { readyUrl } from '../support/ready.ts';
+import { logLine } from '../support/log-lines.ts';
 
 /**
  * `npm start` as a newcomer and an operator meet it: real processes, each on a data folder of its own. The first starts
@@ -238,10 +239,10 @@ test('only a terminal gets that text; anything else gets lines of JSON without p
   const lines = stdout
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-  assert.deepEqual([lines[0]?.msg, lines[0]?.level], ['starting', 'info']);
-  const ready = lines.find(({ msg }) => msg === 'ready');
-  assert.deepEqual([ready?.url, ready?.demo], [service.baseUrl, join(folder, 'demo.json')]);
+    .map((line) => logLine(line));
+  assert.deepEqual([lines[0]?.body, lines[0]?.severity_text, lines[0]?.log_format], ['starting', 'INFO', 1]);
+  const ready = lines.find(({ body }) => body === 'ready')?.attributes;
+  assert.deepEqual([ready?.['url.full'], ready?.['svc.demo']], [service.baseUrl, join(folder, 'demo.json')]);
   const demo = await readDemo(folder);
   for (const secret of [demo.password, demo.secret_key, demo.live_secret_key]) assert.ok(!stdout.includes(secret));
 });
@@ -570,7 +571,10 @@ test('an unknown setting is named in the log, with the one that was probably mea
   );
   const one = launch('/proc/nope', { SVC_ROLE: 'api' });
   await one.exited;
-  assert.match(one.output.stdout, /"level":"warn".*"msg":"unknown setting SVC_ROLE; did you mean SVC_ROLES\?"/);
+  assert.match(
+    one.output.stdout,
+    /"severity_text":"WARN".*"body":"unknown setting SVC_ROLE; did you mean SVC_ROLES\?"/,
+  );
 });
 
 // Every key is derived from it: with an empty one they would be known to all, with another one the stored hashes and
@@ -723,7 +727,7 @@ test('no log of any of these runs holds a secret', async () => {
   const lines = launched.flatMap(({ output }) => [output.stdout, output.stderr]);
   for (const one of folders) lines.push(await readFile(join(one, 'postgres.log'), 'utf8').catch(() => ''));
   const all = lines.join('\n');
-  assert.ok(all.includes('"msg":"request"'));
+  assert.ok(all.includes('"body":"request"'));
   for (const secret of secrets) assert.ok(!all.includes(secret), 'a password or master secret is in a log');
   assert.doesNotMatch(all, /svc_(test|live)_[sp]k_/);
 });

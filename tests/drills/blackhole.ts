@@ -172,7 +172,7 @@ async function stopWhileFrozen(
   });
   let output = '';
   child.stdout.on('data', (chunk) => (output += String(chunk)));
-  await until(async () => output.includes('"msg":"ready"'));
+  await until(async () => output.includes('"body":"ready"'));
   freeze();
   // Some requests wait for the database when the signal arrives.
   const url = `http://127.0.0.1:${environment.PORT}/v1/customers`;

@@ -4,6 +4,7 @@ import { rounds } from '../support/random.ts';
 import { fuzz } from './own.ts';
 import { operations } from './requests.ts';
 import { startTarget } from './target.ts';
+import { isError, logLine } from '../support/log-lines.ts';
 
 /** A short run of what `npm run fuzz` does at length. */
 
@@ -17,7 +18,7 @@ test('requests made by chance from the document are all answered as it says, and
     assert.equal(called.size, operations.length);
     // Most of what is sent reaches the work behind the checks.
     assert.ok(succeeded.size > operations.length / 2, `${succeeded.size} of ${operations.length} operations succeeded`);
-    const failed = target.service.logLines.filter((line) => /"level":"error"/.test(line));
+    const failed = target.service.logLines.filter((line) => isError(logLine(line)));
     assert.deepEqual(failed, []);
   } finally {
     await target.service.stop();

@@ -9,6 +9,7 @@ import { startTestServer } from '../support/test-server.ts';
 import { fuzz } from './own.ts';
 import { operations } from './requests.ts';
 import { startTarget, type Target } from './target.ts';
+import { isError, type LogLine, logLine } from '../support/log-lines.ts';
 
 const { values } = readCommandLine({
   name: 'npm run fuzz',
@@ -39,8 +40,9 @@ class Tally {
 
   read({ service }: Target): void {
     for (const line of service.logLines.splice(0)) {
-      const entry = JSON.parse(line) as Partial<Answered> & { level: string };
-      if (['error', 'fatal'].includes(entry.level) && this.errors.length < 20) this.errors.push(line);
+      const parsed = logLine(line);
+      const entry = answeredIn(parsed);
+      if (isError(parsed) && this.errors.length < 20) this.errors.push(line);
       if (entry.route === undefined || entry.status === undefined || !isOfTheApi(entry.route)) continue;
       this.requests += 1;
       this.routes.add(`${entry.method} ${entry.route.replace(/:(\w+)/g, '{$1}')}`);
@@ -49,6 +51,13 @@ class Tally {
     }
   }
 }
+
+const answeredIn = ({ attributes }: LogLine) =>
+  ({
+    method: attributes['http.request.method'],
+    route: attributes['http.route'],
+    status: attributes['http.response.status_code'],
+  }) as Partial<Answered>;
 
 const isOfTheApi = (route: string): boolean => route.startsWith('/v1/') || route === '/capture';
 // Two operations are in the contract and not enabled.

@@ -13,6 +13,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { TestService } from '../support/service.ts';
 import { somePlan } from '../support/subscriptions.ts';
 import { dispatchFor, startWebhookService } from '../support/webhooks.ts';
+import { logLine } from '../support/log-lines.ts';
 
 /** A running service for clients that others' tools generated from its document, and a record of what they called. */
 
@@ -98,8 +99,9 @@ export async function startWorld(): Promise<World> {
     },
     checkAllCalled() {
       const answered = service.logLines
-        .map((line) => JSON.parse(line) as { method?: string; route?: string; status?: number })
-        .map(({ method, route = '', status }) => `${method} ${route.replace(/:(\w+)/g, '{$1}')} ${status}`);
+        .map((line) => logLine(line).attributes)
+        .map((answer) => [answer['http.request.method'], answer['http.route'], answer['http.response.status_code']])
+        .map((words) => words.join(' ').replace(/:(\w+)/g, '{$1}'));
       assert.deepEqual(
         [...new Set(promised)].filter((call) => !answered.includes(call)),
         [],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { programPath } from './programs.ts';
+import { type LogLine, logLine, warnSeverity } from './log-lines.ts';
 
 /** Processes of the service, of this version or of a release, each with its own settings. */
 
@@ -95,12 +96,15 @@ export async function startProcess({
   };
 }
 
+type EarlierLine = LogLine & { readonly level?: string; readonly component?: string };
+
 /** On a busy machine a probe of another process can time out. Requests that fail because of it count on their own. */
 function isWarning(line: string): boolean {
   if (!line.startsWith('{')) return false;
-  const { level, component } = JSON.parse(line) as { level: string | number; component?: string };
-  if (component !== undefined) return false;
-  return typeof level === 'number' ? level >= 40 : ['warn', 'error', 'fatal'].includes(level);
+  // Earlier releases write their level as a name.
+  const { severity_number, level, component, attributes } = logLine(line) as EarlierLine;
+  if (component !== undefined || attributes['svc.component'] !== undefined) return false;
+  return level === undefined ? severity_number >= warnSeverity : ['warn', 'error', 'fatal'].includes(level);
 }
 
 /** Runs a `svc` command of a tree. Fails if the command fails. */

@@ -10,6 +10,7 @@ import {
   startTestService,
   type TestService,
 } from './service.ts';
+import { isError, logLine } from './log-lines.ts';
 
 /** A client that sends anything, and checks that the service answers it and stays healthy. */
 
@@ -96,9 +97,9 @@ export async function openHostileClient(): Promise<HostileClient> {
     const health = await fetch(`${service.baseUrl}/healthz`);
     assert.equal(health.status, 200);
     assert.deepEqual(uncaught.splice(0), []);
-    const lines = service.logLines.splice(0).map((line) => JSON.parse(line) as { level: string; status?: number });
+    const lines = service.logLines.splice(0).map((line) => logLine(line));
     assert.deepEqual(
-      lines.filter((line) => ['error', 'fatal'].includes(line.level) || (line.status ?? 0) >= 500),
+      lines.filter((line) => isError(line) || Number(line.attributes['http.response.status_code']) >= 500),
       [],
     );
   });

@@ -36,7 +36,7 @@ import { createOutbound, type Outbound } from '../../server/platform/outbound/ou
 import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
 import { watchStandby } from '../../server/platform/synchronous-standby.ts';
-import { startTracing } from '../../server/platform/tracing.ts';
+import { startTelemetry } from '../../server/platform/telemetry/telemetry.ts';
 import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
@@ -251,7 +251,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     background,
     keys: serviceKeys,
     limiter: options.limiter ?? createMemoryRateLimiter(),
-    tracing: await startTracing({}),
+    telemetry: await startTelemetry({}, log),
     vault,
     connections,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },

@@ -25,6 +25,7 @@ import { sendDueMails } from '../mails/jobs.ts';
 import { contentOf, mailsToday } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
 import { makeCustomerEmails, makeReminders } from './jobs.ts';
+import { logLine } from '../../../tests/support/log-lines.ts';
 
 interface Row extends Record<string, unknown> {
   company_id: string;
@@ -288,7 +289,7 @@ describe('emails that cannot be written', () => {
       assert.equal(await makeCustomerEmails(failedWorker, failing()), 'idle', `round ${round}`);
       assert.equal(lines.length, round);
     }
-    assert.ok(JSON.parse(lines[0] ?? '').failed > copies);
+    assert.ok(Number(logLine(lines[0] ?? '').attributes['svc.failed']) > copies);
     await made();
     await mailAbout(`receipt ${id}`);
   });
@@ -305,7 +306,7 @@ describe('emails that cannot be written', () => {
     const full = { ...rest, db: { ...db, query }, log: createLog('info', { write: (line) => void lines.push(line) }) };
     for (let round = 1; round <= 3; round += 1) assert.equal(await makeCustomerEmails(full, links()), 'idle');
     assert.deepEqual(
-      lines.map((line) => JSON.parse(line).failed),
+      lines.map((line) => logLine(line).attributes['svc.failed']),
       [1],
     );
     await made();

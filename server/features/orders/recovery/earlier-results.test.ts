@@ -14,6 +14,7 @@ import { readSubscription, somePlan, someSubscriber, subscribe } from '../../../
 import type { Operation } from '../../../vault/processors/acquirer/protocol.ts';
 import { reconcile } from '../../reconciliation/service.ts';
 import { deriveReference, subjects } from '../operations/reference.ts';
+import { logLine } from '../../../../tests/support/log-lines.ts';
 
 /** The processor has an operation that our books have lost: what is made of its answer. */
 
@@ -262,7 +263,7 @@ describe('a request that the processor calls expired', { concurrency: false }, (
       assert.equal(refunded.body.refunded_amount, 100, refunded.text);
       const logged = service.logLines.slice(lines).filter((line) => line.includes('rejected a request as expired'));
       assert.equal(logged.length, 2);
-      assert.ok(logged.every((line) => JSON.parse(line).level === 'error'));
+      assert.ok(logged.every((line) => logLine(line).severity_text === 'ERROR'));
     } finally {
       acquirer.offsetMs = 0;
     }

@@ -291,7 +291,10 @@ describe('while the vault', { concurrency: false }, () => {
       await service.subscriptions.billDue(64);
       assert.match(service.logLines.join(''), /the charge was not sent; it waits for the vault/);
       await eventually('the vault is down', async () => (await metric(vaultUp)) === '0');
-      assert.match(service.logLines.join(''), /"level":"error".*"component":"vault".*"msg":"unavailable: vault"/);
+      assert.match(
+        service.logLines.join(''),
+        /"severity_text":"ERROR".*"svc.component":"vault".*"body":"unavailable: vault"/,
+      );
       assert.equal(await metric('svc_transactions_waiting'), '1');
       const components = { database: 'up', processor: 'up', vault: 'down' };
       // On a slow machine, the processor may have rejected requests of the tests before as expired.
@@ -303,7 +306,7 @@ describe('while the vault', { concurrency: false }, () => {
       assert.ok(findings.some(({ check }) => check === 'waiting_for_the_vault'));
     });
     await eventually('it is ready', async () => (await read('/readyz')).includes('"status":"ready"'));
-    assert.match(service.logLines.join(''), /"component":"vault".*"msg":"available again: vault"/);
+    assert.match(service.logLines.join(''), /"svc.component":"vault".*"body":"available again: vault"/);
     await runWorker(service);
     assert.equal(await metric('svc_transactions_waiting'), '0');
   });

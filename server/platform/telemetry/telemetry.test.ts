@@ -1,36 +1,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import { registerHooks } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { startTracing } from './tracing.ts';
-
-interface OtlpAttribute {
-  key: string;
-  value: { stringValue?: string; intValue?: number };
-}
-
-interface OtlpSpan {
-  traceId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
-  attributes: OtlpAttribute[];
-  status: { code: number; message?: string };
-}
-
-interface OtlpBody {
-  resourceSpans: { resource: { attributes: OtlpAttribute[] }; scopeSpans: { spans: OtlpSpan[] }[] }[];
-}
-
-interface Collector {
-  url: string;
-  requests: IncomingMessage[];
-  bodies: OtlpBody[];
-  spans: () => OtlpSpan[];
-}
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
+import { type Collector, startCollector } from '../../../tests/support/collector.ts';
+import { ConfigurationError } from '../configuration-error.ts';
+import { createLog, type Logger } from '../log.ts';
+import { watchCollector } from './collector.ts';
+import { startTelemetry } from './telemetry.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const callerId = '00f067aa0ba902b7';
@@ -38,43 +17,37 @@ const serverKind = 2;
 const statusUnset = 0;
 const statusError = 2;
 
-async function startCollector(t: TestContext): Promise<Collector> {
-  const collector: Collector = {
-    url: '',
-    requests: [],
-    bodies: [],
-    spans: () =>
-      collector.bodies.flatMap(({ resourceSpans }) =>
-        resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-      ),
-  };
-  const server = createServer((request, response) => {
-    collector.requests.push(request);
-    void json(request).then((body) => {
-      collector.bodies.push(body as OtlpBody);
-      response.setHeader('Content-Type', 'application/json').end('{}');
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+async function collectorFor(t: TestContext): Promise<Collector> {
+  const collector = await startCollector();
+  t.after(() => collector.stop());
   return collector;
 }
 
-function valuesOf(attributes: OtlpAttribute[]): Record<string, string | number | undefined> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+interface Logged {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
-describe('tracing that is not configured', () => {
+/** A log that keeps what it gets. */
+function keptLog() {
+  const lines: Logged[] = [];
+  const keep = (fields: object, message: string): void => void lines.push({ message, fields: { ...fields } });
+  return { lines, log: { info: keep, warn: keep } as unknown as Pick<Logger, 'info' | 'warn'> };
+}
+
+const silent = keptLog().log;
+
+/** Only traces, so that a test counts no other requests. */
+const startTracing = (env: Record<string, string>, log = silent) =>
+  startTelemetry({ OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none', ...env }, log);
+
+describe('telemetry that is not configured', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   const settings: Record<string, Record<string, string>> = {
     'no endpoint is set': { OTEL_SERVICE_NAME: 'shop' },
     'the endpoint is empty': { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
     'OTEL_SDK_DISABLED is true': { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' },
-    'OTEL_TRACES_EXPORTER is none': { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
+    'no signal is sent': { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
   };
 
   for (const [reason, env] of Object.entries(settings)) {
@@ -102,7 +75,7 @@ describe('tracing that is not configured', () => {
 
 describe('tracing', () => {
   it('sends a request below the span of the caller', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     assert.equal(tracing.enabled, true);
     const request = tracing.startRequestSpan({
@@ -116,28 +89,29 @@ describe('tracing', () => {
 
     assert.equal(collector.requests[0]?.method, 'POST');
     assert.equal(collector.requests[0]?.url, '/v1/traces');
+    assert.equal(collector.requests[0]?.headers['content-type'], 'application/x-protobuf');
     const [span] = collector.spans();
     assert.ok(span && collector.spans().length === 1);
     assert.equal(span.name, 'POST /v1/orders/:id/refund');
     assert.deepEqual([span.traceId, span.parentSpanId], [traceId, callerId]);
-    assert.deepEqual([span.kind, span.status.code], [serverKind, statusUnset]);
-    assert.deepEqual(valuesOf(span.attributes), {
+    assert.deepEqual([span.kind, span.status?.code ?? statusUnset], [serverKind, statusUnset]);
+    assert.deepEqual(span.attributes, {
       'http.request.method': 'POST',
       'http.route': '/v1/orders/:id/refund',
       'url.path': '/v1/orders/17/refund',
       'http.response.status_code': 201,
       'svc.company': 'company_1',
     });
-    assert.doesNotMatch(JSON.stringify(collector.bodies), /hidden/);
+    assert.ok(!Buffer.concat(collector.bytes).includes('hidden'));
   });
 
   it('names the service and its resource by the standard variables', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const resourceOf = async (env: Record<string, string>): Promise<Record<string, unknown>> => {
       const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, ...env });
       tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
       await tracing.shutdown();
-      return valuesOf(collector.bodies.at(-1)?.resourceSpans[0]?.resource.attributes ?? []);
+      return collector.traces.at(-1)?.resource ?? {};
     };
     const OTEL_RESOURCE_ATTRIBUTES = 'deployment.environment.name=test, team=a%2Cb,service.name=shop,broken';
     assert.equal((await resourceOf({}))['service.name'], 'svc');
@@ -150,7 +124,7 @@ describe('tracing', () => {
   });
 
   it('posts to the endpoint for traces as it is given', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const tracing = await startTracing({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/custom`,
@@ -161,7 +135,7 @@ describe('tracing', () => {
   });
 
   it('follows the sampling decision of the caller, and the sampler that is set for the rest', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const spansWith = async (sampler: Record<string, string>, flags: string | null): Promise<number> => {
       const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...sampler });
       const headers = flags === null ? {} : { traceparent: `00-${traceId}-${callerId}-${flags}` };
@@ -180,7 +154,7 @@ describe('tracing', () => {
   });
 
   it('starts a new trace for a malformed traceparent', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     for (const traceparent of ['nonsense', `00-${'0'.repeat(32)}-${callerId}-01`, `ff-${traceId}-${callerId}-01`]) {
       tracing.startRequestSpan({ method: 'GET', headers: { traceparent } }).end(200);
@@ -194,14 +168,14 @@ describe('tracing', () => {
   });
 
   it('marks a request as failed only when it was answered with 5xx', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     tracing.startRequestSpan({ method: 'GET', route: '/a', headers: {} }).end(500);
     tracing.startRequestSpan({ method: 'GET', route: '/b', headers: {} }).end(404);
     await tracing.shutdown();
     const outcomes = collector
       .spans()
-      .map(({ name, status, attributes }) => [name, status.code, valuesOf(attributes)['error.type']]);
+      .map(({ name, status, attributes }) => [name, status?.code ?? statusUnset, attributes['error.type']]);
     assert.deepEqual(outcomes, [
       ['GET /a', statusError, '500'],
       ['GET /b', statusUnset, undefined],
@@ -209,47 +183,108 @@ describe('tracing', () => {
   });
 
   it('takes no span name from a client', async (t) => {
-    const collector = await startCollector(t);
+    const collector = await collectorFor(t);
     const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     tracing.startRequestSpan({ method: 'MADEUP', headers: {} }).end(405);
     await tracing.shutdown();
     const [span] = collector.spans();
     assert.equal(span?.name, 'HTTP');
-    assert.equal(valuesOf(span?.attributes ?? [])['http.request.method'], '_OTHER');
+    assert.equal(span?.attributes['http.request.method'], '_OTHER');
   });
 
-  it('ends without an error, but not in silence, when the collector refuses', async (t) => {
+  it('refuses an endpoint that is not an address, and a protocol that it does not send', async () => {
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+    await assert.rejects(startTracing({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector' }), {
+      constructor: ConfigurationError,
+      message: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must be the URL of a collector, for example http://127.0.0.1:4318.',
+    });
+    await assert.rejects(startTracing({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), {
+      constructor: ConfigurationError,
+      message: 'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf: the service sends no other protocol.',
+    });
+    const own = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' };
+    await (await startTracing({ ...endpoint, ...own })).shutdown();
+  });
+});
+
+describe('a collector that is away', () => {
+  const tick = {
+    name: 'svc_ticks_total',
+    help: 'Ticks.',
+    type: 'counter',
+    values: [{ value: 1, labels: {} }],
+  } as const;
+
+  it('is logged once, delays no stop, and gets nothing of the log that says so in a loop', async (t) => {
     const server = createServer((_request, response) => response.writeHead(400).end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    t.after(() => server.close());
-    const problems: string[] = [];
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, (problem) => problems.push(problem));
-    tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
-    await tracing.shutdown();
-    assert.ok(problems.length > 0);
-    server.closeAllConnections();
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { lines, log } = keptLog();
+    const telemetry = await startTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT }, log);
+    telemetry.exportMetrics({ figures: async () => [tick] });
+    const written = createLog('info', { write: () => {} });
+    for (let count = 0; count < 3; count += 1) {
+      telemetry.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+      written.info('hello');
+    }
+    await telemetry.shutdown();
+    assert.deepEqual(lines, [
+      {
+        message: 'the OpenTelemetry collector does not accept data; it is lost',
+        fields: { problem: 'HTTP status 400', seconds: 0 },
+      },
+    ]);
   });
 
-  it('delays a stop by at most a second when the collector does not answer', async (t) => {
+  it('delays a stop by at most a second for all signals together', async (t) => {
     const server = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => {
       server.closeAllConnections();
       server.close();
     });
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const problems: string[] = [];
-    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, (problem) => problems.push(problem));
-    tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { lines, log } = keptLog();
+    const telemetry = await startTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT }, log);
+    telemetry.exportMetrics({ figures: async () => [tick] });
+    telemetry.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+    createLog('info', { write: () => {} }).info('hello');
     const stoppedAtMs = performance.now();
-    await tracing.shutdown();
+    await telemetry.shutdown();
     const elapsedMs = performance.now() - stoppedAtMs;
     assert.ok(elapsedMs < 1_500, `it took ${Math.round(elapsedMs)} ms`);
-    assert.deepEqual(problems, ['the last spans were not delivered within 1000 ms']);
+    assert.deepEqual(
+      lines.map(({ fields }) => fields),
+      [{ problem: 'no answer within 1000 ms' }],
+    );
   });
 
-  it('refuses to start with an endpoint that is not an address', async () => {
-    await assert.rejects(startTracing({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector' }), /collector/);
+  it('is logged when it goes away, once a minute, and when it is back', () => {
+    const { lines, log } = keptLog();
+    let nowMs = 0;
+    let result: ExportResult = {
+      code: ExportResultCode.FAILED,
+      error: Object.assign(new Error('x'), { code: 'ECONNREFUSED' }),
+    };
+    const collector = watchCollector(log, ExportResultCode.SUCCESS, () => nowMs);
+    const exporter = collector.watched({
+      export: (_items: unknown, done: (one: ExportResult) => void) => done(result),
+    });
+    const exported = () => exporter.export([], () => {});
+    for (; nowMs < 150_000; nowMs += 5_000) exported();
+    assert.equal(collector.isAway(), true);
+    result = { code: ExportResultCode.SUCCESS };
+    exported();
+    exported();
+    assert.equal(collector.isAway(), false);
+    const lost = 'the OpenTelemetry collector does not accept data; it is lost';
+    assert.deepEqual(lines, [
+      ...[0, 60, 120].map((seconds) => ({ message: lost, fields: { problem: 'ECONNREFUSED', seconds } })),
+      { message: 'the OpenTelemetry collector accepts data again', fields: { seconds: 150 } },
+    ]);
   });
 });
