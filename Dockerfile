@@ -1,4 +1,4 @@
-# Build the release first (npm run release), then: docker build -t svc .
+# Build the release first (npm run release, or npm run release -- --preview), then: docker build -t svc .
 # The image contains the archive and Node, no package manager and no compiler. It runs as uid 10001 and needs no writable root.
 
 FROM debian:bookworm-slim AS unpacked

@@ -8,7 +8,10 @@ export const packageFolders = ['cli', 'sdk/browser', 'sdk/node'] as const;
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
 /** The fields of npm that contain an address. */
-export function addressesFor(folder: string, { homepage, repository, issues }: Publisher): Record<string, unknown> {
+export function addressesFor(
+  folder: string,
+  { homepage, repository, issues }: Pick<Publisher, 'homepage' | 'repository' | 'issues'>,
+): Record<string, unknown> {
   return {
     ...(homepage && { homepage }),
     ...(repository && { repository: { type: 'git', url: `git+${repository}.git`, directory: folder } }),

@@ -5,6 +5,7 @@ import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
 import { packageFiles } from './package-files.ts';
+import { publisherFiles } from './publisher-files.ts';
 import { prometheusRule } from './prometheus-rule.ts';
 import { settingsPage } from './settings-page.ts';
 import { strangerRows } from './stranger-limits.ts';
@@ -345,6 +346,7 @@ export const pages: Readonly<Record<string, () => string>> = {
   'docs/retention.md': retentionPage,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
   ...packageFiles,
+  ...publisherFiles,
 };
 
 export async function outdatedPages(): Promise<string[]> {

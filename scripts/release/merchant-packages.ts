@@ -4,6 +4,7 @@ import { globSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
+import { billOfMaterials } from './sbom.ts';
 import { archive } from './tar.ts';
 import { bundleCommand } from './merchant-command.ts';
 
@@ -96,6 +97,8 @@ function pack(
     textFile('package.json', `${JSON.stringify({ ...fields, ...changed }, null, 2)}\n`),
     readReleaseFile(`${folder}/LICENSE`, 'LICENSE'),
     readReleaseFile(`${folder}/README.md`, 'README.md'),
+    // It has no components: the packages contain no code of others.
+    textFile('sbom.cdx.json', billOfMaterials({ type: 'library', name, version }, [], packedAt)),
     ...content,
   ];
   const file = `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
@@ -109,7 +112,7 @@ function pack(
 
 function sourcesOf(command: readonly string[]): string[] {
   const own = ['sdk/{node,browser}/{*.ts,*.json,README.md,LICENSE,src/**}', 'cli/{package.json,README.md,LICENSE}'];
-  const files = globSync([...own, 'scripts/release/{merchant-*,files,tar}.ts', 'tsconfig.json'], {
+  const files = globSync([...own, 'scripts/release/{merchant-*,files,sbom,tar}.ts', 'tsconfig.json'], {
     cwd: root,
   });
   return [...new Set([...files, ...command, 'cli/operator-commands.ts'])]

@@ -1,16 +1,32 @@
 import { createHash } from 'node:crypto';
 import type { ShippedPackage } from './packages.ts';
 
+/** What a bill is about: the service, its image, or a package for merchants. */
+export interface Subject {
+  readonly type: 'application' | 'container' | 'library';
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A part that is no npm package of the lockfile. */
+export interface OtherPart {
+  readonly type: 'application' | 'container' | 'platform';
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+}
+
 /** The software bill of materials of a release, as CycloneDX 1.6. It depends on nothing but its arguments. */
 export function billOfMaterials(
-  version: string,
+  { type, name, version }: Subject,
   packages: readonly ShippedPackage[],
   secondsSinceEpoch: number,
+  others: readonly OtherPart[] = [],
 ): string {
-  const service = { type: 'application', name: 'svc', version, 'bom-ref': `svc@${version}` };
-  const components = packages.map(component);
+  const subject = { type, name, version, 'bom-ref': `${name}@${version}` };
+  const components = [...packages.map(component), ...others.map((part) => ({ ...part, 'bom-ref': part.purl }))];
   const identity = createHash('sha256')
-    .update(JSON.stringify([service, components]))
+    .update(JSON.stringify([subject, components]))
     .digest('hex');
   const bom = {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
@@ -20,10 +36,10 @@ export function billOfMaterials(
     version: 1,
     metadata: {
       timestamp: new Date(secondsSinceEpoch * 1000).toISOString(),
-      component: { ...service, licenses: [{ license: { id: 'Apache-2.0' } }] },
+      component: { ...subject, licenses: [{ license: { id: 'Apache-2.0' } }] },
     },
     components,
-    dependencies: [{ ref: service['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }],
+    dependencies: [{ ref: subject['bom-ref'], dependsOn: components.map((each) => each['bom-ref']) }],
   };
   return `${JSON.stringify(bom, null, 2)}\n`;
 }

@@ -102,7 +102,24 @@ describe('the archive of a release', () => {
 describe('the bill of materials', () => {
   it('is valid CycloneDX', async () => {
     const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
-    assert.equal(await validator.validate(read('sbom.cdx.json')), null);
+    const ofPackages = [...globSync('dist/packages/*.tgz', { cwd: release })].map((path) =>
+      execFileSync('tar', ['xzOf', join(release, path), 'package/sbom.cdx.json'], { encoding: 'utf8' }),
+    );
+    const beside = artefacts.filter(({ name }) => name.endsWith('.cdx.json')).map(({ content }) => content.toString());
+    assert.deepEqual([ofPackages.length, beside.length], [3, 2]);
+    for (const bill of [read('sbom.cdx.json'), ...ofPackages, ...beside]) {
+      assert.equal(await validator.validate(bill), null);
+    }
+  });
+
+  it('of the image adds Node and the image that the Dockerfile names', () => {
+    const bill = artefacts.find(({ name }) => name.endsWith('-image.cdx.json'))?.content.toString() ?? '';
+    const { components } = JSON.parse(bill) as { components: { purl: string }[] };
+    const purls = components.map(({ purl }) => purl);
+    const { components: ofRelease } = JSON.parse(read('sbom.cdx.json')) as { components: { purl: string }[] };
+    const added = purls.filter((purl) => !ofRelease.some((each) => each.purl === purl));
+    const node = /FROM node:([\d.]+)/.exec(read('Dockerfile'))?.[1];
+    assert.deepEqual(added, [`pkg:generic/node@${node}`, 'pkg:docker/debian@bookworm-slim']);
   });
 
   it('names every package of which the release contains code', () => {
