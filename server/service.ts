@@ -338,7 +338,7 @@ async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
     telemetry: parts.telemetry,
     vault: parts.vault,
     connections: parts.connections,
-    webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },
+    webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey, baseUrl: parts.baseUrl },
     references: usualReferences,
     readiness: parts.readiness,
     components: resources.components,

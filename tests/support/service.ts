@@ -254,7 +254,13 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     telemetry: await startTelemetry({}, log),
     vault,
     connections,
-    webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
+    webhooks: {
+      outbound,
+      isAllowed,
+      clock,
+      secretKey: webhookSecretKey,
+      baseUrl: options.baseUrl ?? 'http://service.test',
+    },
     readiness: () => [
       clockCheck(clocks),
       ...anyShard(

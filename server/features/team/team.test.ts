@@ -376,6 +376,7 @@ describe('mails', () => {
       isAllowed: () => true,
       clock: service.clock,
       secretKey: service.webhookSecretKey,
+      baseUrl: service.baseUrl,
     };
     const context = contextOf(service, sandbox);
     const { id } = await createEndpoint(context, webhooks, { url, enabled_events: ['*'] }, { url });

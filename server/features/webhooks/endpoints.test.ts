@@ -106,6 +106,19 @@ describe('an endpoint', () => {
     assertRefused(await create({ description: 'x' }, { idempotencyKey }), 422, 'idempotency_key_conflict');
   });
 
+  it('offers the command that forwards events to the machine of the caller, with the address of the installation', async () => {
+    const listen = 'svc listen --base-url http://service.test --forward-to';
+    for (const [url, command] of [
+      ['http://localhost:3000/hook', `${listen} localhost:3000/hook`],
+      ['https://10.0.0.7:8443/hook', `${listen} 10.0.0.7:8443/hook`],
+      ['http://x.invalid/$(reboot)', `${listen} localhost:3000/webhooks`],
+    ] as const) {
+      const reply = await create({ url });
+      assertRefused(reply, 400, 'webhook_endpoint_invalid', 'url');
+      assert.ok(reply.body.error.message.includes(`run \`${command}\`; http://service.test/docs/sdk`), reply.text);
+    }
+  });
+
   it('is refused where it is not HTTPS, has user info or is no URL', async () => {
     for (const url of [
       'http://receiver.invalid/',
@@ -415,7 +428,13 @@ describe('a test of an endpoint', () => {
       return { answered: false, error: 'no response in time' };
     };
     const { outbound, clock, webhookSecretKey: secretKey } = service;
-    const dependencies = { outbound: { ...outbound, post }, clock, secretKey, isAllowed: () => true };
+    const dependencies = {
+      outbound: { ...outbound, post },
+      clock,
+      baseUrl: 'http://service.test',
+      secretKey,
+      isAllowed: () => true,
+    };
     const context = contextOf(service, subscriber.company);
     const tested = await testEndpoint(context, dependencies, endpoint.id, {}, () => ({}));
     assert.deepEqual([tested.status, tested.error, waitsMs], ['failed', 'no response in time', 30_000]);

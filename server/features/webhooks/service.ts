@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
-import { ApiError, notFound } from '../../errors.ts';
+import { ApiError, notFound, quoted } from '../../errors.ts';
+import { listenCommand } from './listen-command.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
@@ -45,6 +46,7 @@ export interface WebhookDependencies {
   /** Real time, which secrets and signatures use. */
   readonly clock: Clock;
   readonly secretKey: ServiceKey;
+  readonly baseUrl: string;
 }
 
 export function toWire(row: EndpointRow): Endpoint {
@@ -64,14 +66,19 @@ export function toWire(row: EndpointRow): Endpoint {
 const invalidUrl = (why: string): ApiError =>
   new ApiError('webhook_endpoint_invalid', `The endpoint URL ${why}.`, { param: 'url' });
 
+const onThisMachine = (baseUrl: string, receiver: string): string =>
+  `To receive the events of your sandbox on your machine, run \`${quoted(listenCommand(baseUrl, receiver))}\`; ` +
+  `${baseUrl}/docs/sdk shows how to get svc`;
+
 /** Checks the URL now; its address is checked again at every connection. */
-async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
+async function checkUrl(text: string, { isAllowed, outbound, baseUrl }: WebhookDependencies): Promise<string> {
   const url = absoluteUrl(text);
   if (!url) throw invalidUrl(urlRule);
-  if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
+  const notHere = (why: string): ApiError => invalidUrl(`${why}. ${onThisMachine(baseUrl, text)}`);
+  if (url.protocol !== 'https:') throw notHere('must begin with https://');
   if (url.username || url.password) throw invalidUrl('must not contain a user name or password');
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const notPublic = invalidUrl('must have a public address. For local tests, use svc listen');
+  const notPublic = notHere('must have a public address');
   if (isIP(host)) {
     if (!isAllowed(host)) throw notPublic;
   } else {

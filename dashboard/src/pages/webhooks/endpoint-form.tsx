@@ -1,3 +1,4 @@
+import { listenCommand } from '../../../../server/features/webhooks/listen-command.ts';
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -15,8 +16,9 @@ interface EndpointFormProps {
   readonly onDone: (endpoint: CreatedWebhookEndpoint) => void;
 }
 
-/** An address that only this computer can reach. */
+/** An address without TLS, or one that only this computer can reach. */
 const isLocal = (url: string): boolean =>
+  /^http:\/\/\S/i.test(url.trim()) ||
   /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|[^/:]+\.(local|test|localhost))([:/]|$)/i.test(url.trim());
 
 const draftOf = (endpoint?: WebhookEndpoint) => ({
@@ -66,7 +68,11 @@ export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
         <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
         {isLocal(form.draft.url) && (
           <p role="status" className="rounded-[8px] bg-info-soft px-3.5 py-2.5 text-info">
-            {webhooks.localText} <code className="font-mono text-[13px]">{webhooks.localCommand(form.draft.url)}</code>
+            {webhooks.localText}{' '}
+            <code className="font-mono text-[13px] break-all">{listenCommand(location.origin, form.draft.url)}</code>{' '}
+            <a href="/docs/sdk#the-svc-command" target="_blank" rel="noreferrer" className="underline">
+              {webhooks.localGet}
+            </a>
           </p>
         )}
         <EventPicker
