@@ -8,6 +8,7 @@ import { claimEmbeddedPostgres } from '../server/platform/embedded-postgres/clai
 import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
+import { ownCommand } from '../server/platform/own-command.ts';
 import type { ServiceKey, ServiceKeys } from '../server/platform/service-keys.ts';
 import { oneShard, openDirectory } from '../server/shards/directory.ts';
 import { firstShard, openShards, type ShardDatabase, type Shards } from '../server/shards/shards.ts';
@@ -131,7 +132,7 @@ export async function withConnection<Result>(
   const url = config.DATABASE_URL?.reveal();
   if (url) return work(url);
   if (!existsSync(join(config.dataDir, 'postgres'))) {
-    throw new CommandError(`${config.dataDir} has no data yet. Run npm start first, or set DATABASE_URL.`);
+    throw new CommandError(`${config.dataDir} has no data yet. Run ${ownCommand.start} first, or set DATABASE_URL.`);
   }
   // If a service is running, it has the server and keeps it.
   const postgres = await claimEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { outdatedPages } from '../scripts/reference.ts';
 import { words } from '../dashboard/src/format.ts';
 import { limits } from '../server/limits.ts';
+import { ownCommandIn } from '../server/platform/own-command.ts';
 import { recordedTables } from './support/schema.ts';
 
 /** Rules worth stating, checked on every source file. */
@@ -252,6 +254,27 @@ test('nothing is left over: no skipped tests, loose types or reminders', () => {
     ),
     [],
   );
+});
+
+test('no message of a release names npm, which it does not need: own-command.ts knows how it is run', () => {
+  const shipped = sources.filter((file) => /^(server|cli|pages|dashboard\/src)\//.test(file));
+  const files = shipped.filter((file) => !file.endsWith('.test.ts') && file !== 'server/platform/own-command.ts');
+  const isComment = (line: string): boolean => /^\S+ (\*|\/\*\*|\/\/)/.test(line);
+  assert.deepEqual(
+    offenders(files, /\bnpm\b/).filter((line) => !isComment(line)),
+    [],
+  );
+});
+
+test('a release calls itself svc, the sources are run with npm', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-own-command-'));
+  const url = pathToFileURL(`${folder}/`);
+  assert.equal(ownCommandIn(url).start, 'npm start');
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/svc'), '');
+  assert.equal(ownCommandIn(url).start, 'svc start');
+  assert.doesNotMatch(Object.values(ownCommandIn(url)).join(), /npm/);
+  rmSync(folder, { recursive: true });
 });
 
 test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () => {

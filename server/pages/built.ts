@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ApiError } from '../errors.ts';
+import { ownCommand } from '../platform/own-command.ts';
 import { programFolder } from '../platform/program-folder.ts';
 
 const folder = fileURLToPath(new URL('dashboard/dist/', programFolder));
@@ -15,6 +16,6 @@ export function builtFile(name: string): string | undefined {
 export function notBuilt(): ApiError {
   return new ApiError(
     'service_unavailable',
-    'The dashboard is not built. Run `npm run build` and restart the service.',
+    `The dashboard is missing. ${ownCommand.restoreFiles} and restart the service.`,
   );
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { ownCommand } from '../platform/own-command.ts';
 import { programFolder } from '../platform/program-folder.ts';
 import { once, scriptType } from './assets.ts';
 
@@ -35,7 +36,7 @@ function readPackages(): Packages | undefined {
 }
 
 function notBuilt(): ApiError {
-  return new ApiError('service_unavailable', 'The SDK is not built. Run `npm run build` and restart the service.');
+  return new ApiError('service_unavailable', `The SDK is missing. ${ownCommand.restoreFiles} and restart the service.`);
 }
 
 function nothingHere(): ApiError {

@@ -239,10 +239,10 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const components = openComponents(log);
   components.watch('database', () => apiDb.ping(1_000), 5_000);
   watchVault(vault, components);
+  const publicUrl = options.baseUrl ?? 'http://service.test'; // The port is not known yet.
   const app = await buildApp({
     config,
-    // The port is not known yet; tests that follow links resolve them against the real address.
-    baseUrl: options.baseUrl ?? 'http://service.test',
+    baseUrl: publicUrl,
     shards: apiShards,
     clock,
     clocks,
@@ -254,13 +254,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     telemetry: await startTelemetry({}, log),
     vault,
     connections,
-    webhooks: {
-      outbound,
-      isAllowed,
-      clock,
-      secretKey: webhookSecretKey,
-      baseUrl: options.baseUrl ?? 'http://service.test',
-    },
+    webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey, baseUrl: publicUrl },
     readiness: () => [
       clockCheck(clocks),
       ...anyShard(
