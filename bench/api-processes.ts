@@ -17,7 +17,7 @@ const growthMax = 1.3;
 /** They share the processor, so each compiles its code more slowly than one alone. */
 const warmUpSecondsOfAll = 120;
 
-interface Measured {
+export interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -27,7 +27,8 @@ interface Measured {
   readonly othersShare: number;
 }
 
-async function measure(
+/** Orders of as many clients as there are processes, each at its own process. */
+export async function measure(
   { environment: { sql, key, postgresPid }, options: { connections } }: Bench,
   servers: readonly ServerProcess[],
   clients: readonly Client[],

@@ -15,6 +15,7 @@ import { workload as orders } from './orders.ts';
 import { workload as overload } from './overload.ts';
 import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
+import { workload as poolers } from './poolers.ts';
 import { formatReport, saveReport } from './report.ts';
 import { openTree, startEnvironmentOf } from './tree.ts';
 import { workload as start } from './start.ts';
@@ -28,6 +29,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   capture,
   orders,
   processes,
+  poolers,
   coupons,
   renewals,
   webhooks,

@@ -67,6 +67,12 @@ export const settings = {
       '`b=postgres://… c=postgres://…`. `DATABASE_URL` is the shard `a` and has the users. Must be the same for every process. ' +
       'Default: none. See [Scaling](scaling.md).',
   ),
+  SVC_POOL_URL: secretUrl(
+    ['postgres', 'postgresql'],
+    'URL of a pooler in transaction mode in front of the database, such as PgBouncer. Statements go through it; what needs a connection of its own ' +
+      'uses `DATABASE_URL`. Default: none. See [Scaling](scaling.md#a-pooler).',
+  ),
+  SVC_POOL_SHARDS: shards('Poolers in front of the shards in `SVC_SHARDS`, in the same form. Default: none.'),
   SVC_READ_URL: secretUrl(
     ['postgres', 'postgresql'],
     'URL of a streaming standby of the database. Lists, searches, figures and exports read from it while it has every write that was ' +

@@ -257,7 +257,7 @@ async function openShard(
   configured: ConfiguredShard,
   movedTo: MoneyDependencies['movedTo'],
 ): Promise<StartedShard> {
-  const { name, apiUrl, db } = configured;
+  const { name, apiUrl, pooler, db } = configured;
   const onClockError = (error: unknown): void =>
     log.warn({ err: error, shard: name }, 'the database did not return its time');
   const clock = await openDatabaseClock(db, onClockError);
@@ -268,6 +268,7 @@ async function openShard(
   resources.onStop(() => restores.stop());
   const batchDb = resources.openPool(apiUrl, 'money', {
     shard: name,
+    pooler,
     poolSize: batchConnections,
     settings: byKeySettings,
   });
@@ -292,8 +293,8 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   const begin = (): void => {
     const working = openShards<StartedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
     shards.each((shard) => {
-      const { name, apiUrl } = shard;
-      const options = { shard: name, poolSize: dispatcherConnections, settings: queueSettings };
+      const { name, apiUrl, pooler } = shard;
+      const options = { shard: name, pooler, poolSize: dispatcherConnections, settings: queueSettings };
       working.add({ ...shard, batchDb: resources.openPool(apiUrl, 'webhooks', options) });
     });
     worker = startWorker({

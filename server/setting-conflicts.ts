@@ -11,8 +11,10 @@ interface Settings {
   readonly SVC_ROLES: readonly string[];
   readonly DATABASE_URL: Given;
   readonly SVC_READ_URL: Given;
+  readonly SVC_POOL_URL: Given;
   readonly SVC_SHARDS: ShardUrls;
   readonly SVC_READ_SHARDS: ShardUrls;
+  readonly SVC_POOL_SHARDS: ShardUrls;
   readonly SVC_VAULT_SHARDS: ShardUrls;
   readonly SVC_VAULT_DATABASE_URL: Given;
   readonly SVC_VAULT_URL: readonly string[];
@@ -62,7 +64,7 @@ const ofVault = (config: Settings): Rule[] => [
 ];
 
 function ofDatabases(config: Settings): Rule[] {
-  const unknown = [...config.SVC_READ_SHARDS.keys()].filter((name) => !config.SVC_SHARDS.has(name));
+  const unknownOf = (named: ShardUrls): string[] => [...named.keys()].filter((name) => !config.SVC_SHARDS.has(name));
   const missing = [...config.SVC_SHARDS.keys()].filter((name) => !config.SVC_VAULT_SHARDS.has(name));
   const usesVaultShards =
     config.SVC_VAULT_SHARDS.size > 0 && config.SVC_ROLES.includes('vault') && !isVaultAlone(config);
@@ -71,8 +73,13 @@ function ofDatabases(config: Settings): Rule[] {
       config.SVC_SHARDS.size > 0 && !config.DATABASE_URL,
       'SVC_SHARDS needs DATABASE_URL. The embedded PostgreSQL is always the only shard.',
     ],
-    [config.SVC_READ_URL !== undefined && !config.DATABASE_URL, 'SVC_READ_URL needs DATABASE_URL.'],
-    [unknown.length > 0, `SVC_READ_SHARDS names ${unknown.join(', ')}, which SVC_SHARDS lacks.`],
+    ...(['SVC_READ_URL', 'SVC_POOL_URL'] as const).map(
+      (name): Rule => [config[name] !== undefined && !config.DATABASE_URL, `${name} needs DATABASE_URL.`],
+    ),
+    ...(['SVC_READ_SHARDS', 'SVC_POOL_SHARDS'] as const).map((name): Rule => {
+      const unknown = unknownOf(config[name]);
+      return [unknown.length > 0, `${name} names ${unknown.join(', ')}, which SVC_SHARDS lacks.`];
+    }),
     [usesVaultShards && missing.length > 0, `SVC_VAULT_SHARDS lacks ${missing.join(', ')}, which SVC_SHARDS has.`],
   ];
 }

@@ -6,6 +6,7 @@ import { readCommandLine } from '../scripts/command-line.ts';
 import { bundlePrograms } from './support/bundled-programs.ts';
 import { fastestFolder } from './support/fastest-folder.ts';
 import { runTestFiles } from './support/runner.ts';
+import { startTestPooler } from './support/test-pooler.ts';
 import { startTestServer } from './support/test-server.ts';
 
 /**
@@ -74,12 +75,14 @@ await chmod(folder, 0o711);
 process.env.TMPDIR = folder;
 await bundlePrograms();
 const postgres = await startTestServer(folder);
+const pooler = await startTestPooler(folder, postgres.connectionString);
 try {
   passed = await runTestFiles(files, folder, {
     rerunFailed: values['rerun-failed'],
     saveDurations: values['save-durations'],
   });
 } finally {
+  await pooler?.stop();
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });
 }

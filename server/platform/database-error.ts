@@ -10,7 +10,7 @@ export class UnusableDatabaseError extends Error {}
  * For `catch`: reports an error that the operator can fix without a stack, and rethrows any other error unchanged.
  */
 export function explainDatabase(
-  setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_URL' | 'SVC_SHARDS',
+  setting: 'DATABASE_URL' | 'SVC_POOL_URL' | 'SVC_VAULT_DATABASE_URL' | 'SVC_SHARDS',
   shard?: string,
 ): (error: unknown) => never {
   const which = shard === undefined ? setting : `${setting}, shard "${shard}",`;

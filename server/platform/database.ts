@@ -7,9 +7,10 @@ import {
   timeoutsFor,
   WatchedClient,
 } from './database-connections.ts';
-import { keepListening } from './listen.ts';
+import { type Listening, openListening } from './listen.ts';
+import type { Pooler } from './pooler.ts';
 import { readInSlices } from './read-in-slices.ts';
-import { commit, type Listener, run, transactionOn } from './statements.ts';
+import { commit, run, runInTransaction, type Sending, transactionOn } from './statements.ts';
 
 /** Only in types: the tables that statements on a database may use. */
 declare const tables: unique symbol;
@@ -96,6 +97,8 @@ export interface DatabaseOptions {
   readonly onError: (error: Error) => void;
   /** How long one statement may take; every other timeout derives from it. */
   readonly statementTimeoutMs?: number;
+  /** A pooler in transaction mode in front of the same database. What needs a session goes around it. */
+  readonly pooler?: Pooler | undefined;
   /** PostgreSQL settings for each connection. */
   readonly settings?: Readonly<Record<string, string>>;
   /** A standby, which is expected not to accept writes. */
@@ -106,21 +109,25 @@ const usualStatementTimeoutMs = 15_000;
 
 export function openDatabase(options: DatabaseOptions): DatabasePool {
   const timeouts = timeoutsFor(options.statementTimeoutMs ?? usualStatementTimeoutMs);
-  const connection = {
-    ...connectionOptionsOf(options.connectionString, options.applicationName, timeouts),
-    ...(options.settings && { options: startOptions(options.settings) }),
-  };
-  const clients = openPool(connection, options, timeouts);
+  const { applicationName, pooler, onError } = options;
+  const connectionTo = (url: string) => connectionOptionsOf(url, applicationName, timeouts);
+  const connection = connectionTo(options.connectionString);
+  const settings = { ...settingsOf(timeouts), ...options.settings };
+  const pooled = pooler && connectionTo(pooler.connectionString);
+  const clients = openPool(pooled ?? connection, options, pooled ? '' : settingText('SET', settings));
   const { pool } = clients;
   const health = watchPool(clients, options, timeouts);
-  const listeners = new Set<{ close(): void }>();
+  const begin = pooled ? `BEGIN; ${settingText('SET LOCAL', settings)}` : 'BEGIN';
+  const sending: Sending = { begin, isPrepared: pooler?.keepsStatements ?? (() => true), ...health };
+  const statements = statementsOn(pool, sending, pooled !== undefined);
+  let listening: Listening | undefined;
   let ended: Promise<void> | undefined;
   const refuseWhenClosed = (): void => {
     if (ended) throw new DatabaseClosedError('The database connections of this process are closed.');
   };
   const end = (): Promise<void> => {
     health.stop();
-    for (const listener of listeners) listener.close();
+    listening?.close();
     ended ??= pool.end();
     return ended;
   };
@@ -128,35 +135,18 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   return {
     async query(text, values) {
       refuseWhenClosed();
-      return run(pool as DatabaseConnection, health, text, values);
+      return statements.query(text, values);
     },
 
     async transaction(work, last) {
       refuseWhenClosed();
-      const client = (await pool.connect()) as pg.PoolClient & Client;
-      let broken: Error | undefined;
-      try {
-        const result = await work(transactionOn(client, health));
-        await commit(client, health, last?.(result));
-        return result;
-      } catch (error) {
-        health.failed(error);
-        await client.query('ROLLBACK').catch((rollbackError: Error) => {
-          broken = rollbackError;
-        });
-        throw error;
-      } finally {
-        client.release(broken);
-      }
+      return statements.transaction(work, last);
     },
 
     async listen(channel, onMessage, onGap) {
       refuseWhenClosed();
-      const { onError } = options;
-      const { heartbeatMs } = timeouts;
-      const listener = await keepListening({ connection, heartbeatMs, channel, onMessage, onGap, onError });
-      listeners.add(listener);
-      if (ended) listener.close();
+      listening ??= openListening({ connection, heartbeatMs: timeouts.heartbeatMs, onError });
+      await listening.listen(channel, { onMessage, onGap });
     },
 
     stats: () => ({
@@ -181,13 +171,48 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   };
 }
 
+/** Statements on the connections of a pool. Through a pooler, each is a transaction, which begins with its settings. */
+function statementsOn(pool: pg.Pool, sending: Sending, isPooled: boolean): Pick<DatabasePool, 'query' | 'transaction'> {
+  const connect = (): Promise<pg.PoolClient & Client> => pool.connect();
+  return {
+    async query(text, values) {
+      if (!isPooled) return run(pool as DatabaseConnection, sending, text, values);
+      const client = await connect();
+      try {
+        return await runInTransaction(client, sending, text, values);
+      } finally {
+        client.release();
+      }
+    },
+
+    async transaction(work, last) {
+      const client = await connect();
+      let broken: Error | undefined;
+      try {
+        const result = await work(transactionOn(client, sending));
+        await commit(client, sending, last?.(result));
+        return result;
+      } catch (error) {
+        sending.failed(error);
+        await client.query('ROLLBACK').catch((rollbackError: Error) => {
+          broken = rollbackError;
+        });
+        throw error;
+      } finally {
+        client.release(broken);
+      }
+    },
+  };
+}
+
 interface Clients {
   readonly pool: pg.Pool;
   readonly all: ReadonlySet<WatchedClient>;
   readonly idle: ReadonlySet<WatchedClient>;
 }
 
-function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeouts: Timeouts): Clients {
+/** Settings are made by a statement: poolers refuse most of them in the first message of a connection. */
+function openPool(connection: pg.ClientConfig, options: DatabaseOptions, settings: string): Clients {
   const all = new Set<WatchedClient>();
   const idle = new Set<WatchedClient>();
   const remember = (client: WatchedClient): void => {
@@ -203,9 +228,6 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
     Client: WatchedClient as unknown as new () => WatchedClient,
     max: options.poolSize,
     idleTimeoutMillis: 60_000,
-    statement_timeout: timeouts.statementMs,
-    lock_timeout: timeouts.lockMs,
-    idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
   };
   const pool = new pg.Pool(config);
   // The handler stays for the whole life of each connection: a lost connection without a handler would end the
@@ -213,6 +235,11 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
   pool.on('connect', (client) => {
     client.on('error', options.onError);
     readInSlices((client as unknown as Client).connection.stream);
+    if (!settings) return;
+    client.query(settings).catch((error: Error) => {
+      options.onError(error);
+      (client as unknown as WatchedClient).cut();
+    });
   });
   pool.on('acquire', (client) => idle.delete(client as unknown as WatchedClient));
   pool.on('release', (error: Error | undefined, client) => {
@@ -222,7 +249,7 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
   return { pool, all, idle };
 }
 
-interface Health extends Listener {
+interface Health extends Pick<Sending, 'answered' | 'failed'> {
   ping(deadlineMs: number): Promise<void>;
   stop(): void;
 }
@@ -309,10 +336,16 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
   return { answered, failed, ping, stop: () => clearInterval(heartbeat) };
 }
 
-function startOptions(settings: Readonly<Record<string, string>>): string {
+const settingsOf = (timeouts: Timeouts): Readonly<Record<string, string>> => ({
+  statement_timeout: String(timeouts.statementMs),
+  lock_timeout: String(timeouts.lockMs),
+  idle_in_transaction_session_timeout: String(timeouts.idleInTransactionMs),
+});
+
+function settingText(set: 'SET' | 'SET LOCAL', settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
+    .map(([name, value]) => `${set} ${name} = '${value}'`)
+    .join('; ');
 }
 
 /** The code of an error of PostgreSQL. */

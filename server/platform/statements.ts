@@ -21,27 +21,32 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** Is notified after every statement, whether or not the database answered. */
-export interface Listener {
+/** How the statements of a pool are sent. */
+export interface Sending {
+  /** Begins a transaction. */
+  readonly begin: string;
+  /** Whether a statement is prepared once on each connection. */
+  readonly isPrepared: () => boolean;
+  /** Called after every statement, whether or not the database answered. */
   answered(): void;
   failed(error: unknown): void;
 }
 
 export async function run<Row extends object>(
   connection: DatabaseConnection,
-  listener: Listener,
+  sending: Sending,
   text: string,
   values?: readonly unknown[],
 ): Promise<Row[]> {
-  const name = statementName(text);
+  const name = sending.isPrepared() ? statementName(text) : undefined;
   try {
     const statement = { text, ...(name && { name }), ...(values && { values: [...values] }) };
     const result = await tracedStatement(text, () => connection.query(statement));
-    listener.answered();
+    sending.answered();
     noteWrites(text, values, result.rowCount);
     return result.rows as Row[];
   } catch (error) {
-    listener.failed(error);
+    sending.failed(error);
     throw error;
   }
 }
@@ -53,15 +58,15 @@ function sendTogether(connection: Client): void {
   process.nextTick(() => stream.uncork());
 }
 
-export function transactionOn(connection: Client, listener: Listener): Database {
+export function transactionOn(connection: Client, sending: Sending): Database {
   sendTogether(connection);
-  let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
+  let begin: Promise<unknown> | undefined = connection.query({ text: sending.begin });
   // The first statement reports an error of BEGIN; without this handler the error would also be an unhandled
   // rejection.
   begin.catch(() => undefined);
   const transaction: Database = {
     async query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-      const rows = run<Row>(connection, listener, text, values);
+      const rows = run<Row>(connection, sending, text, values);
       const [result] = await Promise.all([rows, begin]);
       begin = undefined;
       return result;
@@ -71,11 +76,24 @@ export function transactionOn(connection: Client, listener: Listener): Database 
   return transaction;
 }
 
+/** One statement in a transaction of its own, in one round trip. */
+export async function runInTransaction<Row extends object>(
+  connection: Client,
+  sending: Sending,
+  text: string,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const transaction = transactionOn(connection, sending);
+  const rows = transaction.query<Row>(text, values);
+  const [result] = await Promise.allSettled([rows, connection.query({ text: 'COMMIT' })]);
+  return result.status === 'fulfilled' ? result.value : Promise.reject(result.reason as Error);
+}
+
 /** After a statement that failed, PostgreSQL answers COMMIT with ROLLBACK. */
-export async function commit(connection: Client, listener: Listener, last: Statement | undefined): Promise<void> {
+export async function commit(connection: Client, sending: Sending, last: Statement | undefined): Promise<void> {
   sendTogether(connection);
   const [, { command }] = await Promise.all([
-    last && run(connection, listener, last.text, last.values),
+    last && run(connection, sending, last.text, last.values),
     connection.query({ text: 'COMMIT' }),
   ]);
   if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`);

@@ -7,6 +7,8 @@ import { claimEmbeddedPostgres } from '../platform/embedded-postgres/claim.ts';
 import { readKeys } from '../platform/key-ring.ts';
 import type { MasterSecrets } from '../platform/master-secret.ts';
 import { isStandby, migrate } from '../platform/migrations.ts';
+import { type Pooler, poolerAt, refusePooler } from '../platform/pooler.ts';
+import type { Secret } from '../platform/secret.ts';
 import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
@@ -17,6 +19,8 @@ export interface DatabaseUrls {
   readonly name: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
+  /** A pooler in transaction mode, for the statements of API and worker. */
+  readonly pooler?: Pooler | undefined;
   /** A standby for reads, if there is one. */
   readonly readUrl?: string | undefined;
 }
@@ -32,6 +36,10 @@ export async function prepareDatabases(
   resources: Resources,
 ): Promise<DatabaseUrls[]> {
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
+  if (config.DATABASE_URL)
+    await whileSlow(() => refusePooler(ownerUrl, 'DATABASE_URL', 'SVC_POOL_URL')).catch(
+      explainDatabase('DATABASE_URL'),
+    );
   await whileSlow(() => migrate(ownerUrl)).catch(explainDatabase('DATABASE_URL'));
   if (config.DATABASE_URL && (await isStandby(ownerUrl)))
     throw new StartError(
@@ -43,19 +51,24 @@ export async function prepareDatabases(
     name: firstShard,
     apiUrl: ownerUrl,
     vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl,
+    pooler: poolerOf(config.SVC_POOL_URL),
     readUrl: config.SVC_READ_URL?.reveal(),
   };
+  await whileSlow(async () => first.pooler?.examine()).catch(explainDatabase('SVC_POOL_URL'));
   const others = [...config.SVC_SHARDS].map(([name, url]) => {
     const apiUrl = url.reveal();
     return {
       name,
       apiUrl,
       vaultUrl: config.SVC_VAULT_SHARDS.get(name)?.reveal() ?? apiUrl,
+      pooler: poolerOf(config.SVC_POOL_SHARDS.get(name)),
       readUrl: config.SVC_READ_SHARDS.get(name)?.reveal(),
     };
   });
   return [first, ...others];
 }
+
+const poolerOf = (url: Secret<string> | undefined): Pooler | undefined => url && poolerAt(url.reveal());
 
 /** A wrong master secret is named before missing vault keys: with another one, it may be the wrong database. */
 async function checkSecrets(connectionString: string, secrets: MasterSecrets): Promise<void> {

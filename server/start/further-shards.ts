@@ -3,6 +3,7 @@ import { isAway } from '../platform/database.ts';
 import { explainDatabase } from '../platform/database-error.ts';
 import type { Logger } from '../platform/log.ts';
 import { migrate } from '../platform/migrations.ts';
+import { type Pooler, refusePooler } from '../platform/pooler.ts';
 import type { Resources } from './resources.ts';
 
 /** A process that starts waits this long for the connection to a shard. */
@@ -12,6 +13,7 @@ const retryMs = 3_000;
 interface FurtherShard {
   readonly name: string;
   readonly apiUrl: string;
+  readonly pooler?: Pooler | undefined;
 }
 
 /**
@@ -31,7 +33,9 @@ export async function openFurther<Further extends FurtherShard>(
   });
 
   async function attempt(shard: Further): Promise<void> {
+    await refusePooler(shard.apiUrl, `The shard "${shard.name}" of SVC_SHARDS`, 'SVC_POOL_SHARDS', connectMs);
     await migrate(shard.apiUrl, undefined, connectMs);
+    await shard.pooler?.examine();
     if (!stopping.signal.aborted) await open(shard);
   }
 

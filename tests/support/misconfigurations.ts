@@ -62,6 +62,8 @@ const values: Record<string, readonly [says: string, ...values: string[]]> = {
   SVC_SHARDS: ['SVC_SHARDS must be names and PostgreSQL URLs', 'b', `B=${shard}`, 'b=mysql://db'],
   SVC_READ_URL: ['SVC_READ_URL must be a URL', 'http://standby'],
   SVC_READ_SHARDS: ['SVC_READ_SHARDS must be names', 'b;c'],
+  SVC_POOL_URL: ['SVC_POOL_URL must be a URL', 'http://pooler'],
+  SVC_POOL_SHARDS: ['SVC_POOL_SHARDS must be names', 'b;c'],
   SVC_READ_WAIT_MS: ['SVC_READ_WAIT_MS must be a whole number', '0'],
   SVC_VAULT_SHARDS: ['SVC_VAULT_SHARDS must be names', 'x'],
   SVC_VAULT_DATABASE_URL: ['SVC_VAULT_DATABASE_URL must be a URL', 'vault'],
@@ -124,6 +126,8 @@ const together: readonly Row[] = [
   [{ SVC_SHARDS: `b=${shard}` }, 'SVC_SHARDS needs DATABASE_URL'],
   [{ SVC_READ_URL: shard }, 'SVC_READ_URL needs DATABASE_URL'],
   [{ DATABASE_URL: shard, SVC_READ_SHARDS: `b=${shard}` }, 'SVC_READ_SHARDS names b, which SVC_SHARDS lacks'],
+  [{ SVC_POOL_URL: shard }, 'SVC_POOL_URL needs DATABASE_URL'],
+  [{ DATABASE_URL: shard, SVC_POOL_SHARDS: `b=${shard}` }, 'SVC_POOL_SHARDS names b, which SVC_SHARDS lacks'],
   [
     { DATABASE_URL: shard, SVC_SHARDS: `b=${shard}`, SVC_VAULT_SHARDS: `c=${shard}` },
     'SVC_VAULT_SHARDS lacks b, which SVC_SHARDS has',

@@ -17,7 +17,13 @@ import { openPayments } from '../../server/payments.ts';
 import { anyShard, clockCheck, databaseCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
-import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import {
+  type ControlPool,
+  controlPlaneOn,
+  type DatabaseOptions,
+  type DatabasePool,
+  openDatabase,
+} from '../../server/platform/database.ts';
 import { byKeySettings } from '../../server/platform/database-settings.ts';
 import { onAccessChange, oneShard, openDirectory } from '../../server/shards/directory.ts';
 import { insertShards } from '../../server/shards/queries.ts';
@@ -44,6 +50,7 @@ import { openAccessChanges } from './access-changes.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
 import { exchange, parseReply } from './exchange.ts';
 import { guarded } from './statement-guard.ts';
+import { testPoolerOf } from './test-pooler.ts';
 import { checkAgainstDocument } from './openapi.ts';
 import type { Company } from '../../server/company.ts';
 
@@ -146,20 +153,20 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ...options.settings,
   });
   const logLines: string[] = [];
-  const openPool = (connectionString: string): DatabasePool =>
+  const openPool = (connectionString: string, more: Partial<DatabaseOptions> = {}): DatabasePool =>
     openDatabase({
       connectionString,
       poolSize: config.SVC_DATABASE_POOL,
       applicationName: 'svc tests',
       onError: () => undefined,
       statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
+      ...more,
     });
   const urls = [{ ...database, name: firstShard }, ...database.others];
   // The service has the privileges of its role; a test has those of the owner.
-  const apiPools = urls.map(({ apiUrl }) => openPool(apiUrl));
+  const apiPools = urls.map(({ apiUrl }) => openPool(apiUrl, { pooler: testPoolerOf(apiUrl) }));
   const ofApi = urls.map(({ name, apiUrl }, index) => ({
-    name,
-    apiUrl,
+    ...{ name, apiUrl },
     db: guarded('shard', apiPools[index] as DatabasePool),
   }));
   const owned = urls.map(({ name, connectionString }) => ({ name, db: openPool(connectionString) }));
@@ -184,15 +191,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     },
     sync: async () => ofDatabase?.sync(),
   };
-  const openBatchPool = (connectionString: string): DatabasePool =>
-    openDatabase({
-      connectionString,
-      poolSize: batchConnections,
-      applicationName: 'svc tests',
-      onError: () => undefined,
-      statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
-      settings: byKeySettings,
-    });
+  const openBatchPool = (url: string): DatabasePool =>
+    openPool(url, { pooler: testPoolerOf(url), poolSize: batchConnections, settings: byKeySettings });
   const vaultDbs = urls.map(({ name, vaultUrl }) => ({ name, db: openPool(vaultUrl) }));
   const { db: vaultDb } = vaultDbs.at(-1) as ShardDatabase;
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { ConfigurationError } from './configuration-error.ts';
+
+/**
+ * A pooler in transaction mode, such as PgBouncer: it lends a connection of the server to a client for one transaction. What a
+ * session keeps does not work through it: LISTEN, locks of a session, settings, and with some of them prepared statements.
+ */
+
+export interface Pooler {
+  readonly connectionString: string;
+  /** Whether it prepares a statement wherever it is used. False until `examine` has found that out. */
+  readonly keepsStatements: () => boolean;
+  examine(): Promise<void>;
+}
+
+export function poolerAt(connectionString: string): Pooler {
+  let keeps = false;
+  return {
+    connectionString,
+    keepsStatements: () => keeps,
+    async examine() {
+      keeps = await keepsStatements(connectionString);
+    },
+  };
+}
+
+const usualConnectMs = 10_000;
+
+async function withClient<Result>(
+  connectionString: string,
+  work: (client: pg.Client) => Promise<Result>,
+  connectMs = usualConnectMs,
+): Promise<Result> {
+  const client = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs,
+    application_name: 'svc start',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A pooler that prepares statements itself gives them names of its own. */
+async function keepsStatements(connectionString: string): Promise<boolean> {
+  const name = `svc_${randomUUID()}`;
+  const text = `SELECT name FROM pg_prepared_statements WHERE statement LIKE '%${name}%'`;
+  return withClient(connectionString, async (client) => {
+    await client.query('BEGIN');
+    await client.query({ name, text });
+    const { rows } = await client.query({ name, text });
+    const isOwnName = rows.length === 0 || rows.some((row) => row.name === name);
+    if (isOwnName) await client.query(`DEALLOCATE ALL`);
+    await client.query('COMMIT');
+    return !isOwnName;
+  });
+}
+
+/** Whether two clients get the same connection of the server, or one client gets several. */
+async function isPooledByTransaction(connectionString: string, connectMs?: number): Promise<boolean> {
+  const pidOf = async (client: pg.Client): Promise<number> =>
+    (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+  const comparedWith = (first: pg.Client, before: number) => async (second: pg.Client) => {
+    await second.query('BEGIN');
+    return (await pidOf(second)) === before || (await pidOf(first)) !== before;
+  };
+  return withClient(
+    connectionString,
+    async (first) => withClient(connectionString, comparedWith(first, await pidOf(first)), connectMs),
+    connectMs,
+  );
+}
+
+/** For the address of a server, which must not lead to such a pooler. */
+export async function refusePooler(
+  connectionString: string,
+  setting: string,
+  poolSetting: string,
+  connectMs?: number,
+): Promise<void> {
+  if (!(await isPooledByTransaction(connectionString, connectMs))) return;
+  throw new ConfigurationError(
+    `${setting} leads to a pooler in transaction mode, through which LISTEN and locks do not work. ` +
+      `Set it to the address of the server, and ${poolSetting} to that of the pooler.`,
+  );
+}
