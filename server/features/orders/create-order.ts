@@ -35,7 +35,8 @@ import {
 } from './operations/intent-queries.ts';
 import { findOpenOf, type Opened } from './operations/open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './operations/reference.ts';
-import { findFirstAnswer, resumeOrder } from './recovery/resume.ts';
+import { resumeOrder } from './recovery/resume.ts';
+import { findFirstAnswer } from './operations/first-answer.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 

@@ -10,6 +10,7 @@ import { type OrderRow, type OrderState, toWire } from '../order.ts';
 import { type ExecutedCharge, keptOutcome } from './kept-outcomes.ts';
 import type { ChargeOutcome } from './record-outcomes.ts';
 import { findOrder } from '../queries.ts';
+import { findFirstAnswer } from './first-answer.ts';
 import { whereItIs, recordResult } from './record-result.ts';
 import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf } from './sales.ts';
@@ -42,7 +43,7 @@ export async function charge(
   failpoint(`${name}.after_intent`);
   const sent = await sendCharge(charging, state, sale, atMs, failed);
   failpoint(`${name}.after_processor`);
-  if (!sent) return currentOrder(charging, state.order, sale.id);
+  if (!sent) return currentOrder(charging, state.order, sale);
   const error = await endings[sent.step]?.(charging, state, sent);
   if (error) throw error;
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
@@ -51,7 +52,7 @@ export async function charge(
   if (sent.outcome.outcome === 'conflict') throw usedByAnother();
   const isHandedOver = recorded !== undefined && sent.step === 'record_and_hand_over';
   const next = isHandedOver ? await handOver(charging, state, sent.intent, failed, atMs) : undefined;
-  return next ?? recorded ?? currentOrder(charging, state.order, sale.id);
+  return next ?? recorded ?? currentOrder(charging, state.order, sale);
 }
 
 /** Returns undefined if another process has recorded the outcome. */
@@ -193,9 +194,9 @@ function takenByNone(
 
 /**
  * Returns the order after another process recorded the outcome first. That process called the same processor with the
- * same reference.
+ * same reference. A new order may have been refunded since: its answer is that of its key.
  */
-async function currentOrder(charging: Charging, order: OrderRow, saleId: string): Promise<Order> {
+async function currentOrder(charging: Charging, order: OrderRow, { id: saleId, cause }: OpenedSale): Promise<Order> {
   const { company_id, id } = order;
   const { db } = await whereItIs(charging, order);
   const now = await findOrder(db, company_id, id);
@@ -205,7 +206,8 @@ async function currentOrder(charging: Charging, order: OrderRow, saleId: string)
   if (now.transactions.some(({ type, status }) => type === 'sale' && status === 'in_progress')) {
     throw gatewayError('charge');
   }
-  return toWire(now);
+  const first = cause === 'order' ? await findFirstAnswer(db, company_id, id) : undefined;
+  return first ?? toWire(now);
 }
 
 /** The outcome is unknown, so a lookup finds it. */

@@ -9,7 +9,7 @@ import {
   type FaultyService,
   startFaultyService,
 } from '../../../../tests/support/faulty-service.ts';
-import { eventTypes, openShop, order, until } from '../../../../tests/support/orders.ts';
+import { eventTypes, openShop, order, refund, until } from '../../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { readSubscription } from '../../../../tests/support/subscriptions.ts';
 import type { LookupOutcome } from '../../../vault/processors/processor.ts';
@@ -239,6 +239,26 @@ for (const [name, found] of Object.entries(findings)) {
     });
   });
 }
+
+it('a request whose outcome another process recorded is answered as its key is, although the order was refunded since', async () => {
+  const shop = await openShop(service);
+  const { promise, resolve } = Promise.withResolvers<VaultOutcome>();
+  answer(() => promise, await approvedOutcome());
+  const idempotencyKey = randomUUID();
+  const send = (): Promise<Reply> => order(service, shop, {}, { idempotencyKey });
+  const slow = send();
+  await until('it is sent', async () => sent.length === 1);
+  await runWorker();
+  const [placed] = await service.db.query<{ id: string }>('SELECT id FROM orders WHERE customer_id = $1', [
+    shop.customerId,
+  ]);
+  faults.refund = approvedOutcome;
+  assert.equal((await refund(service, placed?.id ?? '', 100)).status, 200);
+  resolve(await approvedOutcome());
+  const late = await slow;
+  assert.deepEqual([late.status, late.body.status], [201, 'succeeded']);
+  assert.deepEqual((await send()).body, late.body);
+});
 
 it('a late outcome waits for the process that sends the charge again, and then has no effect', async () => {
   const at = await subscribed();

@@ -1,14 +1,11 @@
 import { inProgress } from '../../../http/idempotency.ts';
-import type { Queryable } from '../../../platform/database.ts';
 import type { Charging } from '../operations/charging.ts';
-import { gatewayError, usedByAnother } from '../operations/errors.ts';
+import { gatewayError } from '../operations/errors.ts';
+import { findFirstAnswer } from '../operations/first-answer.ts';
 import { checkGate } from '../../restores/service.ts';
 import { findOpenOf, type OpenTransaction } from '../operations/open-queries.ts';
 import { isInDoubt } from '../operations/operation-moves.ts';
-import { findAnswer } from '../queries.ts';
-import { conflictCode } from '../operations/record-outcomes.ts';
 import { isOpenSale } from '../operations/sales.ts';
-import type { Order } from '../schemas.ts';
 
 /** Answers a repeated idempotency key whose operation may still be open. */
 
@@ -16,14 +13,6 @@ import type { Order } from '../schemas.ts';
 export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
   await reconcileOrFail(charging, companyId, orderId, (open) => open.type === 'sale');
   return findFirstAnswer(charging.db, companyId, orderId);
-}
-
-/** Returns the order after its first charge; throws if the processor has another charge under its key. */
-export async function findFirstAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
-  const order = await findAnswer(db, companyId, orderId);
-  const sale = order?.transactions[0];
-  if (sale?.failure_code === conflictCode && sale.processor_transaction_id === null) throw usedByAnother();
-  return order;
 }
 
 /** Reconciles an operation that is in flight. Throws while its outcome is still unknown. */
