@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   const starting = startService(config, log, (error) => {
     // Ctrl-C may reach PostgreSQL, too, and its end may be noticed before our own signal.
     setTimeout(() => {
-      if (stop.isUnderWay()) return log.warn({ err: error }, 'the database ended while the service was stopping');
+      if (stop.isUnderWay()) return;
       log.fatal({ err: error }, 'fatal error');
       stop(1);
     }, sameSignalMs / 4);

@@ -53,7 +53,7 @@ import { checkMachine, webhookAuthorities } from './start/preflight.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
-import { watchDatabase, watchMail, watchObjectStore, watchReplicas } from './start/watch-parts.ts';
+import { watchDatabases, watchMail, watchObjectStore, watchReplicas } from './start/watch-parts.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** Starts the roles of a process (API, worker, vault) in the order in which they need each other. */
@@ -156,7 +156,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const configured = openConfigured(databases, config, resources);
   const [{ db: firstDb }] = configured;
   const control = controlPlaneOn(firstDb);
-  watchDatabase(resources.components, control);
+  watchDatabases(resources.components, configured);
   watchReplicas(resources.components, configured);
   const ring = await openKeyRing(control, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());

@@ -56,6 +56,30 @@ describe('a repeated job', () => {
     assert.deepEqual(await turnsOf([new Error('failed'), 'more']), { atPauses: [1], atEnd: 1 });
   });
 
+  it('runs again within a minute after a failure, also if its turn is once an hour', async () => {
+    const paused = Promise.withResolvers<number>();
+    const alarm: Alarm = { ...createAlarm(), pause: async (ms) => paused.resolve(ms) };
+    const run = async (): Promise<WorkLeft> => Promise.reject(new Error('failed'));
+    const repeated = repeat({ name: 'test', everyMs: hourMs, run }, { log: silentLog }, alarm);
+    assert.equal(await paused.promise, 60_000);
+    await repeated.stop();
+  });
+
+  it('does not pause if it is stopped during a turn that fails', async () => {
+    const started = Promise.withResolvers<void>();
+    const failing = Promise.withResolvers<WorkLeft>();
+    const alarm: Alarm = { ...createAlarm(), pause: () => assert.fail('it pauses') };
+    const run = (): Promise<WorkLeft> => {
+      started.resolve();
+      return failing.promise;
+    };
+    const repeated = repeat({ name: 'test', everyMs: hourMs, run }, { log: silentLog }, alarm);
+    await started.promise;
+    const stopped = repeated.stop();
+    failing.reject(new Error('failed'));
+    await stopped;
+  });
+
   it('has more to do after a full batch', async () => {
     const answers = [19, 20].map((count) => inBatches(async (_: object, size) => Math.min(count, size), 20)({}));
     assert.deepEqual(await Promise.all(answers), ['idle', 'more']);

@@ -55,10 +55,13 @@ export function repeat<Dependencies extends { readonly log: Logger; readonly nam
   };
 
   async function loop(): Promise<void> {
-    while (!state.isStopping) {
+    const isStopping = (): boolean => state.isStopping;
+    while (!isStopping()) {
       // The turn that begins does what earlier messages announced.
       alarm.rang();
       const left = await turn();
+      // A stop that rang during the turn must not wait for the pause.
+      if (isStopping()) return;
       if (left === 'failed') await alarm.pause(Math.min(job.everyMs, retryMs));
       else if (left === 'idle' && !alarm.rang()) await alarm.pause(job.everyMs);
     }

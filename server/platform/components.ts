@@ -1,7 +1,8 @@
-import { minuteMs, secondMs } from './durations.ts';
+import { secondMs } from './durations.ts';
 import { inTime, withinTime } from './in-time.ts';
 import type { Logger } from './log.ts';
 import type { catalogue } from './metric-catalogue.ts';
+import { type Outages, openOutages } from './outages.ts';
 
 /**
  * The parts of an installation that a process uses, and whether it can use them now. The state of a part is the result of
@@ -34,9 +35,11 @@ export interface Components {
   note(component: Component, problem: Error | undefined): void;
   /**
    * Uses a part now and regularly, as the service uses it: with the same credentials, and for the same rights. A use that
-   * fails or takes too long means that the part is down.
+   * fails or takes too long means that the part is down. A further shard is only logged: `svc_shard_up` shows it.
    */
-  watch(component: Component, use: () => Promise<unknown>, everyMs: number): void;
+  watch(component: Component, use: () => Promise<unknown>, everyMs: number, shard?: string): void;
+  /** Whether the part is down now, so that an error of it is no second problem. Uses it once more if it was up. */
+  explains(component: Component): Promise<boolean>;
   /** Resolves when every part that is watched has been used once, or after a moment. */
   used(): Promise<void>;
   /** The problem of each part in words; undefined for one that can be used. */
@@ -59,58 +62,66 @@ const usualProblems: Readonly<Record<Component, string>> = {
 const useMs = 20 * secondMs;
 const firstUseMs = 2 * secondMs;
 
-interface Outage {
-  readonly sinceMs: number;
-  loggedMs: number;
+interface Part {
+  readonly component: Component;
+  readonly shard: string | undefined;
+  readonly outages: Outages;
+  look(): Promise<void>;
 }
 
-export function openComponents(
-  log: Pick<Logger, 'info' | 'error'>,
-  nowMs: () => number = () => performance.now(),
-): Components {
+export function openComponents(log: Pick<Logger, 'info' | 'error'>, nowMs?: () => number): Components {
   const states = new Map<Component, string | undefined>();
-  const outages = new Map<Component, Outage>();
+  const parts: Part[] = [];
   const firstUses: Promise<void>[] = [];
   const timers: NodeJS.Timeout[] = [];
   let isStopped = false;
 
-  function note(component: Component, problem: Error | undefined): void {
+  function partOf(component: Component, shard?: string): Part {
+    const known = parts.find((part) => part.component === component && part.shard === shard);
+    if (known) return known;
+    const name = shard === undefined ? component : `${component} of the shard ${shard}`;
+    const outages = openOutages(log, name, { component, shard }, nowMs);
+    const part: Part = { component, shard, outages, look: async () => undefined };
+    parts.push(part);
+    return part;
+  }
+
+  function note({ component, shard, outages }: Part, problem: Error | undefined): void {
     // A stop closes connections that a check uses.
     if (isStopped) return;
-    const outage = outages.get(component);
-    const seconds = outage ? Math.round((nowMs() - outage.sinceMs) / secondMs) : 0;
-    if (!problem) {
-      states.set(component, undefined);
-      if (outage) log.info({ component, seconds }, `available again: ${component}`);
-      outages.delete(component);
-      return;
+    if (shard === undefined) {
+      const words = problem instanceof PlainProblem ? problem.message : usualProblems[component];
+      states.set(component, problem && words);
     }
-    states.set(component, problem instanceof PlainProblem ? problem.message : usualProblems[component]);
-    if (!outage) {
-      outages.set(component, { sinceMs: nowMs(), loggedMs: nowMs() });
-      log.error({ component, problem: withCause(problem), err: problem.cause ?? problem }, `unavailable: ${component}`);
-    } else if (nowMs() - outage.loggedMs >= minuteMs) {
-      outage.loggedMs = nowMs();
-      log.error({ component, seconds, problem: withCause(problem) }, `still unavailable: ${component}`);
-    }
+    outages.note(problem && withCause(problem));
   }
 
   return {
-    note,
-    watch(component, use, everyMs) {
-      let isUnderWay = false;
-      const look = async (): Promise<void> => {
+    note: (component, problem) => note(partOf(component), problem),
+    watch(component, use, everyMs, shard) {
+      const part = partOf(component, shard);
+      let underWay: Promise<void> | undefined;
+      part.look = () => {
         // A part that hangs is not used a second time meanwhile.
-        if (isUnderWay || isStopped) return;
-        isUnderWay = true;
-        await withinTime(use(), useMs).then(
-          () => note(component, undefined),
-          (error: unknown) => note(component, error instanceof Error ? error : new Error(String(error))),
-        );
-        isUnderWay = false;
+        underWay ??= withinTime(use(), useMs)
+          .then(
+            () => note(part, undefined),
+            (error: unknown) => note(part, error instanceof Error ? error : new Error(String(error))),
+          )
+          .finally(() => {
+            underWay = undefined;
+          });
+        return underWay;
       };
-      firstUses.push(look());
-      timers.push(setInterval(() => void look(), everyMs).unref());
+      firstUses.push(part.look());
+      timers.push(setInterval(() => void part.look(), everyMs).unref());
+    },
+    async explains(component) {
+      const found = parts.filter((part) => part.component === component);
+      if (!found.some(({ outages }) => outages.isUnderWay())) await Promise.all(found.map((part) => part.look()));
+      const away = found.find(({ outages }) => outages.isUnderWay());
+      away?.outages.count();
+      return away !== undefined;
     },
     async used() {
       await inTime(Promise.all(firstUses), firstUseMs, []);
@@ -118,6 +129,7 @@ export function openComponents(
     states: () => states,
     stop() {
       isStopped = true;
+      for (const { outages } of parts) outages.stop();
       for (const timer of timers) clearInterval(timer);
     },
   };

@@ -70,8 +70,8 @@ interface Connectivity {
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<void>;
   stats(): { total: number; idle: number; waiting: number; max: number };
-  /** Fails if the database does not answer in time, or answers but cannot write. */
-  ping(deadlineMs: number): Promise<void>;
+  /** Fails if the database does not answer in time, or cannot write. An answer of the last second counts, unless `isNow`. */
+  ping(deadlineMs: number, isNow?: boolean): Promise<void>;
   /** Waits for running statements. */
   close(): Promise<void>;
   /** Closes every connection: running statements and all later ones fail at once. */
@@ -250,7 +250,7 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, setting
 }
 
 interface Health extends Pick<Sending, 'answered' | 'failed'> {
-  ping(deadlineMs: number): Promise<void>;
+  ping(deadlineMs: number, isNow?: boolean): Promise<void>;
   stop(): void;
 }
 
@@ -303,9 +303,9 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     refusal = undefined;
   }
 
-  async function ping(deadlineMs: number): Promise<void> {
+  async function ping(deadlineMs: number, isNow = false): Promise<void> {
     const startedMs = performance.now();
-    if (!refusal && startedMs - answeredMs < freshMs) return;
+    if (!isNow && !refusal && startedMs - answeredMs < freshMs) return;
     const late = new Error(`the database did not respond within ${deadlineMs} ms`);
     const expiry = Promise.withResolvers<never>();
     const timer = setTimeout(() => expiry.reject(late), deadlineMs);

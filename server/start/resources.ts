@@ -4,6 +4,7 @@ import { type Components, openComponents } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PoolName } from '../observation/gauges.ts';
 import { firstShard } from '../shards/shards.ts';
+import { quietDuringOutages } from './outage-log.ts';
 import { applicationName } from './application-name.ts';
 
 /** The resources that a starting service has opened, and their shutdown. */
@@ -35,7 +36,7 @@ export function openResources(config: Config, log: Logger): Resources {
   const steps: (() => Promise<unknown>)[] = [];
   const pools: OpenPool[] = [];
   const components = openComponents(log);
-  const onError = (error: Error): void => log.warn({ err: error }, 'a database connection was lost');
+  const outageLog = quietDuringOutages(log, components);
   return {
     pools,
     components,
@@ -45,7 +46,7 @@ export function openResources(config: Config, log: Logger): Resources {
         connectionString,
         poolSize: config.SVC_DATABASE_POOL,
         applicationName: applicationName(name, config.SVC_ROLES),
-        onError,
+        onError: (error) => log.warn({ err: error, pool: name, shard }, 'a database connection was lost'),
         statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
         ...more,
       });
@@ -56,6 +57,7 @@ export function openResources(config: Config, log: Logger): Resources {
     serves: (end) => serving.push(end),
     onStop: (step) => steps.push(step),
     async stop() {
+      outageLog.stop();
       components.stop();
       const watch = abortDeadPools(pools);
       try {

@@ -1,5 +1,5 @@
 import { type Components, inWords } from '../platform/components.ts';
-import { type ControlPool, sqlStateOf } from '../platform/database.ts';
+import { sqlStateOf } from '../platform/database.ts';
 import { minuteMs, secondMs } from '../platform/durations.ts';
 import type { ObjectStore } from '../platform/files/s3-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
@@ -12,12 +12,15 @@ import type { ConfiguredShard } from './configured-shard.ts';
 
 const pingMs = 2 * secondMs;
 
-export function watchDatabase(components: Components, control: ControlPool): void {
-  const use = (): Promise<void> =>
-    control.ping(pingMs).catch((error: unknown) => {
-      throw inPlainWords(error);
-    });
-  components.watch('database', use, 5 * secondMs);
+/** The first database is the control plane. */
+export function watchDatabases(components: Components, shards: readonly Pick<ConfiguredShard, 'name' | 'db'>[]): void {
+  for (const [index, { name, db }] of shards.entries()) {
+    const use = (): Promise<void> =>
+      db.ping(pingMs, true).catch((error: unknown) => {
+        throw inPlainWords(error);
+      });
+    components.watch('database', use, 5 * secondMs, index > 0 ? name : undefined);
+  }
 }
 
 const isRefusal = (error: unknown): boolean => sqlStateOf(error)?.startsWith('28') === true;

@@ -1,4 +1,3 @@
-import { ApiError } from '../errors.ts';
 import { errorCode } from '../platform/error-code.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
@@ -14,6 +13,7 @@ import type { LookupOutcome, Outcome } from './processors/processor.ts';
 import { statePath, type VaultAnswer, vaultAnswer, vaultHealth, type VaultState, vaultState } from './server.ts';
 import type { NewConnection } from './processors/connections.ts';
 import type { DisputeOutcome } from './processors/notices.ts';
+import { VaultUnavailable } from './unavailable.ts';
 import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
@@ -24,11 +24,6 @@ const brokenConnection = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
 
 /** The status code with which the vault rejects a request before it does anything. */
 const invalidStatus = 400;
-
-function unavailable(): ApiError {
-  const message = 'The card vault is unavailable. Retry shortly with the same idempotency key.';
-  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
-}
 
 interface Calls {
   call(path: string, body: object, mayRepeat: boolean): Promise<VaultAnswer>;
@@ -55,7 +50,7 @@ function callsTo(connections: VaultConnections): Calls {
         if (!(error instanceof NotConnected || error instanceof TokenRefused) && !mayRepeat) break;
       }
     }
-    throw unavailable();
+    throw new VaultUnavailable();
   }
 
   /**
@@ -137,7 +132,7 @@ export function remoteVault(
     async fingerprint(companyId, mode, number) {
       const card = { company_id: companyId, mode, number: CardNumber.open(number) };
       const answer = await call('/fingerprint', card, true);
-      if (!answer.fingerprint) throw unavailable();
+      if (!answer.fingerprint) throw new VaultUnavailable();
       return answer.fingerprint;
     },
     async remove(cards) {
