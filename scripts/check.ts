@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { haveSchemas } from './manifests.ts';
 
-/** `npm run check`: types, lint, format, unused code, imports in a circle, words with two meanings. The tools live in tools/, installed on first use. */
+/** `npm run check`: types, lint, format, unused code, imports in a circle, words with two meanings, manifests. The tools live in tools/, installed on first use. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const toolsFolder = join(root, 'tools');
@@ -22,7 +23,7 @@ function run(name: string, command: string, parameters: readonly string[], folde
   return result.status === 0;
 }
 
-if (!['oxlint', 'biome', 'knip'].every((tool) => existsSync(join(toolsPath, tool)))) {
+if (!haveSchemas() || !['oxlint', 'biome', 'knip'].every((tool) => existsSync(join(toolsPath, tool)))) {
   // Not `npm ci`: the lockfile may lack platforms that the registry in use does not carry.
   const installed = run('install tools', 'npm', ['install', '--no-save', '--loglevel=error'], toolsFolder);
   if (!installed) process.exit(1);
@@ -39,5 +40,6 @@ const results = [
   run('nothing unused', join(toolsPath, 'knip'), []),
   run('no circles of folders', process.execPath, [join(root, 'scripts', 'folder-cycles.ts')]),
   run('one meaning for each word', process.execPath, [join(root, 'scripts', 'words.ts')]),
+  run('manifests by their schemas', process.execPath, [join(root, 'scripts', 'manifests.ts')]),
 ];
 process.exit(results.every(Boolean) ? 0 : 1);

@@ -17,6 +17,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { validate } from 'dockerfile-utils';
 import { parse, parseAllDocuments } from 'yaml';
+import { composeProblems, haveSchemas, manifestProblems, readManifests } from '../scripts/manifests.ts';
 import { addressesFor, packageFolders } from '../scripts/package-files.ts';
 import { compose, kustomization, securityPolicy } from '../scripts/publisher-files.ts';
 import { loadConfig, variables } from '../server/config.ts';
@@ -204,6 +205,7 @@ describe('the compose file', () => {
 });
 
 interface Manifest {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly data?: Values;
@@ -370,6 +372,38 @@ describe('the Kubernetes manifests', () => {
       }
     }
     assert.deepEqual(named('NetworkPolicy', 'deny-all').spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  });
+});
+
+const withoutSchemas = haveSchemas() ? false : 'npm run check has not installed the schemas';
+
+describe('the manifests and the compose file', { skip: withoutSchemas }, () => {
+  it('satisfy their schemas', () => {
+    assert.deepEqual([...manifestProblems(readManifests()), ...composeProblems(read('compose.yaml'))], []);
+  });
+
+  it('are compared with every field: one that is misspelt, missing or of another type is found', () => {
+    const faults: Readonly<Record<string, string>> = {
+      'readOnlyRootFilesystem: true': 'readOnlyRootFileSystem: true',
+      'maxUnavailable: 1': 'maxUnavailable: true',
+      'podMetricsEndpoints:': 'podMetricsEndpoint:',
+      'scaleTargetRef:': 'scaleTarget:',
+    };
+    const broken = Object.entries(faults).map(([right, wrong]) => {
+      const text = manifests.map(read).find((each) => each.includes(right)) ?? '';
+      const documents = parseAllDocuments(text.replaceAll(right, wrong));
+      return { file: wrong, objects: documents.map((each) => each.toJS({}) as Manifest) };
+    });
+    const found = manifestProblems(broken);
+    for (const wrong of Object.values(faults))
+      assert.ok(
+        found.some((line) => line.startsWith(wrong)),
+        wrong,
+      );
+    assert.match(
+      composeProblems(read('compose.yaml').replace('read_only:', 'readonly:')).join('\n'),
+      /services\/svc.*"readonly"/,
+    );
   });
 });
 
