@@ -13,13 +13,13 @@ import {
 import { findShard } from '../server/shards/queries.ts';
 import { parseShards } from '../server/shards/settings.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withPool, withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
 /** `shards add`: checks and migrates a database, and prints the setting that makes it a shard. */
 export async function addShard(config: Config, given: string | undefined, flags: Flags): Promise<string> {
-  if (!given) throw new CommandError('Use shards add NAME=URL. With - the entry is read from standard input.');
+  if (!given) throw new UsageError('Use shards add NAME=URL. With - the entry is read from standard input.');
   if (!config.DATABASE_URL)
     throw new CommandError(
       'The embedded PostgreSQL is always the only shard. Move its data to a PostgreSQL server first, and set DATABASE_URL; see docs/scaling.md.',

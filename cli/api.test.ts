@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { startTestService, type TestService } from '../tests/support/service.ts';
+import { svc as command } from '../tests/support/command.ts';
+import { openShop, succeeded } from '../tests/support/orders.ts';
+import { someCustomer, startTestService, type TestService } from '../tests/support/service.ts';
 import { somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
 import { programPath } from '../tests/support/programs.ts';
+import { resources } from './resources.ts';
 
 const run = promisify(execFile);
 let service: TestService;
@@ -25,7 +29,7 @@ after(async () => {
 
 async function svc(...parameters: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const { SVC_KEY: _, SVC_URL: __, SVC_BASE_URL: ___, ...rest } = process.env;
-  const env = { ...rest, SVC_DATA_DIR: folder };
+  const env = { ...rest, SVC_DATA_DIR: folder, XDG_CONFIG_HOME: folder };
   try {
     return { code: 0, ...(await run(process.execPath, [programPath('svc'), ...parameters], { env })) };
   } catch (error) {
@@ -50,6 +54,93 @@ test('accepts the host and port of the service without a scheme', async () => {
   assert.match((await svc('get', '/v1/customers', '--base-url', `${host}/`)).stdout, /"url": "\/v1\/customers"/);
 });
 
+test('takes a path without its slash', async () => {
+  assert.match((await svc('get', 'v1/customers')).stdout, /"url": "\/v1\/customers"/);
+});
+
+test('shows by its exit code whether an object is missing, the key is refused or the service is away', async () => {
+  assert.equal((await svc('get', `/v1/orders/${randomUUID()}`)).code, 3);
+  assert.equal((await svc('get', `/v1/orders/${randomUUID()}`, '--json')).code, 3);
+  assert.equal((await svc('get', '/v1/orders', '--key', 'svc_test_sk_unknown')).code, 4);
+  assert.equal((await svc('get', '/v1/orders', '--base-url', '127.0.0.1:1')).code, 5);
+});
+
+test('lists objects as a table, or as JSON', async () => {
+  const empty = await svc('coupons', 'list');
+  assert.deepEqual([empty.code, empty.stdout], [0, 'No coupons.\n']);
+  await service.call('POST', '/v1/customers', { body: someCustomer({ email: 'list@example.com' }) });
+  const { stdout } = await svc('customers', 'list', '--limit', '1');
+  assert.match(stdout, /^id +email +first_name +last_name +created_at\n\S{36} +list@example\.com /);
+  const [row] = JSON.parse((await svc('customers', 'list', '--json')).stdout);
+  assert.equal(row.email, 'list@example.com');
+  for (const name of Object.keys(resources)) assert.equal((await svc(name, 'list')).code, 0, name);
+});
+
+test('has every column that a list shows', async () => {
+  const order = await succeeded(service, await openShop(service));
+  for (const [path, columns] of [
+    ['/v1/products', resources.products?.columns],
+    ['/v1/orders', resources.orders?.columns],
+    ['/v1/transactions', resources.transactions?.columns],
+    ['/v1/events', resources.events?.columns],
+  ] as const) {
+    const { body } = await service.call('GET', `${path}?limit=1`);
+    assert.deepEqual(
+      columns?.filter((column) => body.data[0][column] === undefined),
+      [],
+      path,
+    );
+  }
+  assert.match((await svc('orders', 'list')).stdout, new RegExp(`${order.id} .* ${order.status} .*\\d\\.\\d\\d USD`));
+});
+
+test('sends an event again, to the only endpoint or to the one that is named', async () => {
+  const { body: endpoint } = await service.call('POST', '/v1/webhook_endpoints', {
+    body: { url: 'https://receiver.invalid/', enabled_events: ['*'] },
+  });
+  await service.call('POST', '/v1/customers', { body: someCustomer() });
+  const { body: events } = await service.call('GET', '/v1/events?limit=1');
+  const [{ id }] = events.data;
+  const sent = await svc('events', 'resend', id);
+  assert.deepEqual(
+    [sent.code, sent.stdout],
+    [0, `The event ${id} will be sent again to ${endpoint.id}.\n`],
+    sent.stderr,
+  );
+  await service.call('POST', '/v1/webhook_endpoints', {
+    body: { url: 'https://other.invalid/', enabled_events: ['*'] },
+  });
+  const several = await svc('events', 'resend', id);
+  assert.equal(several.code, 2);
+  assert.match(several.stderr, /Choose an endpoint with --endpoint:\n {2}\S+ {2}https:/);
+  assert.equal((await svc('events', 'resend', id, '--endpoint', endpoint.id)).code, 0);
+  assert.equal((await svc('events', 'resend', 'evt_unknown', '--endpoint', endpoint.id)).code, 3);
+});
+
+test('uses the address and the key of a profile, in a file that only its owner can read', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'svc-profiles-'));
+  const settings = { XDG_CONFIG_HOME: other };
+  const saved = await command(settings, 'profiles', 'set', 'shop', '--base-url', service.baseUrl, '--key', service.key);
+  assert.equal(saved.code, 0, saved.stderr);
+  assert.equal((await stat(join(other, 'svc/profiles.json'))).mode & 0o777, 0o600);
+  const { stdout } = await command(settings, 'profiles', 'list');
+  assert.ok(stdout.includes(service.baseUrl) && !stdout.includes(service.key), stdout);
+  assert.equal((await command(settings, 'customers', 'list')).code, 2, 'without a profile, no service is chosen');
+  assert.equal((await command(settings, 'customers', 'list', '--profile', 'shop')).code, 0);
+  assert.equal((await command({ ...settings, SVC_PROFILE: 'shop' }, 'customers', 'list')).code, 0);
+  assert.match((await command(settings, 'orders', 'list', '--profile', 'shpo')).stderr, /Did you mean shop\?/);
+  assert.equal((await command(settings, 'profiles', 'remove', 'shop')).code, 0);
+  assert.equal((await command(settings, 'profiles', 'remove', 'shop')).code, 3);
+  await rm(other, { recursive: true });
+});
+
+test('has colors only if they are wanted', async () => {
+  const heading = '\u001b[1mDevelopment';
+  assert.ok(!(await command({}, '--help')).stdout.includes('\u001b'));
+  assert.ok((await command({ FORCE_COLOR: '1' }, '--help')).stdout.includes(heading));
+  assert.ok(!(await command({ FORCE_COLOR: '1', NO_COLOR: '1' }, '--help')).stdout.includes('\u001b'));
+});
+
 test('names the invalid field and exits with 1', async () => {
   const { code, stdout, stderr } = await svc('post', '/v1/customers', '-d', '{"email": "invalid"}');
   assert.deepEqual([code, stdout], [1, '']);
@@ -67,24 +158,25 @@ test('triggers an event and advances the clock', async () => {
   assert.match(stdout, /The clock is at \d{4}-/);
   const before = JSON.parse((await svc('clock', '--json')).stdout);
   assert.ok(before.offset_seconds > 28 * 86_400);
-  assert.equal((await svc('clock', 'advance', 'soon')).code, 1);
+  assert.equal((await svc('clock', 'advance', 'soon')).code, 2);
+  assert.match((await svc('clock', 'advance', '1', 'second')).stdout, /^Nothing was due\.\nThe clock is at /);
   assert.match((await svc('clock', 'advance', '2020-01-01T00:00:00Z')).stderr, /never goes back/);
 });
 
 test('explains mistakes in a sentence, without a stack', async () => {
-  const mistakes: readonly (readonly [string[], RegExp])[] = [
-    [['get', 'customers'], /path is required/],
+  const mistakes: readonly (readonly [string[], RegExp, number?])[] = [
+    [['get', 'customers'], /A path begins with \/v1\/\. Did you mean \/v1\/customers\?/],
     [['post', '/v1/customers', '-d', '{oops'], /not valid JSON/],
     [['post', '/v1/customers', '-d', 'oops'], /name=value/],
     [['trigger'], /event type is required/],
-    [['get', '/v1/customers', '--base-url', 'http://127.0.0.1:1'], /No response from/],
-    [['get', '/v1/customers', '--key', 'nonsense'], /401 invalid_api_key_format/],
+    [['get', '/v1/customers', '--base-url', 'http://127.0.0.1:1'], /No response from/, 5],
+    [['get', '/v1/customers', '--key', 'nonsense'], /401 invalid_api_key_format/, 4],
     [['get', '/v1/customers', '--key', 'two\nlines'], /The key is malformed/],
     [['get', '/v1/customers', '--base-url', 'http://'], /http:\/\/ is not a URL\. Use, for example, localhost:8080/],
   ];
-  for (const [parameters, hint] of mistakes) {
+  for (const [parameters, hint, exitCode = 2] of mistakes) {
     const { code, stderr } = await svc(...parameters);
-    assert.equal(code, 1, parameters.join(' '));
+    assert.equal(code, exitCode, parameters.join(' '));
     assert.match(stderr, hint);
     assert.ok(!stderr.includes('    at '), stderr);
   }

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CommandError } from './command-error.ts';
+import { CommandError, failureOf, UsageError } from './command-error.ts';
+import { programVersion } from '../server/platform/version.ts';
+import { suggestion } from '../server/platform/suggest.ts';
 import type { Flags } from './options.ts';
+import { chosenProfile } from './profiles.ts';
 import { withProgress } from './progress.ts';
 
 /** Commands that call a running service over HTTP, as a merchant's program would. */
@@ -12,13 +15,15 @@ export interface Target {
   readonly key: string;
 }
 
-/** The service and key from the options or the environment, or the demo company of the service on this machine. */
+/** The service and key from the options, a profile or the environment, or the demo company of the service on this machine. */
 export async function chosenTarget(flags: Flags): Promise<Target> {
+  const profile = await chosenProfile(flags);
   const demo = await demoTarget();
-  const baseUrl = flags['base-url'] ?? process.env.SVC_URL ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
-  const key = flags.key ?? process.env.SVC_KEY ?? demo?.key;
+  const baseUrl =
+    flags['base-url'] ?? profile?.base_url ?? process.env.SVC_URL ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
+  const key = flags.key ?? profile?.key ?? process.env.SVC_KEY ?? demo?.key;
   if (baseUrl && key) return { baseUrl: addressOf(baseUrl, 'localhost:8080').replace(/\/$/, ''), key: keyOf(key) };
-  throw new CommandError(
+  throw new UsageError(
     'Set --base-url to the service and --key to a secret key (or set SVC_URL and SVC_KEY). Without them, the command ' +
       'uses the demo company in demo.json, which the service writes to SVC_DATA_DIR when it starts.',
   );
@@ -28,7 +33,7 @@ export async function chosenTarget(flags: Flags): Promise<Target> {
 export function addressOf(text: string, example: string): string {
   const url = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new CommandError(`${text} is not a URL. Use, for example, ${example}.`);
+    throw new UsageError(`${text} is not a URL. Use, for example, ${example}.`);
   return url;
 }
 
@@ -36,7 +41,7 @@ export function addressOf(text: string, example: string): string {
 function keyOf(text: string): string {
   const key = text.trim();
   if (/^[!-~]+$/.test(key)) return key;
-  throw new CommandError('The key is malformed. Keys look like svc_test_sk_…; copy the whole key.');
+  throw new UsageError('The key is malformed. Keys look like svc_test_sk_…; copy the whole key.');
 }
 
 async function demoTarget(): Promise<Target | undefined> {
@@ -57,7 +62,7 @@ export class ApiFailure extends CommandError {
   readonly text: string;
 
   constructor(message: string, status: number | null, text = '', retryAfterSeconds = 0) {
-    super(message);
+    super(message, status === null ? 'unreachable' : failureOf(status));
     this.status = status;
     this.text = text;
     this.retryAfterSeconds = retryAfterSeconds;
@@ -73,6 +78,7 @@ export async function call(
 ): Promise<unknown> {
   const headers = {
     authorization: `Bearer ${key}`,
+    'user-agent': `svc/${programVersion}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(method !== 'GET' && { 'x-svc-idempotency-key': randomUUID() }),
   };
@@ -96,12 +102,12 @@ export async function call(
   throw new ApiFailure(explained(response.status, answer, text), response.status, text, retryAfterSeconds);
 }
 
-async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
+export async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
   const target = await chosenTarget(flags);
   try {
     return await withProgress(`${method} ${path}`, () => call(target, method, path, body));
   } catch (error) {
-    throw flags.json && error instanceof ApiFailure && error.text ? new CommandError(error.text) : error;
+    throw flags.json && error instanceof ApiFailure && error.text ? new ApiFailure(error.text, error.status) : error;
   }
 }
 
@@ -139,29 +145,39 @@ function bodyOf(data: readonly string[] | undefined): unknown {
   const [only = ''] = data;
   if (data.length === 1 && /^\s*[{[]/.test(only)) {
     const body = parsed(only);
-    if (body === undefined) throw new CommandError('The value of -d is not valid JSON.');
+    if (body === undefined) throw new UsageError('The value of -d is not valid JSON.');
     return body;
   }
   return Object.fromEntries(
     data.map((pair) => {
       const at = pair.indexOf('=');
-      if (at < 1) throw new CommandError(`The value of -d must be JSON or name=value, not ${pair}.`);
+      if (at < 1) throw new UsageError(`The value of -d must be JSON or name=value, not ${pair}.`);
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
 }
 
+/** Also `v1/customers`, without the slash. */
+function pathOf(given: string): string {
+  if (given === '') throw new UsageError('A path is required, for example /v1/customers.');
+  if (/^\w+:\/\//.test(given))
+    throw new UsageError('Give a path, for example /v1/customers, and the address as --base-url.');
+  if (given.startsWith('/')) return given;
+  if (/^v\d+\//.test(given)) return `/${given}`;
+  throw new UsageError(`A path begins with /v1/. Did you mean /v1/${given}?`);
+}
+
 /** `get /v1/customers?limit=3`, `post /v1/customers -d email=ada@example.com …`. */
 export const requestCommand =
   (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') =>
-  async ([path = '']: readonly string[], flags: Flags): Promise<string> => {
-    if (!path.startsWith('/')) throw new CommandError('A path is required, for example /v1/customers.');
+  async ([given = '']: readonly string[], flags: Flags): Promise<string> => {
+    const path = pathOf(given);
     return shown(await ask(flags, method, path, bodyOf(flags.data)), flags);
   };
 
 /** `trigger order.failed`. */
 export async function triggerCommand([type]: readonly string[], flags: Flags): Promise<string> {
-  if (!type) throw new CommandError('An event type is required, for example order.failed.');
+  if (!type) throw new UsageError('An event type is required, for example order.failed.');
   const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type })) as { id: string; type: string };
   return flags.json ? shown(event, flags) : `Triggered ${event.type}: ${event.id}\n`;
 }
@@ -181,13 +197,14 @@ interface Advanced {
 
 /** `clock`, `clock advance 1 month 2 days`, `clock advance 2027-01-31T09:00:00Z`. */
 export async function clockCommand([action, ...words]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== undefined && action !== 'advance') throw new CommandError('Use clock, or clock advance 1 month.');
+  if (action !== undefined && action !== 'advance') throw new UsageError('Use clock, or clock advance 1 month.');
   const answer = (await (action
     ? ask(flags, 'POST', '/v1/sandbox/clock/advance', advanceBy(words))
     : ask(flags, 'GET', '/v1/sandbox/clock', undefined))) as Advanced;
   if (flags.json) return shown(answer, flags);
   const lines = (answer.happened ?? []).map(({ at, type, summary }) => `${at}  ${type.padEnd(24)}  ${summary}`);
-  return `${[...lines, `The clock is at ${answer.now}.`].join('\n')}\n`;
+  const nothing = action && lines.length === 0 ? ['Nothing was due.'] : [];
+  return `${[...lines, ...nothing, `The clock is at ${answer.now}.`].join('\n')}\n`;
 }
 
 function advanceBy(words: readonly string[]): object {
@@ -199,12 +216,19 @@ function advanceBy(words: readonly string[]): object {
   for (let at = 0; at < words.length; at += 2) {
     const [count = '', word = ''] = words.slice(at, at + 2);
     const unit = Object.entries(units).find(([name]) => name === word.replace(/s$/, ''))?.[1];
-    if (!unit || !/^\d+$/.test(count))
-      throw new CommandError('Give a duration or a time, for example: clock advance 1 month 2 days.');
-    if (Object.hasOwn(by, unit)) throw new CommandError(`Give the number of ${unit} only once.`);
+    if (!/^\d+$/.test(count)) throw new UsageError(`"${count}" is not a whole number or a time. ${howToAdvance}`);
+    if (!unit) throw new UsageError(wrongUnit(count, word));
+    if (Object.hasOwn(by, unit)) throw new UsageError(`Give the number of ${unit} only once.`);
     by[unit] = Number(count);
   }
-  if (words.length === 0)
-    throw new CommandError('Give a duration or a time, for example: clock advance 1 month 2 days.');
+  if (words.length === 0) throw new UsageError(howToAdvance);
   return { by };
+}
+
+const howToAdvance = 'Give a duration or a time, for example: clock advance 1 month 2 days.';
+
+function wrongUnit(count: string, word: string): string {
+  if (word === '') return `The unit after ${count} is missing. ${howToAdvance}`;
+  const known = Object.values(units);
+  return `"${word}" is not a unit.${suggestion(word, known)} Units are ${known.join(', ')}. ${howToAdvance}`;
 }

@@ -14,7 +14,7 @@ import { checkMasterSecret, loadMasterSecrets } from '../server/platform/master-
 import { migrationNames } from '../server/platform/migration-files.ts';
 import { migrate, MigrationError, requireMigrated } from '../server/platform/migrations.ts';
 import { findKeyStore, hasKeys, knowsKeys } from '../server/vault/open-key-store.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withPool } from './connect.ts';
 import { examine } from './doctor.ts';
 import { checks } from './doctor-queries.ts';
@@ -29,8 +29,7 @@ const run = promisify(execFile);
  * does not connect to the database of the service, and nothing is sent.
  */
 export async function backupCommand([action, file]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'verify' || !file)
-    throw new CommandError('Use backup verify FILE, for example backup verify svc.dump.');
+  if (action !== 'verify' || !file) throw new UsageError('Use backup verify FILE, for example backup verify svc.dump.');
   await checkFormat(file);
   const pgRestore = findPgRestore();
   const archive = await readArchive(pgRestore, file);

@@ -1,6 +1,6 @@
 import { allCompanies } from '../server/features/companies/service.ts';
 import type { Shards } from '../server/shards/shards.ts';
-import { CommandError } from './command-error.ts';
+import { UsageError } from './command-error.ts';
 import type { Company } from '../server/company.ts';
 
 /** `demo` and `live` work if there is one merchant. With several merchants, the ID of the company is required. */
@@ -11,5 +11,5 @@ export async function chosenCompany(shards: Shards, wanted: string | undefined):
   const [company] = matching;
   if (company && matching.length === 1) return company;
   const known = companies.map(({ id, mode: kind, name }) => `  ${id}  ${kind}  ${name}`).join('\n');
-  throw new CommandError(`Choose a company with --company demo, --company live or an ID:\n${known || '  (none yet)'}`);
+  throw new UsageError(`Choose a company with --company demo, --company live or an ID:\n${known || '  (none yet)'}`);
 }

@@ -1,5 +1,6 @@
 import { limits } from '../server/limits.ts';
 import { operatorCommands } from './operator-commands.ts';
+import { programVersion } from '../server/platform/version.ts';
 import type { Flags, OptionName } from './options.ts';
 
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
@@ -21,7 +22,16 @@ export interface Command {
   readonly load: () => Promise<Run>;
 }
 
-const service: readonly OptionName[] = ['base-url', 'key'];
+const service: readonly OptionName[] = ['base-url', 'key', 'profile'];
+const profiles = async (): Promise<Run> => (await import('./profiles.ts')).profilesCommand;
+
+/** The columns are in resources.ts. */
+const list = (name: string, what = name): Command => ({
+  name: `${name} list`,
+  summary: `List the newest ${what}`,
+  options: ['limit', ...service],
+  load: async () => (await import('./resources.ts')).listCommand(name),
+});
 const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') => async (): Promise<Run> =>
   (await import('./api.ts')).requestCommand(method);
 const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
@@ -77,6 +87,14 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       examples: ['svc clock advance 1 month', 'svc clock advance 2027-01-31T09:00:00Z'],
       load: clock,
     },
+    {
+      name: 'events resend',
+      takes: 'EVENT',
+      summary: 'Send an event to a webhook endpoint again',
+      options: ['endpoint', ...service],
+      examples: ['svc events resend evt_019c…'],
+      load: async () => (await import('./resources.ts')).resendCommand,
+    },
     ...operatorCommands.Development,
   ],
   'API requests': [
@@ -111,8 +129,40 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: request('DELETE'),
     },
   ],
+  'Objects of the company': [
+    list('orders'),
+    list('customers'),
+    list('products'),
+    list('subscriptions'),
+    list('transactions'),
+    list('coupons'),
+    list('events'),
+    list('webhook-endpoints', 'webhook endpoints'),
+  ],
   Company: operatorCommands.Company,
+  Profiles: [
+    {
+      name: 'profiles set',
+      takes: 'NAME',
+      summary: 'Save an address and a key under a name',
+      more: 'The file is profiles.json in ~/.config/svc, or in XDG_CONFIG_HOME. Only you can read it.',
+      options: ['base-url', 'key'],
+      examples: [
+        'svc profiles set shop --base-url https://pay.example.com --key svc_test_sk_…',
+        'svc orders list --profile shop',
+      ],
+      load: profiles,
+    },
+    { name: 'profiles list', summary: 'List the profiles', load: profiles },
+    { name: 'profiles remove', takes: 'NAME', summary: 'Remove a profile', load: profiles },
+  ],
   Shell: [
+    {
+      name: 'version',
+      summary: 'Print the version of the command',
+      load: async () => async (_words, flags) =>
+        flags.json ? `${JSON.stringify({ version: programVersion })}\n` : `svc ${programVersion}\n`,
+    },
     {
       name: 'completion',
       takes: 'bash|zsh|fish',

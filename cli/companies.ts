@@ -1,7 +1,7 @@
 import { ApiError } from '../server/errors.ts';
 import { setDunning } from '../server/features/companies/service.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { UsageError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
@@ -19,7 +19,7 @@ export async function companiesCommand(words: readonly string[], flags: Flags): 
 async function dunningCommand([action]: readonly string[], flags: Flags): Promise<string> {
   const afterwards = flags.then ?? 'failed';
   if (action !== 'dunning' || !flags.days || (afterwards !== 'failed' && afterwards !== 'canceled')) {
-    throw new CommandError('Use companies dunning --days 1,3,5,7 --then failed|canceled.');
+    throw new UsageError('Use companies dunning --days 1,3,5,7 --then failed|canceled.');
   }
   const days = flags.days.split(',').map(Number);
   return withDatabase(async ({ shards }) => {
@@ -32,7 +32,7 @@ async function dunningCommand([action]: readonly string[], flags: Flags): Promis
         await auditOperator(transaction, company, { action: 'updateCompany', objectId: company.id, fields });
       });
     } catch (error) {
-      throw error instanceof ApiError ? new CommandError(`--days ${error.fieldErrors[0]?.message}.`) : error;
+      throw error instanceof ApiError ? new UsageError(`--days ${error.fieldErrors[0]?.message}.`) : error;
     }
     if (flags.json) return `${JSON.stringify({ id: company.id, dunning_days: days, after_dunning: afterwards })}\n`;
     return `Declined renewals are retried after ${days.join(', ')} days; then the subscription is ${afterwards}.\n`;

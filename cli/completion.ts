@@ -1,4 +1,4 @@
-import { CommandError } from './command-error.ts';
+import { UsageError } from './command-error.ts';
 import { type Command, commands, commandsUnder, optionsOf } from './commands.ts';
 import { declarationOf, type OptionName, options } from './options.ts';
 
@@ -125,6 +125,6 @@ const shells: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 /** `completion bash`. */
 export async function completionCommand([shell = '']: readonly string[]): Promise<string> {
   const write = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
-  if (!write) throw new CommandError('Choose a shell: completion bash, completion zsh or completion fish.');
+  if (!write) throw new UsageError('Choose a shell: completion bash, completion zsh or completion fish.');
   return write();
 }

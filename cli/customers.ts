@@ -3,7 +3,7 @@ import { endCustomerSessions } from '../server/features/customer-sessions/servic
 import { newRequestId } from '../server/platform/ids.ts';
 import { auditOperator } from './audit.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, failureOf } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { idArgument } from './id-argument.ts';
 import type { Flags } from './options.ts';
@@ -25,7 +25,7 @@ export async function endLinksCommand([, id]: readonly string[], flags: Flags): 
       if (flags.json) return `${JSON.stringify(ended)}\n`;
       return `Links to the page of this customer that have ended: ${ended.deleted_count}.\n`;
     } catch (error) {
-      throw error instanceof ApiError ? new CommandError(error.message) : error;
+      throw error instanceof ApiError ? new CommandError(error.message, failureOf(error.status)) : error;
     }
   });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signatureHeaders, signingKey } from '../server/features/webhooks/signing.ts';
 import { addressOf } from './api.ts';
-import { CommandError } from './command-error.ts';
+import { UsageError } from './command-error.ts';
 import type { Flags } from './options.ts';
 
 /** Sends events to a receiver on this machine, in the format of a webhook. */
@@ -25,7 +25,7 @@ export const receiverUrl = (text: string): string => addressOf(text, 'localhost:
 export function chosenSecret(flags: Flags): string | undefined {
   const secret = flags.secret ?? (process.env.SVC_WEBHOOK_SECRET || undefined);
   if (secret === undefined || secret.startsWith('whsec_')) return secret;
-  throw new CommandError(`${flags.secret === undefined ? 'SVC_WEBHOOK_SECRET' : '--secret'} must begin with whsec_.`);
+  throw new UsageError(`${flags.secret === undefined ? 'SVC_WEBHOOK_SECRET' : '--secret'} must begin with whsec_.`);
 }
 
 export function eventHeaders(

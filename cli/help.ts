@@ -1,3 +1,5 @@
+import { styled } from './colors.ts';
+import { exitCodes } from './command-error.ts';
 import { type Command, groups, optionsOf } from './commands.ts';
 import { leftOut, operatorCommands } from './operator-commands.ts';
 import { declarationOf, type OptionName } from './options.ts';
@@ -11,14 +13,14 @@ const optionText = (name: OptionName): string => {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 };
 
-const footer = `Every command accepts --json and --help; svc --version prints the version. Lists are tables, or JSON with --json. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
+const footer = `Every command accepts --json and --help; svc --version prints the version. Lists are tables, or JSON with --json. Commands that call the API use --profile, SVC_URL and SVC_KEY, or the demo company of the
 service on this machine.${leftOut.length > 0 ? '' : ' Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.'}`;
 
 export function overview(): string {
   const shown = Object.entries(groups).filter(([, commands]) => commands.length > 0);
   const parts = shown.map(([title, commands]) => {
     const lines = commands.map((command) => `  ${called(command).padEnd(40)}  ${command.summary}`);
-    return [title, ...lines].join('\n');
+    return [styled('bold', title), ...lines].join('\n');
   });
   return `Usage: svc <command>\n\n${parts.join('\n\n')}\n\n${footer}\n`;
 }
@@ -41,6 +43,11 @@ function anywhere(): string {
   const others = Object.values(groups).flatMap((commands) => commands.filter((command) => !operators.has(command)));
   return others.map(({ name }) => `\`${name}\``).join(', ');
 }
+
+const exitRows = (): string =>
+  Object.values(exitCodes)
+    .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+    .join('\n');
 
 /** docs/cli.md. */
 export function commandsPage(note: string): string {
@@ -67,7 +74,15 @@ Download the command from your service, and run it with Node 20 or newer: \`curl
 
 ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
-If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
+If a command fails, it prints the reason to standard error and exits with one of these codes. Long commands print their progress to standard error.
+
+| Exit code | Meaning |
+| --- | --- |
+| 0 | The command succeeded |
+${exitRows()}
+| 78 | A setting of the service is wrong |
+
+At a terminal, the output has colors, unless NO_COLOR is set.
 
 ${sections.join('\n\n')}
 `;

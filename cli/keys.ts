@@ -16,7 +16,7 @@ import type { DatabasePool } from '../server/platform/database.ts';
 import { daySeconds } from '../server/platform/durations.ts';
 import { createdAt, isUuid } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { table } from './table.ts';
@@ -32,7 +32,7 @@ export async function keysCommand([action, id]: readonly string[], flags: Flags)
     if (action === 'create') return createKey(shards, pepper, company, flags);
     if (action === 'list') return listKeys(db, company, flags);
     if (action === 'revoke') return revokeKey(db, company, id, flags);
-    throw new CommandError('Use keys create, keys list or keys revoke ID.');
+    throw new UsageError('Use keys create, keys list or keys revoke ID.');
   });
 }
 
@@ -41,7 +41,7 @@ function chosenPermissions(text: string | undefined): Permission[] | undefined {
   const named = text.split(',').map((part) => part.trim());
   const unknown = named.filter((one) => !isPermission(one));
   if (unknown.length > 0) {
-    throw new CommandError(`Unknown permission ${unknown.join(', ')}. Valid permissions: ${permissions.join(', ')}.`);
+    throw new UsageError(`Unknown permission ${unknown.join(', ')}. Valid permissions: ${permissions.join(', ')}.`);
   }
   return named.filter(isPermission);
 }
@@ -53,7 +53,7 @@ function chosenName(text: string | undefined): string {
   try {
     return checkName({ name: text ?? 'command line' }).name;
   } catch (error) {
-    throw error instanceof ApiError ? new CommandError(`--name ${error.fieldErrors[0]?.message}.`) : error;
+    throw error instanceof ApiError ? new UsageError(`--name ${error.fieldErrors[0]?.message}.`) : error;
   }
 }
 
@@ -63,7 +63,7 @@ function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const seconds = Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > expirySecondsMax) {
-    throw new CommandError(
+    throw new UsageError(
       `--expires-in must be a whole number of seconds, at most ${expirySecondsMax} (a hundred years).`,
     );
   }
@@ -72,11 +72,11 @@ function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
 
 async function createKey(shards: Shards, pepper: ServiceKey, company: Company, flags: Flags): Promise<string> {
   const kind = flags.kind ?? 'secret';
-  if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind must be secret or publishable.');
+  if (kind !== 'secret' && kind !== 'publishable') throw new UsageError('--kind must be secret or publishable.');
   const nowMs = systemClock.nowMs();
   const chosen = chosenPermissions(flags.permissions);
   if (chosen && kind === 'publishable') {
-    throw new CommandError('--permissions is only for secret keys. A publishable key can only create card tokens.');
+    throw new UsageError('--permissions is only for secret keys. A publishable key can only create card tokens.');
   }
   const options = {
     name: chosenName(flags.name),
@@ -99,7 +99,7 @@ async function createKey(shards: Shards, pepper: ServiceKey, company: Company, f
     if (!flags.json) return `${text.reveal()}\n`;
     return `${JSON.stringify({ id: key.id, key: text.reveal(), ...describe(key) })}\n`;
   } catch (error) {
-    throw error instanceof InvalidKeyOption || error instanceof ApiError ? new CommandError(error.message) : error;
+    throw error instanceof InvalidKeyOption || error instanceof ApiError ? new UsageError(error.message) : error;
   }
 }
 
@@ -142,6 +142,6 @@ async function revokeKey(db: DatabasePool, company: Company, id: string | undefi
       await auditOperator(transaction, company, { action: 'revokeApiKey', objectId: id.toLowerCase(), fields: [] });
     return done;
   });
-  if (!revoked) throw new CommandError(`${company.name} has no key with the ID ${id}.`);
+  if (!revoked) throw new CommandError(`${company.name} has no key with the ID ${id}.`, 'notFound');
   return flags.json ? `${JSON.stringify({ id, revoked: true })}\n` : `Revoked ${id}.\n`;
 }

@@ -2,7 +2,7 @@ import { isUuid } from '../server/platform/ids.ts';
 import { type CompanyOnShard, findCompaniesOn, ordersCounted } from '../server/shards/inspect-queries.ts';
 import { findMovesOf, type MoveRow } from '../server/shards/queries.ts';
 import type { ShardDatabase } from '../server/shards/shards.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { type Reached, withReachable } from './connect.ts';
 import type { Flags } from './options.ts';
 import { table } from './table.ts';
@@ -20,9 +20,9 @@ interface Listed extends CompanyOnShard {
 export async function listCommand(_words: readonly string[], flags: Flags): Promise<string> {
   const count = Number(flags.limit ?? countUsual);
   if (!Number.isInteger(count) || count < 1 || count > countMax)
-    throw new CommandError(`--limit must be a whole number from 1 to ${countMax}.`);
+    throw new UsageError(`--limit must be a whole number from 1 to ${countMax}.`);
   if (flags.after !== undefined && !isUuid(flags.after))
-    throw new CommandError('--after must be the ID of a company: the last one of the page before.');
+    throw new UsageError('--after must be the ID of a company: the last one of the page before.');
   return withReachable(async (reached) => {
     const chosen = chosenShards(reached, flags.shard);
     const { listed, next } = await readPage(reached, chosen, count, flags.after);

@@ -228,18 +228,18 @@ describe('svc listen', () => {
     const live = (await service.createMerchant()).live;
     const liveKey = await service.createKey(live);
     const narrow = await service.createKey(service.company, { permissions: ['plans:read'] });
-    const mistakes: readonly (readonly [string, string[], RegExp])[] = [
-      [liveKey, [], /is for the sandbox/],
-      [narrow, [], /403 insufficient_permissions/],
+    const mistakes: readonly (readonly [string, string[], RegExp, number?])[] = [
+      [liveKey, [], /is for the sandbox/, 1],
+      [narrow, [], /403 insufficient_permissions/, 4],
       [service.key, ['--events', 'order.succeded'], /Unknown event order\.succeded\. Did you mean order\.succeeded\?/],
-      [service.key, ['--from-cursor', 'yesterday'], /cursor/],
+      [service.key, ['--from-cursor', 'yesterday'], /cursor/, 1],
       [service.key, ['--forward-to', 'http://'], /not a URL/],
       [service.key, ['--secret', 'abc'], /must begin with whsec_/],
-      [service.key, ['--state', '/nowhere/at/all'], /--state .* cannot be written/],
+      [service.key, ['--state', '/nowhere/at/all'], /--state .* cannot be written/, 1],
     ];
-    for (const [key, parameters, hint] of mistakes) {
+    for (const [key, parameters, hint, exitCode = 2] of mistakes) {
       const { code, stderr } = await svc(settings(key), 'listen', ...parameters);
-      assert.equal(code, 1, parameters.join(' '));
+      assert.equal(code, exitCode, parameters.join(' '));
       assert.match(stderr, hint);
       assert.ok(!stderr.includes('    at '), stderr);
     }

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventPatterns } from '../server/features/events/event-names.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { type Answer, chosenSecret, forward, receiverUrl } from './forward.ts';
+import { coloredStatus } from './colors.ts';
 import type { Flags } from './options.ts';
 import { suggestion } from '../server/platform/suggest.ts';
 
@@ -108,7 +109,7 @@ export function eventFilter(patterns: string | undefined, customer: string | und
   const wanted = patterns?.split(',').map((pattern) => pattern.trim());
   for (const pattern of wanted ?? []) {
     if (eventPatterns.includes(pattern)) continue;
-    throw new CommandError(`Unknown event ${pattern}.${suggestion(pattern, eventPatterns)}`);
+    throw new UsageError(`Unknown event ${pattern}.${suggestion(pattern, eventPatterns)}`);
   }
   const isWanted = (type: string): boolean =>
     !wanted || [type, `${type.split('.')[0]}.*`, '*'].some((pattern) => wanted.includes(pattern));
@@ -175,7 +176,9 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
       const onAnswer = ({ status, durationMs, text }: Answer): void => {
         const refusal = status !== null && status >= 300 && text ? `: ${text}` : '';
         const answer =
-          status === null ? 'no response; waiting for the receiver' : `${status} in ${durationMs} ms${refusal}`;
+          status === null
+            ? 'no response; waiting for the receiver'
+            : `${coloredStatus(status)} in ${durationMs} ms${refusal}`;
         say(flags.json ? JSON.stringify({ event, status, duration_ms: durationMs }) : shown(event, `  → ${answer}`));
       };
       await forward(url, event, secret, onAnswer, stopped);

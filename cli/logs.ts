@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
-import { CommandError } from './command-error.ts';
+import { UsageError } from './command-error.ts';
+import { coloredStatus } from './colors.ts';
 import type { Flags } from './options.ts';
 
 /** `logs`: shows the request log. */
@@ -26,7 +27,7 @@ const shown = (request: LoggedRequest, flags: Flags): string => {
   if (flags.json) return `${JSON.stringify(request)}\n`;
   const { created_at, status, method, path, duration_ms, request_id, actor } = request;
   const time = new Date(created_at).toTimeString().slice(0, 8);
-  return `${time}  ${status}  ${method.padEnd(6)}  ${path}  ${duration_ms} ms  ${request_id}  ${actor.name}\n`;
+  return `${time}  ${coloredStatus(status)}  ${method.padEnd(6)}  ${path}  ${duration_ms} ms  ${request_id}  ${actor.name}\n`;
 };
 
 const listPath = (filters: Record<string, string | undefined>): string => {
@@ -85,7 +86,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
 export async function logsCommand([requestId]: readonly string[], flags: Flags): Promise<string> {
   const target = await chosenTarget(flags);
   if (requestId !== undefined) {
-    if (!requestId.startsWith('req_')) throw new CommandError('A request ID begins with req_, for example req_k3v5….');
+    if (!requestId.startsWith('req_')) throw new UsageError('A request ID begins with req_, for example req_k3v5….');
     return `${JSON.stringify(await call(target, 'GET', `/v1/requests/${requestId}`), null, flags.json ? 0 : 2)}\n`;
   }
   const page = (await call(target, 'GET', listPath({ ...filtersOf(flags), limit: flags.limit ?? '20' }))) as Page;

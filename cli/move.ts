@@ -6,7 +6,7 @@ import { MoveError } from '../server/shards/move/sql.ts';
 import { findDraining } from '../server/shards/queries.ts';
 import { firstShard, type Shards } from '../server/shards/shards.ts';
 import { isUuid } from '../server/platform/ids.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
@@ -41,7 +41,7 @@ export async function moveCommand(_words: readonly string[], flags: Flags): Prom
       `"${company}" is not the ID of a company. The settings in the dashboard show it, and so does svc companies list.`,
     );
   if (!company || (abort ? to !== undefined : to === undefined))
-    throw new CommandError('Use companies move --company ID --to SHARD, or companies move --company ID --abort.');
+    throw new UsageError('Use companies move --company ID --to SHARD, or companies move --company ID --abort.');
   return withMover(async (mover, shards) => {
     const target = abort ? undefined : chosenTarget(shards, to);
     const moved = target ? await moveCompanies(mover, company, target) : await abortMove(mover, company);
@@ -57,7 +57,7 @@ export async function moveCommand(_words: readonly string[], flags: Flags): Prom
 
 function chosenTarget(shards: Shards, to: string | undefined): string {
   if (shards.all.some(({ name }) => name === to)) return to as string;
-  throw new CommandError(`Choose a shard with --to: ${shards.all.map(({ name }) => name).join(', ')}.`);
+  throw new UsageError(`Choose a shard with --to: ${shards.all.map(({ name }) => name).join(', ')}.`);
 }
 
 /** One after the other until the switch. The wait before rows are removed from the old shard is shared. */
@@ -84,7 +84,7 @@ async function applyMoves(mover: Mover, moves: readonly PlannedMove[]): Promise<
 
 export async function rebalanceCommand(_words: readonly string[], flags: Flags): Promise<string> {
   if (Boolean(flags['dry-run']) === Boolean(flags.apply))
-    throw new CommandError('Use companies rebalance --dry-run or companies rebalance --apply.');
+    throw new UsageError('Use companies rebalance --dry-run or companies rebalance --apply.');
   return withMover(async (mover, shards) => {
     const draining = await findDraining(shards.control);
     const loads = [];

@@ -113,6 +113,8 @@ export const options = {
     describe: 'URL of the service; default: SVC_URL, SVC_BASE_URL or the service on this machine',
   },
   key: { type: 'string', value: 'KEY', describe: 'secret API key; default: SVC_KEY or the key of the demo company' },
+  profile: { type: 'string', value: 'NAME', describe: 'address and key of `svc profiles set`; default: SVC_PROFILE' },
+  endpoint: { type: 'string', value: 'ID', describe: 'ID of the webhook endpoint; default: the only one' },
   json: { type: 'boolean', describe: 'print JSON' },
   help: { type: 'boolean', short: 'h', describe: 'show this help' },
   version: { type: 'boolean', describe: 'show the version of the service' },

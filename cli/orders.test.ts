@@ -62,9 +62,9 @@ test('explains a wrong outcome, a wrong id and an order that does not exist', as
   assert.deepEqual(
     mistakes.map(({ code, stderr }) => [code, stderr]),
     [
-      [1, '--outcome must be raised, accepted or dismissed.\n'],
-      [1, '"order_1" is not an ID. Use orders chargeback ID.\n'],
-      [1, 'No order with this ID exists.\n'],
+      [2, '--outcome must be raised, accepted or dismissed.\n'],
+      [2, '"order_1" is not an ID. Use orders chargeback ID.\n'],
+      [3, 'No order with this ID exists.\n'],
     ],
   );
 });

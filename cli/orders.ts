@@ -9,7 +9,7 @@ import type { Queryable } from '../server/platform/database.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, failureOf, UsageError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { idArgument } from './id-argument.ts';
 import { withVault } from './open-vault.ts';
@@ -51,7 +51,7 @@ export const voidCommand = (words: readonly string[], flags: Flags): Promise<str
 export async function chargebackCommand(words: readonly string[], flags: Flags): Promise<string> {
   const { outcome = 'raised' } = flags;
   if (outcome !== 'raised' && outcome !== 'accepted' && outcome !== 'dismissed') {
-    throw new CommandError('--outcome must be raised, accepted or dismissed.');
+    throw new UsageError('--outcome must be raised, accepted or dismissed.');
   }
   return changeOrder(
     'orders chargeback ID',
@@ -90,7 +90,7 @@ async function changeOrder(
       const [order, message] = await change(chosen);
       return `${flags.json ? JSON.stringify(order) : message}\n`;
     } catch (error) {
-      throw error instanceof ApiError ? new CommandError(error.message) : error;
+      throw error instanceof ApiError ? new CommandError(error.message, failureOf(error.status)) : error;
     }
   });
 }

@@ -5,7 +5,7 @@ import { validator } from '../server/http/validate.ts';
 import { decimalText } from '../server/platform/currencies.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { idArgument } from './id-argument.ts';
 import type { Flags } from './options.ts';
@@ -52,7 +52,7 @@ export async function plansCommand([action, argument]: readonly string[], flags:
       const fields = error.fieldErrors.map(({ field, message }) => `  ${field} ${message}`);
       throw new CommandError([error.message, ...fields].join('\n'));
     }
-    throw new CommandError('Use plans create JSON, plans list or plans archive ID.');
+    throw new UsageError('Use plans create JSON, plans list or plans archive ID.');
   });
 }
 

@@ -23,7 +23,7 @@ import { kindNamed, processorKinds } from '../server/vault/processors/kinds.ts';
 import type { Vault } from '../server/vault/vault.ts';
 import { auditOperator } from './audit.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, failureOf, UsageError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
@@ -67,7 +67,7 @@ const actions: Readonly<Record<string, Action>> = {
       requestLifeMs: milliseconds(flags['request-life-ms'], '--request-life-ms', requestLifeMs),
     };
     if (timing.requestLifeMs <= timing.timeoutMs) {
-      throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
+      throw new UsageError('--request-life-ms must be longer than --timeout-ms.');
     }
     const configuration = await configurationFrom(kind, flags);
     const { db } = connected.shards.of(company);
@@ -153,7 +153,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 export async function processorsCommand([name]: readonly string[], flags: Flags): Promise<string> {
   const action = actions[name ?? ''];
-  if (!action) throw new CommandError(`Use processors ${Object.keys(actions).join(', ')}.`);
+  if (!action) throw new UsageError(`Use processors ${Object.keys(actions).join(', ')}.`);
   return withDatabase(async (connected) => {
     const company = await chosenCompany(connected.shards, flags.company ?? 'live');
     if (company.mode !== 'live')
@@ -162,14 +162,14 @@ export async function processorsCommand([name]: readonly string[], flags: Flags)
       const { json, text } = await action({ connected, company, flags });
       return flags.json ? `${JSON.stringify(json)}\n` : text;
     } catch (error) {
-      throw error instanceof ApiError ? new CommandError(error.message) : error;
+      throw error instanceof ApiError ? new CommandError(error.message, failureOf(error.status)) : error;
     }
   });
 }
 
 function kindOf(name: string): ReturnType<typeof kindNamed> {
   if (!processorKinds.some(({ kind }) => kind === name)) {
-    throw new CommandError(`--processor must be one of ${processorKinds.map(({ kind }) => kind).join(', ')}.`);
+    throw new UsageError(`--processor must be one of ${processorKinds.map(({ kind }) => kind).join(', ')}.`);
   }
   return kindNamed(name);
 }
@@ -234,7 +234,7 @@ function noticesTo({ config }: Connected, { kind, id }: Pick<Row, 'kind' | 'id'>
 async function known({ shards }: Connected, company: Company, id: string): Promise<Row> {
   const rows = await companyConnections(shards.of(company).db, company.id);
   const row = rows.find((one) => one.id === id.toLowerCase());
-  if (!row) throw new CommandError('--connection must be the ID of a connection. `svc processors list` lists them.');
+  if (!row) throw new UsageError('--connection must be the ID of a connection. `svc processors list` lists them.');
   return row;
 }
 
@@ -266,14 +266,14 @@ function rulesFrom(flags: Flags): Static<typeof connectionRules> {
       ...(flags.share !== undefined && { share: Number(flags.share) }),
     });
   } catch (error) {
-    throw error instanceof ApiError ? new CommandError(`--${error.message}.`) : error;
+    throw error instanceof ApiError ? new UsageError(`--${error.message}.`) : error;
   }
 }
 
 function checkedUrl(text: string | undefined): string {
   const url = text && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new CommandError('--url must be the http or https URL of the acquirer.');
+    throw new UsageError('--url must be the http or https URL of the acquirer.');
   return url.href;
 }
 
@@ -281,6 +281,6 @@ function milliseconds(text: string | undefined, flag: string, fallback: number):
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1)
-    throw new CommandError(`${flag} must be a whole number of milliseconds, for example 10000.`);
+    throw new UsageError(`${flag} must be a whole number of milliseconds, for example 10000.`);
   return value;
 }

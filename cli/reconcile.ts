@@ -10,7 +10,7 @@ import {
 import { currentRestore } from '../server/features/restores/service.ts';
 import { isUuid } from '../server/platform/ids.ts';
 import { firstShard, type Shards } from '../server/shards/shards.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { examineShards } from './doctor-shards.ts';
 import { withVault } from './open-vault.ts';
@@ -22,7 +22,7 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
   if (flags.dismiss !== undefined) return dismiss(flags.dismiss, flags);
   const sinceMs = flags.since === undefined ? undefined : Date.parse(flags.since);
   if (sinceMs !== undefined && Number.isNaN(sinceMs)) {
-    throw new CommandError('--since must be a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
+    throw new UsageError('--since must be a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
   }
   const options = { adopt: flags.adopt === true, finish: flags.finish === true, sinceMs };
   return withDatabase(async (connected) => {

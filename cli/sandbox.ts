@@ -2,7 +2,7 @@ import { CardNumber } from '../server/vault/card-number.ts';
 import { type FailureCode, failureReasons } from '../server/vault/processors/processor.ts';
 import { setDecline } from '../server/vault/processors/sandbox/queries.ts';
 import { chosenCompany } from './chosen-company.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault, withVaultTables } from './open-vault.ts';
 import type { Flags } from './options.ts';
@@ -12,12 +12,12 @@ const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failu
 
 /** `sandbox decline --number N --code C`: adds a card number that declines for one company. */
 export async function sandboxCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'decline') throw new CommandError('Use sandbox decline --number DIGITS --code CODE.');
+  if (action !== 'decline') throw new UsageError('Use sandbox decline --number DIGITS --code CODE.');
   const digits = flags.number ?? '';
-  if (!/^\d{12,19}$/.test(digits)) throw new CommandError('--number must be a card number of 12 to 19 digits.');
+  if (!/^\d{12,19}$/.test(digits)) throw new UsageError('--number must be a card number of 12 to 19 digits.');
   const code = flags.code ?? '';
   if (code !== 'none' && !isFailureCode(code)) {
-    throw new CommandError(`--code must be none or one of ${Object.keys(failureReasons).join(', ')}.`);
+    throw new UsageError(`--code must be none or one of ${Object.keys(failureReasons).join(', ')}.`);
   }
   return withDatabase(async (connected) => {
     const company = await chosenCompany(connected.shards, flags.company ?? 'demo');

@@ -18,14 +18,14 @@ import {
 import { loadMasterSecrets, type MasterSecrets, secretFileOf } from '../server/platform/master-secret.ts';
 import { Secret } from '../server/platform/secret.ts';
 import type { Shards } from '../server/shards/shards.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 import { countOldValues, sealAgain, sealingPurposes } from './sealed-values.ts';
 
 /** `secrets rotate` and `secrets status`: the master secret and the keys that it protects. */
 export async function secretsCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'rotate' && action !== 'status') throw new CommandError('Use secrets rotate or secrets status.');
+  if (action !== 'rotate' && action !== 'status') throw new UsageError('Use secrets rotate or secrets status.');
   const config = loadConfig(process.env);
   return withShards(config, (shards) =>
     action === 'rotate' ? rotate(shards, config, flags) : status(shards, config, flags),

@@ -3,7 +3,7 @@ import { readWalLevel } from '../server/shards/inspect-queries.ts';
 import { countCompanies, findDraining, setDraining } from '../server/shards/queries.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { addShard } from './add-shard.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 import { table } from './table.ts';
@@ -13,7 +13,7 @@ export async function shardsCommand([action, name]: readonly string[], flags: Fl
   if (action === 'add') return addShard(loadConfig(process.env), name, flags);
   const wanted = { drain: true, undrain: false }[action ?? ''];
   if (action !== 'list' && wanted === undefined)
-    throw new CommandError('Use shards list, shards add NAME=URL, shards drain NAME or shards undrain NAME.');
+    throw new UsageError('Use shards list, shards add NAME=URL, shards drain NAME or shards undrain NAME.');
   return withShards(loadConfig(process.env), async (shards) => {
     if (wanted !== undefined) await change(shards, named(shards, name), wanted);
     const draining = await findDraining(shards.control);
@@ -36,7 +36,7 @@ async function change({ control, all }: Shards, name: string, drains: boolean): 
 function named({ all }: Shards, name: string | undefined): string {
   const found = all.find((shard) => shard.name === name);
   if (found) return found.name;
-  throw new CommandError(`Name one of these shards: ${all.map((shard) => shard.name).join(', ')}.`);
+  throw new UsageError(`Name one of these shards: ${all.map((shard) => shard.name).join(', ')}.`);
 }
 
 async function describe({ name, db }: ShardDatabase, draining: readonly string[]) {

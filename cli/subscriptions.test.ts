@@ -52,7 +52,7 @@ test('ends the links to the page of a customer', async () => {
   const none = await svc('customers', 'end-links', customer_id, '--company', 'demo', '--json');
   assert.deepEqual(JSON.parse(none.stdout), { customer_id, deleted_count: 0 });
   const unknown = await svc('customers', 'end-links', links[0]?.body.id, '--company', 'demo');
-  assert.deepEqual([unknown.code, /customer/.test(unknown.stderr)], [1, true], unknown.stderr);
+  assert.deepEqual([unknown.code, /customer/.test(unknown.stderr)], [3, true], unknown.stderr);
 });
 
 test('sets the retry schedule for declined renewals', async () => {
@@ -66,7 +66,7 @@ test('sets the retry schedule for declined renewals', async () => {
   assert.deepEqual([status, attempt_count], ['canceled', 3]);
   for (const days of ['0,1', '3,2', '1,1', 'soon', '90']) {
     const refused = await svc('companies', 'dunning', '--company', 'demo', '--days', days);
-    assert.deepEqual([refused.code, /ascending order/.test(refused.stderr)], [1, true], refused.stderr);
+    assert.deepEqual([refused.code, /ascending order/.test(refused.stderr)], [2, true], refused.stderr);
   }
-  assert.equal((await svc('companies', 'dunning', '--company', 'demo')).code, 1);
+  assert.equal((await svc('companies', 'dunning', '--company', 'demo')).code, 2);
 });

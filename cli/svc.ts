@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
-import { CommandError } from './command-error.ts';
+import { CommandError, exitCodes, UsageError } from './command-error.ts';
 import { type Command, commands, commandsUnder, findCommand, optionsOf, wordsMax } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
 import { leftOut } from './operator-commands.ts';
@@ -22,7 +22,7 @@ function parsed(): { flags: Flags; words: string[]; given: string[] } {
     if (!code?.startsWith('ERR_PARSE_ARGS')) throw error;
     const unknown = /'--?([\w-]+)/.exec(message)?.[1] ?? '';
     const known = Object.hasOwn(options, unknown) ? '' : suggestion(unknown, Object.keys(options), '--');
-    throw new CommandError(`${message.split('. ')[0]}.${known}`);
+    throw new UsageError(`${message.split('. ')[0]}.${known}`);
   }
 }
 
@@ -39,16 +39,16 @@ function unknownCommand(words: readonly string[]): CommandError {
   if (under.length > 0) {
     const actions = under.map(({ name }) => name.split(' ')[1] ?? '');
     const there = `Available commands: ${under.map(({ name }) => name).join(', ')}.`;
-    if (second === undefined) return new CommandError(`This command is incomplete. ${there}`);
+    if (second === undefined) return new UsageError(`This command is incomplete. ${there}`);
     const meant = suggestion(second, actions, `${first} `);
-    return new CommandError(`Unknown command "${first} ${second}".${meant} ${there}`);
+    return new UsageError(`Unknown command "${first} ${second}".${meant} ${there}`);
   }
   const meant = suggestion(
     first,
     commands.map(({ name }) => name.split(' ')[0] ?? ''),
     'svc ',
   );
-  return new CommandError(`Unknown command "${first}".${meant} \`svc --help\` lists all commands.`);
+  return new UsageError(`Unknown command "${first}".${meant} \`svc --help\` lists all commands.`);
 }
 
 function checkOptions(command: Command, given: readonly string[]): void {
@@ -56,7 +56,7 @@ function checkOptions(command: Command, given: readonly string[]): void {
   const stray = given.find((name) => !allowed.includes(name));
   if (stray === undefined) return;
   const list = allowed.map((name) => `--${name}`).join(', ');
-  throw new CommandError(`svc ${command.name} has no option --${stray}. Its options: ${list}.`);
+  throw new UsageError(`svc ${command.name} has no option --${stray}. Its options: ${list}.`);
 }
 
 /** Rejects extra words, because the user may expect something else to happen. */
@@ -64,7 +64,7 @@ function checkWords(command: Command, words: readonly string[]): void {
   const surplus = words[wordsMax(command)];
   if (surplus === undefined) return;
   const usage = ['svc', command.name, command.takes].filter(Boolean).join(' ');
-  throw new CommandError(`Unexpected argument: ${surplus}. Usage: ${usage}.`);
+  throw new UsageError(`Unexpected argument: ${surplus}. Usage: ${usage}.`);
 }
 
 async function main(): Promise<void> {
@@ -111,6 +111,11 @@ function messageOf(error: Error): string {
   return `Unexpected error: ${error.message || String(error)}. Set SVC_LOG_LEVEL=debug to see where.`;
 }
 
+function exitCodeOf(error: Error): number {
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof ConfigurationError ? wrongSettingsCode : exitCodes.failed[0];
+}
+
 // Commands that run until a signal ends them handle it as if it had reached them.
 watchLauncher(() => process.kill(process.pid, 'SIGTERM'));
 
@@ -118,5 +123,5 @@ main().catch((error: Error) => {
   const message = messageOf(error);
   const asJson = process.argv.includes('--json') && !isJson(message);
   process.stderr.write(`${asJson ? JSON.stringify({ error: { message } }) : message}\n`);
-  process.exitCode = error instanceof ConfigurationError ? wrongSettingsCode : 1;
+  process.exitCode = exitCodeOf(error);
 });

@@ -6,7 +6,7 @@ import { findKeyStore, forgetKeys, needsKeys, rememberKeys } from '../server/vau
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import type { ShardDatabase } from '../server/shards/shards.ts';
 import { rotate } from '../server/vault/rotate.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { withVaultDatabase } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
@@ -24,7 +24,7 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
       'The vault has cards or connected processors that only the current keys can decrypt. Nothing was changed.',
     );
   }
-  if (action !== 'rotate') throw new CommandError('Use vault keys, vault rotate or vault reset.');
+  if (action !== 'rotate') throw new UsageError('Use vault keys, vault rotate or vault reset.');
   return withVaultDatabase(config, async (all) => {
     const [first] = all;
     const keys = await findKeyStore(config, first.db);

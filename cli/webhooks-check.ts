@@ -3,7 +3,7 @@ import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { newId } from '../server/platform/ids.ts';
 import { eventIdOf } from '../server/platform/ids.ts';
 import { latestVersion } from '../server/http/versions/latest.ts';
-import { CommandError } from './command-error.ts';
+import { CommandError, UsageError } from './command-error.ts';
 import { type Answer, chosenSecret, eventHeaders, receiverUrl, send } from './forward.ts';
 import type { Flags } from './options.ts';
 
@@ -135,7 +135,7 @@ async function outcomeOf(url: string, check: Check): Promise<CheckResult> {
   const answers: Answer[] = [];
   for (const sending of check.sendings) answers.push(await sendOne(url, sending, Date.now()));
   if (answers.some(({ status }) => status === null))
-    throw new CommandError(`No response from ${url}. Is your receiver running?`);
+    throw new CommandError(`No response from ${url}. Is your receiver running?`, 'unreachable');
   const isAccepted = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
   // A receiver that fails with 5xx on a forged event has not rejected it.
   const isRefused = ({ status }: Answer): boolean => status !== null && status >= 400 && status < 500;
@@ -155,10 +155,10 @@ async function outcomeOf(url: string, check: Check): Promise<CheckResult> {
 
 export async function webhooksCommand([, address]: readonly string[], flags: Flags): Promise<string> {
   if (!address)
-    throw new CommandError('The URL of your receiver is required, for example: webhooks check localhost:3000/hook.');
+    throw new UsageError('The URL of your receiver is required, for example: webhooks check localhost:3000/hook.');
   const secret = chosenSecret(flags);
   if (!secret)
-    throw new CommandError('The signing secret of your receiver is required: --secret whsec_… or SVC_WEBHOOK_SECRET.');
+    throw new UsageError('The signing secret of your receiver is required: --secret whsec_… or SVC_WEBHOOK_SECRET.');
   const url = receiverUrl(address);
   const outcomes: CheckResult[] = [];
   for (const check of checksWith(secret, Date.now())) outcomes.push(await outcomeOf(url, check));

@@ -215,7 +215,7 @@ describe('the audit log', () => {
     );
     for (const { actor, address } of entries) assert.ok(actor.id === null && actor.name && address);
     const nothing = await svc(settings, 'keys', 'revoke', randomUUID(), '--company', company);
-    assert.equal(nothing.code, 1);
+    assert.equal(nothing.code, 3);
     assert.equal((await entriesOf(company, 'revokeApiKey')).length, 1);
   });
 });

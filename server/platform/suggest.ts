@@ -1,12 +1,16 @@
-/** The number of letters to change, add or remove to turn one text into the other. */
+/** The number of letters to change, add or remove, or to swap with the next one, to turn one text into the other. */
 function distance(from: string, to: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [at, letter] of [...from].entries()) {
     const next = [at + 1];
     for (let column = 1; column <= to.length; column += 1) {
       const replaced = (row[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+      const isSwapped = letter === to[column - 2] && from[at - 1] === to[column - 1];
+      const swapped = isSwapped ? (before[column - 2] ?? Infinity) + 1 : Infinity;
+      next.push(Math.min(replaced, swapped, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
     }
+    before = row;
     row = next;
   }
   return row[to.length] ?? 0;

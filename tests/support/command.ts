@@ -20,7 +20,7 @@ export interface Ended {
 
 const environment = (settings: Record<string, string>): NodeJS.ProcessEnv => {
   const { SVC_KEY: _, SVC_URL: __, SVC_BASE_URL: ___, SVC_WEBHOOK_SECRET: ____, ...rest } = process.env;
-  return { ...rest, SVC_DATA_DIR: '/nowhere', ...settings };
+  return { ...rest, SVC_DATA_DIR: '/nowhere', XDG_CONFIG_HOME: '/nowhere', ...settings };
 };
 
 export async function svc(settings: Record<string, string>, ...parameters: string[]): Promise<Ended> {
