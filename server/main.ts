@@ -1,6 +1,7 @@
 import { loadConfig, unknownSettings } from './config.ts';
 import { watchLauncher } from './platform/launcher.ts';
 import { createLog } from './platform/log.ts';
+import { openServiceManager } from './platform/service-manager.ts';
 import { type Service, startService } from './service.ts';
 import { explain } from './start/explain.ts';
 import { version } from './version.ts';
@@ -29,9 +30,13 @@ async function main(): Promise<void> {
       `unknown setting ${name}${meant ? `; did you mean ${meant}?` : ''}`,
     );
   }
+  const manager = openServiceManager(process.env, (problem) => log.warn({ problem }, 'systemd gets no signs'));
   const stop = stopper(
     config.SVC_SHUTDOWN_SECONDS * 1000,
-    () => starting,
+    () => {
+      manager.stopping();
+      return starting;
+    },
     () => isTerminal || lifecycle.info('stopped'),
   );
   const starting = startService(config, log, (error) => {
@@ -49,6 +54,7 @@ async function main(): Promise<void> {
   // Programs collect what is not a terminal: it gets lines of JSON only, and no password or key.
   if (isTerminal) process.stdout.write(welcome(config, service, startedInMs));
   else lifecycle.info(announcement(config, service, startedInMs), 'ready');
+  manager.ready(service.isWell);
 }
 
 /**

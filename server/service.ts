@@ -35,6 +35,7 @@ import type { Mailer } from './platform/mail/mailer.ts';
 import { openKeyRing } from './platform/key-ring.ts';
 import { loadMasterSecrets, type MasterSecrets } from './platform/master-secret.ts';
 import { createMetrics } from './platform/metrics.ts';
+import { answersItself } from './platform/service-manager.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
@@ -63,6 +64,8 @@ export interface Service {
   /** Host and port of the API, or of the health checks of a worker; undefined if the process serves neither. */
   readonly listensOn: string | undefined;
   readonly demo: Demo | undefined;
+  /** Whether the process answers on its port; true if it has none. */
+  isWell(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -91,6 +94,7 @@ async function start(
     baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT),
     listensOn: undefined,
     demo: undefined,
+    isWell: answersItself(config.HOST, config.SVC_VAULT_PORT),
     stop: resources.stop,
   };
   // A process with only the vault role does not open the rest of the database.
@@ -114,7 +118,8 @@ async function start(
   const demo = await prepareDemo(parts);
   const port = app ? parts.port : config.SVC_HEALTH_PORT;
   const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
-  return { baseUrl: parts.baseUrl, listensOn, demo, stop: resources.stop };
+  const isWell = answersItself(config.HOST, port);
+  return { baseUrl: parts.baseUrl, listensOn, demo, isWell, stop: resources.stop };
 }
 
 interface Surroundings {

@@ -17,7 +17,11 @@ export function announcement(config: Config, { baseUrl, listensOn, demo }: Servi
 }
 
 /** The text that a new user sees after `npm start`; for a process without the API, its role. */
-export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): string {
+export function welcome(
+  config: Config,
+  { baseUrl, listensOn, demo }: Omit<Service, 'isWell'>,
+  startedInMs: number,
+): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``];
   const roles = config.SVC_ROLES;
   if (roles.includes('worker') && !roles.includes('api')) lines.push(`  Worker          running`);

@@ -420,6 +420,9 @@ describe('the systemd units', () => {
         'ProtectSystem=strict',
         'NoNewPrivileges=yes',
         'RestartPreventExitStatus=78',
+        'Type=notify',
+        'NotifyAccess=all',
+        'WatchdogSec=60',
         'StateDirectory=svc',
       ])
         assert.ok(text.includes(`\n${line}\n`), `${unit}: ${line}`);

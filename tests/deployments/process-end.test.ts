@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { readFile, rename, rm, mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -56,7 +56,7 @@ function launch(command: string, parameters: readonly string[], more: NodeJS.Pro
   return one;
 }
 
-const service = (): Started => launch(process.execPath, [programPath('main')]);
+const service = (more?: NodeJS.ProcessEnv): Started => launch(process.execPath, [programPath('main')], more);
 
 async function ready(one: Started): Promise<Running> {
   await until(() => {
@@ -121,7 +121,9 @@ test('a terminal that is closed stops the service and PostgreSQL', async (t) => 
 });
 
 test('SIGINT to the service and to PostgreSQL at once is a stop, and no error', async () => {
-  const first = await ready(service());
+  // Takes the place of the program of systemd.
+  await writeFile(join(root, 'systemd-notify'), `#!/bin/sh\necho "$1" >> '${root}/signs'\n`, { mode: 0o755 });
+  const first = await ready(service({ PATH: `${root}:${process.env['PATH']}`, NOTIFY_SOCKET: '/run/none' }));
   process.kill(first.postgres, 'SIGINT');
   process.kill(first.pid, 'SIGINT');
   assert.equal(await first.exited, 0, first.output.text);
@@ -129,6 +131,7 @@ test('SIGINT to the service and to PostgreSQL at once is a stop, and no error', 
   process.kill(second.pid, 'SIGINT');
   process.kill(second.postgres, 'SIGINT');
   assert.equal(await second.exited, 0, second.output.text);
+  assert.equal(await readFile(join(root, 'signs'), 'utf8'), 'READY=1\nSTOPPING=1\n');
   const problem = /"severity_text":"(FATAL|ERROR|WARN)"|stacktrace/;
   for (const { output } of [first, second]) assert.doesNotMatch(output.text, problem);
   await allEnd(first.postgres, first.watchdog, second.postgres, second.watchdog);
