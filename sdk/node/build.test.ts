@@ -246,6 +246,6 @@ describe('the built SDK', () => {
     assert.deepEqual(await typeErrors(['readme.mts'], ...onNode), []);
     const { status, output } = await run(['readme.mts']);
     assert.equal(status, 0, output);
-    assert.match(output, /^email: invalid_format\npaid: \w{8}\n$/);
+    assert.match(output, /^email: invalid_format\ncreated by req_\w+\npaid: \w{8}\nGET \S+ 200 in \d+ ms\n$/);
   });
 });

@@ -164,7 +164,13 @@ describe('the client', () => {
     assert.equal(captured.card.last4, '4242');
   });
 
-  it('requires a key and a URL', () => {
+  it('requires a secret key and a URL', () => {
+    for (const key of ['svc_test_pk_x', 'svc_live_pk_x']) {
+      assert.throws(
+        () => new Svc(key, { baseUrl: service.baseUrl }),
+        /requires a secret key .*, not a publishable key/,
+      );
+    }
     assert.throws(() => new Svc('', { baseUrl: service.baseUrl }), TypeError);
     for (const baseUrl of ['', 'localhost:8080', 'http://']) {
       assert.throws(() => new Svc(service.key, { baseUrl }), /baseUrl must begin with https:\/\//);

@@ -1,6 +1,7 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import packageJson from './package.json' with { type: 'json' };
 import { operations, schemaNamed, version } from './generator/document.ts';
 import { resourceFiles } from './generator/resources.ts';
 import { typeFiles } from './generator/types.ts';
@@ -18,7 +19,8 @@ function operationsFile(): string {
   });
   return [
     `import type { Operation } from '../request.ts';\n\n`,
-    `export const apiVersion = '${version}';\n\n`,
+    `export const apiVersion = '${version}';\n`,
+    `/** The version of this package. */\nexport const sdkVersion = '${packageJson.version}';\n\n`,
     `export const operations = {\n${lines.join('')}} as const satisfies Readonly<Record<string, Operation>>;\n`,
   ].join('');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { aCustomer, recordedSdk, type RecordedSdk } from '../../tests/support/sdk.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
-import { AuthenticationError, type Page, Svc } from './src/index.ts';
+import { AuthenticationError, type Page, responseOf, Svc } from './src/index.ts';
 
 /** Lists with several pages. */
 
@@ -34,6 +34,28 @@ describe('a list', () => {
     attempts.length = 0;
     assert.deepEqual(await idsOf(sdk.svc.customers.list({ limit: 5 })), ids);
     assert.equal(attempts.length, 3);
+  });
+
+  it('is an array with at most as many objects as asked for, from as few pages as possible', async () => {
+    sdk.attempts.length = 0;
+    const some = await sdk.svc.customers.list({ limit: 5 }).toArray({ limit: 7 });
+    assert.deepEqual(
+      some.map(({ id }) => id),
+      ids.slice(0, 7),
+    );
+    assert.equal(sdk.attempts.length, 2);
+    const page = await sdk.svc.customers.list({ limit: 5 });
+    assert.equal((await page.toArray({ limit: 100 })).length, ids.length);
+    for (const limit of [0, 1.5, undefined as unknown as number]) {
+      await assert.rejects(page.toArray({ limit }), RangeError);
+    }
+  });
+
+  it('has the request ID of its page', async () => {
+    const page = await sdk.svc.customers.list({ limit: 5 });
+    const next = await page.nextPage();
+    assert.match(responseOf(page)?.requestId ?? '', /^req_/);
+    assert.notEqual(responseOf(page)?.requestId, next && responseOf(next)?.requestId);
   });
 
   it('loads only the pages that are read', async () => {

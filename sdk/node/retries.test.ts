@@ -7,14 +7,20 @@ import { countOf } from '../../tests/support/orders.ts';
 import { aCustomer, aProduct, aShop } from '../../tests/support/sdk.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import {
+  type AfterResponse,
+  apiVersion,
+  type BeforeRequest,
   ConnectionError,
   IdempotencyError,
+  InvalidRequestError,
   ProcessingError,
   RateLimitError,
+  responseOf,
   Svc,
   type SvcError,
   TimeoutError,
 } from './src/index.ts';
+import { version } from '../../server/version.ts';
 import { retryAfterSeconds } from './src/errors.ts';
 import { retryDelayMs, usualPatience, withRetries } from './src/retry.ts';
 
@@ -40,6 +46,72 @@ beforeEach(() => {
 
 const keysSeen = (): (string | undefined)[] => [...new Set(proxy.seen.map(({ key }) => key))];
 const waitedMs = (): number => (proxy.seen[1]?.atMs ?? 0) - (proxy.seen[0]?.atMs ?? 0);
+
+describe('the hooks of a client', () => {
+  it('see every attempt, also one without a response, add headers, and never see the key', async () => {
+    const before: BeforeRequest[] = [];
+    const after: AfterResponse[] = [];
+    const sent: Headers[] = [];
+    const watched = new Svc(service.key, {
+      baseUrl: proxy.url,
+      fetch: (url, init) => {
+        sent.push(new Headers(init?.headers));
+        return fetch(url, init);
+      },
+      hooks: {
+        beforeRequest(request) {
+          before.push(request);
+          assert.equal(request.headers.get('authorization'), null);
+          request.headers.set('x-shop', 'tea');
+          request.headers.set('svc-version', 'other');
+        },
+        afterResponse: (response) => void after.push(response),
+      },
+    });
+    proxy.mishaps.push('drop_request');
+    const customer = await watched.customers.create(aCustomer());
+    assert.deepEqual(
+      before.map(({ method, attempt, url }) => [method, attempt, url]),
+      [1, 2].map((attempt) => ['POST', attempt, `${proxy.url}/v1/customers`]),
+    );
+    assert.deepEqual(
+      after.map(({ status, attempt }) => [status, attempt]),
+      [
+        [undefined, 1],
+        [201, 2],
+      ],
+    );
+    assert.equal(after[1]?.requestId, responseOf(customer)?.requestId);
+    assert.ok(after.every(({ durationMs }) => durationMs >= 0));
+    assert.equal(sent[1]?.get('x-shop'), 'tea');
+    assert.equal(sent[1]?.get('svc-version'), apiVersion);
+    assert.equal(sent[1]?.get('user-agent'), `svc-payments-node/${version}`);
+  });
+});
+
+describe('a successful call', () => {
+  it('has its status, headers and request ID', async () => {
+    const customer = await svc.customers.create(aCustomer());
+    const response = responseOf(customer);
+    assert.equal(response?.status, 201);
+    assert.match(response?.requestId ?? '', /^req_/);
+    assert.equal(response?.headers.get('svc-request-id'), response?.requestId);
+    assert.equal(responseOf({ ...customer }), undefined);
+  });
+
+  it('can be to any path, with the retries and errors of the others', async () => {
+    proxy.mishaps.push('drop_answer');
+    const made = await svc.request<{ id: string }>('POST', '/v1/customers', { body: aCustomer() });
+    assert.equal(keysSeen().length, 1);
+    assert.equal(proxy.seen.length, 2);
+    const read = await svc.request<{ data: { id: string }[] }>('GET', '/v1/customers', { query: { limit: 1 } });
+    assert.equal(read.data[0]?.id, made.id);
+    await assert.rejects(svc.request('GET', '/v1/nothing'), InvalidRequestError);
+    for (const path of ['v1/orders', '//elsewhere.example/', '']) {
+      assert.throws(() => svc.request('GET', path as '/'), /begins with one slash/);
+    }
+  });
+});
 
 describe('a call with a lost response', () => {
   it('charges an order once, with one key for all attempts', async () => {

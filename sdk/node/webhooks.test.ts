@@ -208,11 +208,11 @@ describe('a signature', () => {
 
   it('is rejected if the secret is not a signing secret', async () => {
     for (const none of ['', 'whsec_', 'secret', []]) {
-      await assert.rejects(webhooks.verify(eventBody, signed([secret]), none), TypeError);
+      await assert.rejects(webhooks.verify(eventBody, signed([secret]), none), WebhookSignatureError);
     }
     const unset = undefined as unknown as string;
-    await assert.rejects(webhooks.verify(eventBody, signed([secret]), unset), TypeError);
-    await assert.rejects(webhooks.verify(eventBody, signed([secret]), [secret, unset]), TypeError);
+    await assert.rejects(webhooks.verify(eventBody, signed([secret]), unset), WebhookSignatureError);
+    await assert.rejects(webhooks.verify(eventBody, signed([secret]), [secret, unset]), WebhookSignatureError);
   });
 
   it('cannot be checked for a parsed body', async () => {

@@ -1,5 +1,12 @@
 import { Resources } from './generated/resources.ts';
-import { createCall, type SvcOptions } from './request.ts';
+import {
+  type Call,
+  createCall,
+  type Operation,
+  type RequestInput,
+  type RequestOptions,
+  type SvcOptions,
+} from './request.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
@@ -7,6 +14,7 @@ import { webhooks } from './webhooks.ts';
  * `const svc = new Svc('svc_test_sk_…', { baseUrl: 'https://pay.example.com' })`.
  */
 export class Svc extends Resources {
+  readonly #call: Call;
   /** Needs no key. The same as the exported `webhooks`. */
   readonly webhooks = webhooks;
 
@@ -16,6 +24,29 @@ export class Svc extends Resources {
     if (!/^https?:\/\/[^/]/.test(options.baseUrl)) {
       throw new TypeError(`baseUrl must begin with https:// or http://, not ${JSON.stringify(options.baseUrl)}`);
     }
-    super(createCall(apiKey, options));
+    if (/^svc_(test|live)_pk_/.test(apiKey)) {
+      throw new TypeError(
+        'new Svc() requires a secret key (svc_…_sk_…), not a publishable key, which is for web pages',
+      );
+    }
+    const call = createCall(apiKey, options);
+    super(call);
+    this.#call = call;
+  }
+
+  /**
+   * Calls any path of the service, with the key, retries and errors of the other methods, for example
+   * `svc.request('GET', '/v1/orders', { query: { limit: 1 } })`. Writes get an idempotency key.
+   */
+  request<Answer = unknown>(
+    method: Operation['method'],
+    path: `/${string}`,
+    input: RequestInput = {},
+    options: RequestOptions = {},
+  ): Promise<Answer> {
+    if (typeof path !== 'string' || !/^\/[^/\\]/.test(path)) {
+      throw new TypeError('request() requires a path that begins with one slash, for example /v1/orders');
+    }
+    return this.#call<Answer>({ method, path, keyed: method !== 'GET' }, [], input, options);
   }
 }

@@ -16,9 +16,10 @@ export {
 export { apiVersion } from './generated/operations.ts';
 export type * from './generated/types/index.ts';
 export type { ErrorCode, ErrorType, FieldError } from './generated/errors.ts';
-export { versionOf } from './object-versions.ts';
+export type { AfterResponse, BeforeRequest, Hooks } from './hooks.ts';
+export { responseOf, type SvcResponse, versionOf } from './responses.ts';
 export type { Page, PagePromise } from './paging.ts';
-export type { FileContent, RequestOptions, SvcOptions } from './request.ts';
+export type { FileContent, RequestInput, RequestOptions, SvcOptions } from './request.ts';
 export type { Chosen, Shown } from './shown.ts';
 export {
   type DeliveryHeaders,

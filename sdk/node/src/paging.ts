@@ -1,3 +1,4 @@
+import { keepResponse, responseOf } from './responses.ts';
 import type { Call, Operation, RequestOptions } from './request.ts';
 
 /** A page of a list. You can read its objects, or iterate over it and all following pages. */
@@ -14,7 +15,7 @@ export interface PageBody<Item> {
  * `for await (const item of page)` iterates from this page to the end of the list. A page that was requested with
  * `ending_before` iterates backwards, from its last object to the beginning.
  */
-export interface Page<Item> extends PageBody<Item>, AsyncIterable<Item> {
+export interface Page<Item> extends PageBody<Item>, Collected<Item> {
   /** Undefined on the last page. */
   nextPage(): Promise<Page<Item> | undefined>;
   /** Undefined on the first page. */
@@ -22,7 +23,12 @@ export interface Page<Item> extends PageBody<Item>, AsyncIterable<Item> {
 }
 
 /** Await it to get one page, or iterate over it to get all objects. */
-export type PagePromise<Item> = Promise<Page<Item>> & AsyncIterable<Item>;
+export type PagePromise<Item> = Promise<Page<Item>> & Collected<Item>;
+
+interface Collected<Item> extends AsyncIterable<Item> {
+  /** The objects as an array: at most `limit`, which bounds memory and requests. */
+  toArray(options: { readonly limit: number }): Promise<Item[]>;
+}
 
 interface PageParameters {
   readonly starting_after?: string | undefined;
@@ -47,11 +53,24 @@ export function listPages<Item>(
       nextPage: () => at({ starting_after: body.cursors.next ?? undefined }, body.cursors.next),
       previousPage: () => at({ ending_before: body.cursors.previous ?? undefined }, body.cursors.previous),
       [Symbol.asyncIterator]: () => (query.ending_before === undefined ? forwards(page) : backwards(page)),
+      toArray: (bound) => collected(page, bound),
     };
+    keepResponse(page, responseOf(body));
     return page;
   };
   const first = fetchPage(parameters);
-  return Object.assign(first, { [Symbol.asyncIterator]: () => walk(first) });
+  const items = { [Symbol.asyncIterator]: () => walk(first) };
+  return Object.assign(first, { ...items, toArray: (bound: { limit: number }) => collected(items, bound) });
+}
+
+async function collected<Item>(items: AsyncIterable<Item>, { limit }: { readonly limit: number }): Promise<Item[]> {
+  if (!Number.isInteger(limit) || limit < 1) throw new RangeError('toArray() requires a limit of at least 1');
+  const found: Item[] = [];
+  for await (const item of items) {
+    found.push(item);
+    if (found.length === limit) break;
+  }
+  return found;
 }
 
 async function* walk<Item>(first: Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {

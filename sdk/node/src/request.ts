@@ -1,6 +1,7 @@
 import { ConnectionError, errorOf, type ReceivedAnswer, TimeoutError } from './errors.ts';
-import { apiVersion } from './generated/operations.ts';
-import { keepVersion } from './object-versions.ts';
+import { apiVersion, sdkVersion } from './generated/operations.ts';
+import type { Hooks } from './hooks.ts';
+import { keepResponse, responseWith } from './responses.ts';
 import { pathOf, queryOf } from './query.ts';
 import { type Patience, usualPatience, withRetries } from './retry.ts';
 
@@ -34,9 +35,12 @@ export interface RequestOptions {
 
 export type FileContent = Blob | Uint8Array | ArrayBuffer;
 
-interface CallInput {
+export interface RequestInput {
   readonly body?: object | undefined;
   readonly query?: object | undefined;
+}
+
+interface CallInput extends RequestInput {
   readonly file?: FileContent | undefined;
 }
 
@@ -58,10 +62,13 @@ export interface SvcOptions {
   readonly retryForMs?: number | undefined;
   /** Maximum number of retries. Default: limited only by `retryForMs`; 0 for none. */
   readonly maxRetries?: number | undefined;
+  /** Functions that see every attempt. */
+  readonly hooks?: Hooks | undefined;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
+const userAgent = `svc-payments-node/${sdkVersion}`;
 const usualTimeoutMs = 60_000;
 /** The maximum of a timer. A longer one fires immediately. */
 const timerMsMax = 2_147_483_647;
@@ -85,34 +92,67 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
     const patience = patienceOf(settings, options);
     checkIfMatch(options);
     const { signal } = options;
-    const request = (): RequestInit => ({
+    const ownHeaders = {
+      accept: 'application/json',
+      authorization: `Bearer ${apiKey}`,
+      'user-agent': userAgent,
+      // The types match this version, not the one that the company is pinned to.
+      'svc-version': apiVersion,
+      ...(idempotencyKey !== undefined && { 'x-svc-idempotency-key': idempotencyKey }),
+      ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
+      ...(input.body && { 'content-type': 'application/json' }),
+    };
+    const request = (added: Headers): RequestInit => ({
       method: operation.method,
-      headers: {
-        accept: 'application/json',
-        authorization: `Bearer ${apiKey}`,
-        // The types match this version, not the one that the company is pinned to.
-        'svc-version': apiVersion,
-        ...(idempotencyKey !== undefined && { 'x-svc-idempotency-key': idempotencyKey }),
-        ...(options.ifMatch !== undefined && { 'if-match': options.ifMatch }),
-        ...(input.body && { 'content-type': 'application/json' }),
-      },
+      headers: { ...Object.fromEntries(added), ...ownHeaders },
       // The service never redirects. The key must not follow a redirect from elsewhere.
       redirect: 'manual',
       ...bodyOf(input),
     });
 
+    let attempt = 0;
     return withRetries(
       async () => {
-        const answer = await exchange(send, url, request(), { timeoutMs, signal, idempotencyKey });
+        attempt += 1;
+        const about = { method: operation.method, url, attempt };
+        const answer = await watched(settings.hooks, about, (added) =>
+          exchange(send, url, request(added), { timeoutMs, signal, idempotencyKey }),
+        );
         if (answer.status < 200 || answer.status > 299) throw errorOf(answer, idempotencyKey);
         const body = readAnswer(answer, idempotencyKey);
-        keepVersion(body, answer.headers);
+        keepResponse(body, responseWith(answer.status, answer.headers));
         return body as Answer;
       },
       patience,
       signal,
     );
   };
+}
+
+/** Calls the hooks around an attempt. */
+async function watched(
+  hooks: Hooks | undefined,
+  about: { readonly method: string; readonly url: string; readonly attempt: number },
+  send: (added: Headers) => Promise<ReceivedAnswer>,
+): Promise<ReceivedAnswer> {
+  const headers = new Headers();
+  if (!hooks) return send(headers);
+  await hooks.beforeRequest?.({ ...about, headers });
+  const sentAtMs = performance.now();
+  const report = async (answer: ReceivedAnswer | undefined): Promise<void> => {
+    const durationMs = performance.now() - sentAtMs;
+    const requestId = answer?.headers.get('svc-request-id') ?? undefined;
+    await hooks.afterResponse?.({ ...about, durationMs, requestId, status: answer?.status, headers: answer?.headers });
+  };
+  let answer: ReceivedAnswer;
+  try {
+    answer = await send(headers);
+  } catch (error) {
+    await report(undefined);
+    throw error;
+  }
+  await report(answer);
+  return answer;
 }
 
 /** `versionOf` returns undefined for an object without a known version. The update must not become unconditional by that. */

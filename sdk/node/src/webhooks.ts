@@ -50,6 +50,7 @@ async function verify(
   options: VerifyOptions = {},
 ): Promise<Event> {
   const secrets = secretsOf(secret);
+  if (!secrets) throw refusal(secretRule);
   const body = bytesOf(rawBody);
   const signed = ownSignature(headers) ?? standardSignature(headers);
   if (!signed) throw refusal('The delivery has no signature header.');
@@ -78,7 +79,9 @@ async function signTestEvent(
   const bytes = encoder.encode(body);
   const own: string[] = [];
   const standard: string[] = [];
-  for (const one of secretsOf(secret)) {
+  const secrets = secretsOf(secret);
+  if (!secrets) throw new TypeError(secretRule);
+  for (const one of secrets) {
     own.push(`v1=${await signOwn(one, timestampSeconds, bytes)}`);
     standard.push(`v1,${await signStandard(one, event.id, timestampSeconds, bytes)}`);
   }
@@ -173,12 +176,13 @@ function isSame(given: string, expected: string): boolean {
 
 const secretPrefix = 'whsec_';
 
-/** A missing secret, for example an unset variable, must not become an empty key that anyone can sign with. */
-function secretsOf(secret: string | readonly string[]): readonly string[] {
+const secretRule = `A signing secret must start with ${secretPrefix}. Is the variable with the secret set?`;
+
+/** Undefined if one is missing: an unset variable must not become an empty key that anyone can sign with. */
+function secretsOf(secret: string | readonly string[]): readonly string[] | undefined {
   const secrets = typeof secret === 'string' ? [secret] : secret;
   const usable = Array.isArray(secrets) && secrets.length > 0 && secrets.every(isSecret);
-  if (!usable) throw new TypeError(`A signing secret must start with ${secretPrefix}`);
-  return secrets;
+  return usable ? secrets : undefined;
 }
 
 const isSecret = (secret: unknown): boolean =>

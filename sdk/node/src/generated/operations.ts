@@ -3,6 +3,8 @@
 import type { Operation } from '../request.ts';
 
 export const apiVersion = '2026-02-11';
+/** The version of this package. */
+export const sdkVersion = '0.2.0';
 
 export const operations = {
   createCustomer: { method: 'POST', path: '/v1/customers', keyed: true },
