@@ -15,7 +15,7 @@ import { catalogue, type MetricName, metricOf } from '../server/platform/metric-
 import { type Service, startService } from '../server/service.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { svc } from './support/command.ts';
-import { evaluate, readSeries } from './support/promql.ts';
+import { evaluate, minutesOf, readSeries } from './support/promql.ts';
 import { freePort } from './support/listen.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { someCustomer, someProduct } from './support/service.ts';
@@ -335,8 +335,6 @@ interface RuleTest {
   }[];
 }
 
-const minutesOf = (duration = '0m'): number => Number(/^(\d+)m$/.exec(duration)?.[1]);
-
 describe('the cases of alerts.test.yaml', () => {
   it('fire the alerts that they expect, with the instance and a link to the runbook', async () => {
     const { tests } = parse(await fileOf('alerts.test.yaml')) as { tests: RuleTest[] };
@@ -348,7 +346,7 @@ describe('the cases of alerts.test.yaml', () => {
         const rule = all.find(({ alert }) => alert === alertname);
         assert.ok(rule, alertname);
         const now = minutesOf(eval_time);
-        const minutes = Array.from({ length: minutesOf(rule.for) + 1 }, (_, index) => now - index);
+        const minutes = Array.from({ length: minutesOf(rule.for ?? '0m') + 1 }, (_, index) => now - index);
         const pending = minutes.map((minute) => evaluate(rule.expr, series, minute).map(({ labels }) => labels));
         const firing = (pending[0] ?? []).filter((labels) =>
           pending.every((found) => found.some((other) => isDeepStrictEqual(other, labels))),
@@ -367,6 +365,16 @@ describe('the cases of alerts.test.yaml', () => {
         );
       }
     }
+  });
+
+  it('let every alert fire at least once, and stay silent at least once', async () => {
+    const { tests } = parse(await fileOf('alerts.test.yaml')) as { tests: RuleTest[] };
+    const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+    const lacking = (await rules()).flatMap(({ alert }) => {
+      const fires = cases.filter(({ alertname }) => alertname === alert).map(({ exp_alerts }) => exp_alerts.length > 0);
+      return fires.includes(true) && fires.includes(false) ? [] : [alert];
+    });
+    assert.deepEqual(lacking, []);
   });
 
   it('pass promtool, where it is present', async () => {

@@ -21,7 +21,7 @@ interface Sample {
 /** `1 0x9 5+2x3`: a value, a value with repetitions, a value with steps. */
 function readValues(text: string): number[] {
   return text.split(' ').flatMap((part) => {
-    const [, first, step = '0', times = '0'] = /^(-?\d+)(?:([+-]\d+))?(?:x(\d+))?$/.exec(part) ?? assert.fail(part);
+    const [, first, step = '0', times = '0'] = /^(-?[\d.]+)(?:([+-]\d+))?(?:x(\d+))?$/.exec(part) ?? assert.fail(part);
     return Array.from({ length: Number(times) + 1 }, (_, index) => Number(first) + index * Number(step));
   });
 }
@@ -55,7 +55,37 @@ const totals: Readonly<Record<string, (values: readonly number[]) => number>> = 
   sum: (values) => values.reduce((sum, value) => sum + value, 0),
   min: (values) => Math.min(...values),
   max: (values) => Math.max(...values),
+  count: (values) => values.length,
 };
+
+const unitMinutes: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 };
+
+/** `5m`, `1h` or `1d` */
+export function minutesOf(duration: string): number {
+  const [, count, unit = ''] = /^(\d+)([mhd])$/.exec(duration) ?? assert.fail(duration);
+  return Number(count) * (unitMinutes[unit] ?? 0);
+}
+
+/** What a counter grew in a range. Before the first sample it grew for at most half a minute more, and never from below 0. */
+function growthOf(window: readonly number[], minutes: number): number {
+  const [first = 0] = window;
+  const growth = (window.at(-1) ?? 0) - first;
+  const covered = window.length - 1;
+  if (covered >= minutes || growth === 0) return growth;
+  return growth * (1 + Math.min(0.5, (covered * first) / growth) / covered);
+}
+
+/** The value below which this share of the observations is, between the bounds of its bucket. */
+function quantileOf(share: number, buckets: readonly Sample[]): number {
+  const sorted = buckets
+    .map(({ labels, value }) => ({ bound: labels['le'] === '+Inf' ? Infinity : Number(labels['le']), value }))
+    .toSorted((left, right) => left.bound - right.bound);
+  const rank = share * (sorted.at(-1)?.value ?? 0);
+  const index = sorted.findIndex(({ value }) => value >= rank);
+  const [below, bucket] = [sorted[index - 1] ?? { bound: 0, value: 0 }, sorted[index]];
+  if (!bucket || bucket.bound === Infinity) return below.bound;
+  return below.bound + ((bucket.bound - below.bound) * (rank - below.value)) / (bucket.value - below.value);
+}
 
 const sets: Readonly<Record<string, (left: Sample[], right: Sample[], isIn: (one: Sample) => boolean) => Sample[]>> = {
   And: (left, _right, isIn) => left.filter(isIn),
@@ -95,14 +125,20 @@ export function evaluate(query: string, series: readonly Series[], minute: numbe
       }),
     FunctionCall(node) {
       const [name = ''] = childrenOf(node).map(textOf);
-      const matrix = node.getChild('FunctionCallBody')?.firstChild ?? assert.fail();
-      const minutes = Number(/\[(\d+)m\]$/.exec(textOf(matrix))?.[1]);
-      const per = { increase: minutes, rate: 1 / 60 }[name] ?? assert.fail(`${name} is not supported`);
-      return selected(matrix.getChild('VectorSelector') ?? assert.fail()).flatMap(({ labels, values }) => {
+      const given = childrenOf(node.getChild('FunctionCallBody') ?? assert.fail());
+      const last = given.at(-1) ?? assert.fail();
+      if (name === 'abs') return of(last).map(({ labels, value }) => ({ labels, value: Math.abs(value) }));
+      if (name === 'histogram_quantile') {
+        const buckets = of(last);
+        return buckets.length === 0
+          ? []
+          : [{ labels: {}, value: quantileOf(Number(textOf(given[0] ?? last)), buckets) }];
+      }
+      const minutes = minutesOf(/\[(\w+)\]$/.exec(textOf(last))?.[1] ?? '');
+      const per = { increase: 1, rate: 1 / (minutes * 60) }[name] ?? assert.fail(`${name} is not supported`);
+      return selected(last.getChild('VectorSelector') ?? assert.fail()).flatMap(({ labels, values }) => {
         const window = values.slice(Math.max(0, minute - minutes), minute + 1);
-        if (window.length < 2) return [];
-        const growth = (window.at(-1) ?? 0) - (window[0] ?? 0);
-        return [{ labels, value: (growth / (window.length - 1)) * per }];
+        return window.length < 2 ? [] : [{ labels, value: growthOf(window, minutes) * per }];
       });
     },
     AggregateExpr(node) {
