@@ -35,6 +35,6 @@ the value is ignored. It is an error if both forms are set, or if the file is em
 
 ## Traces
 
-The variables of OpenTelemetry turn traces on; see [Observability](observability.md#traces).
+The variables of OpenTelemetry turn traces on; see [Observability](observability.md#opentelemetry).
 `;
 }
