@@ -1,5 +1,5 @@
 /**
- * `npm run generators`: installs the generators of clients, where Go and Python are present, and has each generated client
+ * `npm run generators`: installs the generators of clients, where Go, Java and Python are present, and has each generated client
  * call every operation of a running service. `npm test` does the same with the generated TypeScript client only.
  */
 
