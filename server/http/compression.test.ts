@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { type Merchant, someProduct, startTestService } from '../../tests/support/service.ts';
 
-/** Compression of JSON answers. */
+/** Compression of JSON answers and pages. */
 
 const service = await startTestService();
 after(() => service.stop());
@@ -62,6 +62,16 @@ it('sends an answer as it is to a client that accepts no compression that we hav
   for (const accepted of ['identity', 'deflate', 'br;q=0, gzip;q=0.0', 'brotli', '']) {
     const { encoding, vary } = await get(list, accepted);
     assert.deepEqual([encoding, vary], [undefined, 'Accept-Encoding'], accepted);
+  }
+});
+
+it('compresses the pages that customers see', async () => {
+  for (const page of ['/checkout/abc', '/customer/abc', '/card-fields']) {
+    const plain = await get(page);
+    const { encoding, vary, bytes } = await get(page, 'br');
+    assert.deepEqual([encoding, vary], ['br', 'Accept-Encoding'], page);
+    assert.ok(bytes.length < plain.bytes.length / 2, `${page}: ${bytes.length} of ${plain.bytes.length} bytes`);
+    assert.match(brotliDecompressSync(bytes).toString(), /^<!doctype html>/i);
   }
 });
 

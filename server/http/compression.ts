@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Compression of JSON answers, for clients that accept it. */
+/** Compression of JSON answers and pages, for clients that accept it. */
 
 const encodings = ['br', 'gzip'] as const;
 export type Encoding = (typeof encodings)[number];
@@ -22,6 +22,7 @@ const leastLength = 2_048;
 const brotliQuality = 5;
 const gzipLevel = 4;
 
+const compressed = /^(application\/json|text\/html)/;
 const compress = {
   br: promisify(brotliCompress),
   gzip: promisify(gzip),
@@ -33,12 +34,12 @@ const options = {
 
 /**
  * Only reads: their answers are the long ones, and an answer to a write can contain a secret next to text of the request. The length of
- * compressed text would then reveal how similar the two are.
+ * compressed text would then reveal how similar the two are. Pages repeat no text of the request beside their own address.
  */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.method !== 'GET' || typeof payload !== 'string' || payload.length < leastLength) return done();
-    if (!String(reply.getHeader('Content-Type')).startsWith('application/json')) return done();
+    if (!compressed.test(String(reply.getHeader('Content-Type')))) return done();
     reply.header('Vary', 'Accept-Encoding');
     const encoding = acceptedEncoding(request);
     if (!encoding) return done();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { continuePayments } from '../../server/features/checkout-sessions/jobs.ts';
@@ -431,7 +432,9 @@ describe('the checkout page', () => {
     });
   });
 
-  test('takes less than 100 kB and is interactive within 2 s at 1.6 Mbit/s and 150 ms', async (t) => {
+  test('takes as little as the guide says and is interactive within 2 s at 1.6 Mbit/s and 150 ms', async (t) => {
+    const guide = await readFile(new URL('../../docs/checkout.md', import.meta.url), 'utf8');
+    const promisedBytes = 1_000 * Number(/It loads less than (\d+) kB/.exec(guide)?.[1]);
     const session = await sell({ collect: ['shipping'], allow_coupons: true });
     const tries: { bytes: number; ms: number }[] = [];
     // Other work on the machine can only make it slower.
@@ -460,7 +463,7 @@ describe('the checkout page', () => {
     }
     const { bytes, ms } = tries.at(-1) ?? { bytes: Infinity, ms: Infinity };
     t.diagnostic(`${bytes} bytes on the wire, interactive after ${ms} ms`);
-    assert.ok(bytes < 100_000, `${bytes} bytes`);
+    assert.ok(bytes < promisedBytes, `${bytes} bytes`);
     assert.ok(ms < 2_000, `${ms} ms`);
   });
 
