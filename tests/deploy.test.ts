@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -11,6 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -23,6 +24,8 @@ import { compose, kustomization, securityPolicy } from '../scripts/publisher-fil
 import { loadConfig, variables } from '../server/config.ts';
 import { catalogue } from '../server/platform/metric-catalogue.ts';
 import { publisher } from '../server/publisher.ts';
+import { freePort, listen } from './support/listen.ts';
+import { eventually } from './support/webhooks.ts';
 
 /** The image, the compose file, the manifests and the systemd units agree with the service. */
 
@@ -482,5 +485,55 @@ describe('the systemd units', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe('the proxies in front', () => {
+  const hidden = ['/metrics', '/readyz'];
+  const sample = /```nginx\n([\s\S]*?)```/.exec(read('docs/self-hosting.md'))?.[1] ?? '';
+
+  it('keep the endpoints for operators private: nginx by a location, the Ingress by a Service without pods', () => {
+    const [, location = ''] = /^ *location ~ (\S+) \{ return 404; \}/m.exec(sample) ?? [];
+    for (const path of hidden) assert.match(path, new RegExp(location));
+    for (const path of ['/healthz', '/v1/orders', '/metrics/x']) assert.doesNotMatch(path, new RegExp(location));
+    const objects = readManifests().flatMap((file) => file.objects as unknown as Record<string, any>[]);
+    const ingress = objects.find(({ kind }) => kind === 'Ingress');
+    const paths = ingress?.['spec'].rules[0].http.paths as { path: string; pathType: string; backend: any }[];
+    const led = paths.filter(({ pathType }) => pathType === 'Exact');
+    assert.deepEqual(led.map(({ path }) => path).toSorted(), hidden);
+    for (const { backend } of led) {
+      const service = objects.find(
+        ({ kind, metadata }) => kind === 'Service' && metadata.name === backend.service.name,
+      );
+      assert.ok(service && !('selector' in service['spec']), 'it leads to no pod');
+    }
+  });
+
+  it('answer 404 for them and pass on the rest, where nginx is present', async (t) => {
+    if (spawnSync('nginx', ['-v']).error) return t.skip('nginx is not installed');
+    const folder = mkdtempSync(join(tmpdir(), 'svc-nginx-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const service = createServer((request, response) => response.end(`the service at ${request.url}`));
+    t.after(() => service.close());
+    const upstream = await listen(service);
+    const port = await freePort();
+    const server = sample
+      .replace('listen 443 ssl;', `listen 127.0.0.1:${port};`)
+      .replaceAll(/^ *ssl_.*\n/gm, '')
+      .replace('http://127.0.0.1:8080', upstream);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${folder}/${name};`,
+    );
+    const settings = `daemon off; pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${temporary.join(' ')}`;
+    writeFileSync(join(folder, 'nginx.conf'), `${settings}\n${server}}\n`);
+    const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'inherit' });
+    t.after(() => nginx.kill());
+    const get = async (path: string): Promise<string> => {
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`);
+      return `${reply.status} ${await reply.text()}`;
+    };
+    await eventually('nginx answers', () => get('/healthz').catch(() => ''));
+    assert.equal(await get('/healthz'), '200 the service at /healthz');
+    for (const path of hidden) assert.match(await get(path), /^404 (?!the service)/);
   });
 });

@@ -11,6 +11,8 @@ import { type Service, startService } from '../server/service.ts';
 import { quietDuringOutages } from '../server/start/outage-log.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { type Gate, gateTo } from './support/database-gate.ts';
+import { freePort } from './support/listen.ts';
+import { silentLog } from './support/silent-log.ts';
 import { eventually } from './support/webhooks.ts';
 
 /** What the log has of an outage: a line when it begins, one each minute, and one when it ends. */
@@ -27,6 +29,16 @@ const read = (line: string): void => {
   lines.push({ severity: severity_text, body, attributes });
 };
 const log = createLog('info', { write: read });
+const startQuietly = (settings: Record<string, string>): Promise<Service> =>
+  startService(loadConfig(settings), silentLog, assert.fail);
+
+async function readinessAt(port: string) {
+  const reply = await fetch(`http://127.0.0.1:${port}/readyz`);
+  const body = (await reply.json()) as Record<string, unknown>;
+  const retryAfter = reply.headers.get('retry-after');
+  return { status: reply.status, fields: Object.keys(body), message: body['message'] as string, retryAfter };
+}
+
 const problems = (): Line[] => lines.filter(({ severity }) => severity !== 'INFO');
 
 describe('a database that is away', { concurrency: false }, () => {
@@ -34,6 +46,9 @@ describe('a database that is away', { concurrency: false }, () => {
   let folder: string;
   let gate: Gate;
   let service: Service;
+  let worker: Service;
+  let vault: Service;
+  let ports: string[];
 
   before(async () => {
     database = await cloneDatabase(1);
@@ -47,9 +62,20 @@ describe('a database that is away', { concurrency: false }, () => {
       PORT: '0',
     };
     service = await startService(loadConfig(settings), log, assert.fail);
+    ports = [String(await freePort()), String(await freePort())];
+    const [SVC_HEALTH_PORT = '', SVC_VAULT_PORT = ''] = ports;
+    const SVC_VAULT_TOKEN = 'a token of this test, long enough';
+    const SVC_VAULT_DATABASE_URL = gate.through(database.vaultUrl);
+    const SVC_VAULT_URL = `http://127.0.0.1:${SVC_VAULT_PORT}`;
+    const alone = { SVC_DATA_DIR: join(folder, 'vault'), SVC_VAULT_DATABASE_URL, SVC_VAULT_TOKEN, SVC_VAULT_PORT };
+    const keys = await readFile(join(folder, 'vault.keys'), 'utf8');
+    vault = await startQuietly({ ...alone, SVC_ROLES: 'vault', SVC_VAULT_KEYS: keys.trim() });
+    const remote = { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_HEALTH_PORT, SVC_DEMO: '0', SVC_ROLES: 'worker' };
+    worker = await startQuietly({ ...settings, ...remote, SVC_DATA_DIR: join(folder, 'worker') });
   });
   after(async () => {
-    await service.stop();
+    await Promise.all([service.stop(), worker.stop()]);
+    await vault.stop();
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -72,7 +98,16 @@ describe('a database that is away', { concurrency: false }, () => {
       return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
     };
     await eventually('jobs have failed', async () => (await failures()) > 20);
+    const [readyOfWorker, readyOfVault] = await Promise.all(ports.map(readinessAt));
+    assert.deepEqual([readyOfWorker?.status, readyOfVault?.status], [503, 503]);
+    assert.match(readyOfWorker?.message ?? '', /^Not ready: the database does not respond, /);
+    assert.equal(readyOfVault?.message, 'Not ready: the vault cannot use its database.');
+    for (const reply of [readyOfWorker, readyOfVault]) {
+      assert.deepEqual(reply?.fields, ['status', 'message', 'components']);
+      assert.equal(reply.retryAfter, '1');
+    }
     await gate.open();
+    for (const port of ports) await eventually('it is ready', async () => (await readinessAt(port)).status === 200);
     const again = await eventually('it is back', async () =>
       lines.find(({ body }) => body === 'available again: database'),
     );

@@ -8,6 +8,8 @@ const endsAnAnswer = (chunk: Buffer): boolean => /Z\0\0\0\x05[ITE]$/.test(chunk.
 
 export interface Gate {
   readonly connectionString: string;
+  /** Another URL of the same server, through the gate. */
+  through(connectionString: string): string;
   /** Every connection is cut and new ones are refused. */
   shut(): Promise<void>;
   open(): Promise<void>;
@@ -40,11 +42,11 @@ export async function gateTo(connectionString: string): Promise<Gate> {
     await once(server, 'listening');
   };
   await open(0);
-  const url = new URL(target);
   const { port } = server.address() as AddressInfo;
-  url.port = String(port);
+  const through = (another: string): string => Object.assign(new URL(another), { port: String(port) }).href;
   return {
-    connectionString: url.href,
+    connectionString: through(connectionString),
+    through,
     async shut() {
       const closed = once(server, 'close');
       server.close();
