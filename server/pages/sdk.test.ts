@@ -65,6 +65,8 @@ describe('/sdk', () => {
     assert.ok(page.url.endsWith('/docs/sdk'));
     const text = await page.text();
     for (const { install, sha256 } of listed) assert.ok(text.includes(install) && text.includes(sha256), install);
+    const reference = await (await fetch(`${service.baseUrl}/docs/api/`)).text();
+    assert.ok(reference.replaceAll(/<[^>]+>/g, '').includes(fileAt('.tgz').install));
   });
 
   it('sends each file with its type, for HEAD too, and not again to a client that has it', async () => {

@@ -97,6 +97,12 @@ export function mountSdk(app: FastifyInstance, baseUrl: string): void {
   });
 }
 
+/** How to install a package from this installation. */
+export function installOf(name: string, baseUrl: string): string {
+  const found = readPackages()?.files.find((each) => each.name === name);
+  return found ? installLine(found, baseUrl) : `# ${notBuilt().message}`;
+}
+
 /** The table in `docs/sdk.md`. */
 export function packagesTable(baseUrl: string): string {
   const packages = readPackages();

@@ -2,6 +2,7 @@ import { errorCatalogue } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { differencesOf, latestVersion, supportedVersions } from '../../http/versions/versions.ts';
 import { escaped } from '../../platform/html.ts';
+import { installOf } from '../sdk.ts';
 import { type Fields, fieldList, foldedMax, parameterList, typeOf } from './fields.ts';
 import { codeBlock, sampleTabs } from './highlight.ts';
 import { docsPage, type Entry, isCurrent } from './layout.ts';
@@ -167,6 +168,8 @@ ${differences.length === 0 ? '' : `<h2 id="differences">Differences from ${lates
 <p>Send a secret key with every request. Keys that begin with <code>svc_test_</code> belong to the sandbox, where no money moves. Create keys in the
 <a href="/developers/api-keys">dashboard</a>.</p>
 ${codeBlock(`export SVC_URL=${base}\nexport SVC_KEY=svc_test_sk_…\n\ncurl "$SVC_URL/v1/customers" -H "Authorization: Bearer $SVC_KEY"`, 'sh', 'curl')}
+<p>The <a href="/docs/sdk">SDK for Node</a> comes from this service, too:</p>
+${codeBlock(installOf('@svc-payments/node', base), 'sh', 'Shell')}
 ${codeBlock(`import { Svc } from '@svc-payments/node';\n\nconst svc = new Svc(process.env.SVC_KEY, { baseUrl: process.env.SVC_URL });`, 'js', 'Node')}
 <h2 id="requests">Requests and responses ${anchor('requests', 'Requests and responses')}</h2>
 <p>Requests and responses are JSON. Times are ISO 8601 in UTC. Every response has the header <code>SVC-Request-Id</code>, by which you find the request in the
