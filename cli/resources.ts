@@ -50,7 +50,7 @@ function cell(row: Row, column: string): string {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-interface Endpoint {
+interface ListedEndpoint {
   readonly id: string;
   readonly url: string;
 }
@@ -65,7 +65,7 @@ export async function resendCommand([, event]: readonly string[], flags: Flags):
 }
 
 async function onlyEndpoint(flags: Flags): Promise<string> {
-  const { data } = (await ask(flags, 'GET', '/v1/webhook_endpoints?limit=100', undefined)) as { data: Endpoint[] };
+  const { data } = (await ask(flags, 'GET', '/v1/webhook_endpoints?limit=100', undefined)) as { data: ListedEndpoint[] };
   const [only, ...others] = data;
   if (!only) throw new UsageError('The company has no webhook endpoint. `svc listen` forwards events without one.');
   if (others.length === 0) return only.id;
