@@ -49,6 +49,7 @@ describe('a database that is away', { concurrency: false }, () => {
   let worker: Service;
   let vault: Service;
   let ports: string[];
+  const vaultLines: string[] = [];
 
   before(async () => {
     database = await cloneDatabase(1);
@@ -69,7 +70,12 @@ describe('a database that is away', { concurrency: false }, () => {
     const SVC_VAULT_URL = `http://127.0.0.1:${SVC_VAULT_PORT}`;
     const alone = { SVC_DATA_DIR: join(folder, 'vault'), SVC_VAULT_DATABASE_URL, SVC_VAULT_TOKEN, SVC_VAULT_PORT };
     const keys = await readFile(join(folder, 'vault.keys'), 'utf8');
-    vault = await startQuietly({ ...alone, SVC_ROLES: 'vault', SVC_VAULT_KEYS: keys.trim() });
+    const ofVault = { ...alone, SVC_ROLES: 'vault', SVC_VAULT_KEYS: keys.trim() };
+    vault = await startService(
+      loadConfig(ofVault),
+      createLog('warn', { write: (line) => vaultLines.push(line) }),
+      assert.fail,
+    );
     const remote = { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_HEALTH_PORT, SVC_DEMO: '0', SVC_ROLES: 'worker' };
     worker = await startQuietly({ ...settings, ...remote, SVC_DATA_DIR: join(folder, 'worker') });
   });
@@ -119,7 +125,8 @@ describe('a database that is away', { concurrency: false }, () => {
       ['unavailable: database'],
     );
     assert.ok(messages.length <= 2, JSON.stringify(problems()));
-    assert.doesNotMatch(JSON.stringify(lines), /stacktrace/);
+    assert.doesNotMatch(JSON.stringify([...lines, ...vaultLines]), /stacktrace/);
+    assert.match(vaultLines.join(''), /unavailable: database/);
   });
 
   it('is no error and no warning if it ends while the service stops', async () => {

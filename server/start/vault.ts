@@ -20,6 +20,7 @@ import type { DatabaseUrls } from './database.ts';
 import { listenOrExplain } from './listen.ts';
 import type { Resources } from './resources.ts';
 import { whileSlow } from './slow-database.ts';
+import { watchDatabases } from './watch-parts.ts';
 
 /** Often enough that calls to a vault that hangs soon go to another one. */
 const watchMs = 2_000;
@@ -68,6 +69,8 @@ async function vaultOn(
     db: resources.openPool(vaultUrl, 'vault', { shard: name }),
   }));
   if (!first) throw new Error('a vault needs a database');
+  // The other roles watch it themselves.
+  if (config.SVC_ROLES.every((role) => role === 'vault')) watchDatabases(resources.components, [first, ...others]);
   await whileSlow(() => refuseOldPostgres((text) => first.db.query(text)));
   const keys = await whileSlow(() => openKeyStore(config, first.db));
   const origins = originsOf(config);
