@@ -65,7 +65,9 @@ export async function resendCommand([, event]: readonly string[], flags: Flags):
 }
 
 async function onlyEndpoint(flags: Flags): Promise<string> {
-  const { data } = (await ask(flags, 'GET', '/v1/webhook_endpoints?limit=100', undefined)) as { data: ListedEndpoint[] };
+  const { data } = (await ask(flags, 'GET', '/v1/webhook_endpoints?limit=100', undefined)) as {
+    data: ListedEndpoint[];
+  };
   const [only, ...others] = data;
   if (!only) throw new UsageError('The company has no webhook endpoint. `svc listen` forwards events without one.');
   if (others.length === 0) return only.id;
