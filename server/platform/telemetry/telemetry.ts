@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { copyLog, type Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { sparsely } from '../sparsely.ts';
 import { installTracer } from '../spans.ts';
 import { programVersion } from '../version.ts';
 import { type Collector, problemOf, watchCollector } from './collector.ts';
@@ -123,8 +124,9 @@ function startMetrics(parts: Parts, { metrics: url }: Destinations): Telemetry['
 
 /** Invalid settings are reported. Failed exports are not: the collector has noted them. */
 function reportProblems({ api, core }: Libraries, collector: Collector, log: Pick<Logger, 'warn'>): void {
+  const say = sparsely((problem: string, count) => log.warn({ problem, count }, 'OpenTelemetry reports a problem'));
   const report = (message: string): void => {
-    if (!collector.isAway()) log.warn({ problem: message.slice(0, reportLengthMax) }, 'OpenTelemetry');
+    if (!collector.isAway()) say(message.slice(0, reportLengthMax));
   };
   const ignore = (): void => {};
   const logger = { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore };
