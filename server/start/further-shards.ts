@@ -43,7 +43,7 @@ export async function openFurther<Further extends FurtherShard>(
     let { message } = failure;
     const { name } = shard;
     log.error(
-      { err: failure, shard: name },
+      { problem: message, shard: name },
       'the shard is away; its companies are answered with 503 until it is there',
     );
     while (!stopping.signal.aborted) {
