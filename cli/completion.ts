@@ -56,17 +56,6 @@ ${ordered.join('\n')}
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _svc svc
-_svc_npx() {
-  local at=1
-  # Bash splits a word at @ by default.
-  [ "\${COMP_WORDS[1]}" = @ ] && at=2
-  case "\${COMP_WORDS[at]}" in svc|@svc-payments/cli|svc-payments/cli) ;; *) return ;; esac
-  [ "$COMP_CWORD" -gt "$at" ] || return
-  COMP_WORDS=("\${COMP_WORDS[@]:at}")
-  COMP_CWORD=$((COMP_CWORD - at))
-  _svc
-}
-complete -o default -F _svc_npx npx
 `;
 }
 
@@ -78,7 +67,6 @@ ${bash()}`;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
-/** The same lines complete `svc` and `npx @svc-payments/cli`, because everything before the command is removed first. */
 function fish(): string {
   const [has, hasNot] = ['__svc_seen', 'not __svc_seen'];
   const lines = commands.flatMap((command) => {
@@ -112,11 +100,6 @@ function __svc_seen
 end
 complete -c svc -f
 ${[...groups, ...lines].join('\n')}
-complete -c npx -n 'test (count (commandline -opc)) -ge 2; and contains -- (commandline -opc)[2] svc @svc-payments/cli' -f -a '(__svc_npx)'
-function __svc_npx
-  set -l words svc (commandline -opc)[3..-1]
-  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
-end
 `;
 }
 

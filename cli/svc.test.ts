@@ -112,15 +112,14 @@ describe('a mistake', () => {
 
 describe('completion', () => {
   test('in bash offers commands, actions and options', async () => {
-    const completeWith = async (complete: string, command: string, words: string[]): Promise<string[]> => {
-      const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(${command} ${words.map((word) => `'${word}'`).join(' ')});
-        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); ${complete}; echo "\${COMPREPLY[@]}"; complete -p npx svc`;
+    const complete = async (...words: string[]): Promise<string[]> => {
+      const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(svc ${words.map((word) => `'${word}'`).join(' ')});
+        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _svc; echo "\${COMPREPLY[@]}"; complete -p svc`;
       const { stdout } = await run('bash', ['-c', script, process.execPath], { cwd: root });
       const [found = '', ...bound] = stdout.trimEnd().split('\n');
-      assert.deepEqual(bound, ['complete -o default -F _svc_npx npx', 'complete -o default -F _svc svc']);
+      assert.deepEqual(bound, ['complete -o default -F _svc svc']);
       return found.split(' ');
     };
-    const complete = (...words: string[]): Promise<string[]> => completeWith('_svc', 'svc', words);
     assert.deepEqual(await complete('li'), ['listen']);
     assert.deepEqual(await complete('keys', ''), ['create', 'list', 'revoke']);
     assert.deepEqual(await complete('keys', 'create', '--e'), ['--expires-in']);
@@ -129,10 +128,6 @@ describe('completion', () => {
     assert.deepEqual(await complete('completion', 'f'), ['fish']);
     assert.deepEqual(await complete('keys', 'create', '--kind', ''), ['secret', 'publishable']);
     assert.deepEqual(await complete('keys', 'create', '--name', ''), ['']);
-    for (const program of ['svc', '@svc-payments/cli', '@ svc-payments/cli']) {
-      assert.deepEqual(await completeWith('_svc_npx', `npx ${program}`, ['keys', 'r']), ['revoke']);
-    }
-    assert.deepEqual(await completeWith('_svc_npx', 'npx other', ['keys', 'r']), ['']);
   });
 
   test('in zsh and fish names every command', async () => {
@@ -155,7 +150,7 @@ const without = (shell: string): string | false =>
     : `${shell} is not installed`;
 
 describe('completion in a real shell', () => {
-  test('works in fish, for svc and for npx', { skip: without('fish') }, async () => {
+  test('works in fish', { skip: without('fish') }, async () => {
     const complete = async (line: string): Promise<string[]> => {
       const script = `$argv[1] cli/svc.ts completion fish | source; complete -C ${JSON.stringify(line)}`;
       const { stdout } = await run('fish', ['--no-config', '-c', script, process.execPath], { cwd: root });
@@ -164,18 +159,16 @@ describe('completion in a real shell', () => {
         .map((found) => found.split('\t')[0] ?? '')
         .filter((word) => word !== '');
     };
-    for (const program of ['svc', 'npx svc', 'npx @svc-payments/cli']) {
-      assert.deepEqual(await complete(`${program} li`), ['listen']);
-      assert.deepEqual(await complete(`${program} keys `), ['create', 'list', 'revoke']);
-      assert.deepEqual(await complete(`${program} keys create --e`), ['--expires-in']);
-      assert.deepEqual(await complete(`${program} keys create --company live --kind `), ['publishable', 'secret']);
-      assert.deepEqual(await complete(`${program} listen --events `), []);
-    }
+    assert.deepEqual(await complete('svc li'), ['listen']);
+    assert.deepEqual(await complete('svc keys '), ['create', 'list', 'revoke']);
+    assert.deepEqual(await complete('svc keys create --e'), ['--expires-in']);
+    assert.deepEqual(await complete('svc keys create --company live --kind '), ['publishable', 'secret']);
+    assert.deepEqual(await complete('svc listen --events '), []);
   });
 
   test('works in a zsh without a configuration', { skip: without('zsh') }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-zsh-'));
-    const said = `svc() { print -r -- "called svc $*." }; npx() { print -r -- "called npx $*." }
+    const said = `svc() { print -r -- "called svc $*." }
       zle-line-init() { print -r -- listening }; zle -N zle-line-init`;
     await writeFile(join(folder, 'svc.zsh'), `${(await svc({}, 'completion', 'zsh')).stdout}\n${said}\n`);
     // Typed into a pseudo-terminal, because zsh completes only in a terminal.
@@ -193,16 +186,15 @@ describe('completion in a real shell', () => {
     };
     try {
       assert.equal(await called('svc li'), 'svc listen');
-      const scoped = 'npx @svc-payments/cli keys';
-      assert.equal(await called(`${scoped} cr_--ki_pu`), `${scoped} create --kind publishable`);
+      assert.equal(await called('svc keys cr_--ki_pu'), 'svc keys create --kind publishable');
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   });
 });
 
-describe('npx @svc-payments/cli', () => {
-  test('runs in this folder', async () => {
+describe('the command of the sources', () => {
+  test('is run by npx in this folder', async () => {
     const child = spawn('npx', ['--no-install', '@svc-payments/cli', 'completion', 'bash'], { cwd: root });
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

@@ -39,7 +39,7 @@ import { answersItself } from './platform/service-manager.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
-import { startTelemetry, type Telemetry } from './platform/telemetry/telemetry.ts';
+import type { Telemetry } from './platform/telemetry/telemetry.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
@@ -53,6 +53,7 @@ import { checksOf, type ConfiguredShard, type ConfiguredShards, openConfigured }
 import { checkMachine, webhookAuthorities } from './start/preflight.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
+import { openTelemetry } from './start/open-telemetry.ts';
 import { openVault } from './start/vault.ts';
 import { watchDatabases, watchMail, watchObjectStore, watchReplicas } from './start/watch-parts.ts';
 import type { Vault } from './vault/vault.ts';
@@ -87,8 +88,7 @@ async function start(
 ): Promise<Service> {
   await checkMachine(config);
   await prepareDataFolder(config.dataDir);
-  const telemetry = await startTelemetry(process.env, log);
-  resources.onStop(() => telemetry.shutdown());
+  const telemetry = await openTelemetry(log, resources);
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
   const vaultService = {
     baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT),

@@ -294,7 +294,7 @@ describe('the Kubernetes manifests', () => {
     assert.equal(stdout.match(/image: /g)?.length, 4);
   });
 
-  it('let the pods reach Redis and a collector of traces, and alert as Prometheus does without the operator', () => {
+  it('let the pods reach Redis and an OpenTelemetry collector, and alert as Prometheus does without the operator', () => {
     const ports = [...JSON.stringify(ofKind('NetworkPolicy')).matchAll(/"port":(\d+)/g)].map(([, port]) => port);
     for (const port of ['5432', '6379', '4318']) assert.ok(ports.includes(port), port);
     const { groups } = parse(read('deploy/observability/alerts.yaml')) as { groups: unknown };

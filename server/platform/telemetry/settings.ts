@@ -58,13 +58,18 @@ export function millisecondsOf(env: Environment, name: string, otherwise: number
 
 /** What the collector shows of this process. */
 export function resourceAttributes(env: Environment, known: Readonly<Record<string, string>>): Record<string, string> {
-  const attributes: Record<string, string> = { 'service.name': 'svc', ...known };
-  for (const pair of (env['OTEL_RESOURCE_ATTRIBUTES'] ?? '').split(',')) {
-    const [, key, value] = /^\s*([^=\s]+)\s*=([^=]*)$/.exec(pair) ?? [];
-    if (key !== undefined && value !== undefined) attributes[decode(key)] = decode(value.trim());
-  }
+  const attributes = { 'service.name': 'svc', ...known, ...pairsOf(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '') };
   if (env['OTEL_SERVICE_NAME']) attributes['service.name'] = env['OTEL_SERVICE_NAME'];
   return attributes;
+}
+
+/** Reads `name=value,name=value`, with percent-encoded values. */
+export function pairsOf(text: string): Record<string, string> {
+  const pairs = text.split(',').flatMap((pair) => {
+    const [, key, value] = /^\s*([^=\s]+)\s*=(.*)$/.exec(pair) ?? [];
+    return key !== undefined && value !== undefined ? [[decode(key), decode(value.trim())]] : [];
+  });
+  return Object.fromEntries(pairs);
 }
 
 function decode(text: string): string {

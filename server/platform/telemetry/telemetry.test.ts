@@ -38,8 +38,8 @@ function keptLog() {
 const silent = keptLog().log;
 
 /** Only traces, so that a test counts no other requests. */
-const startTracing = (env: Record<string, string>, log = silent) =>
-  startTelemetry({ OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none', ...env }, log);
+const startTracing = (env: Record<string, string>, log = silent, headers = '') =>
+  startTelemetry({ OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none', ...env }, log, headers);
 
 describe('telemetry that is not configured', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
@@ -74,6 +74,15 @@ describe('telemetry that is not configured', () => {
 });
 
 describe('tracing', () => {
+  it('sends the headers that it is given, as with a key in a file', async (t) => {
+    const collector = await collectorFor(t);
+    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, silent, 'api-key=a%20b==, x=1');
+    tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+    await tracing.shutdown();
+    const { 'api-key': key, x } = collector.requests[0]?.headers ?? {};
+    assert.deepEqual([key, x], ['a b==', '1']);
+  });
+
   it('sends a request below the span of the caller', async (t) => {
     const collector = await collectorFor(t);
     const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });

@@ -8,7 +8,14 @@ import { type Collector, problemOf, watchCollector } from './collector.ts';
 import { type Libraries, loadLibraries } from './libraries.ts';
 import { lineExporter } from './log-export.ts';
 import { metricProducer } from './metric-export.ts';
-import { type Destinations, destinationsOf, type Environment, millisecondsOf, resourceAttributes } from './settings.ts';
+import {
+  type Destinations,
+  destinationsOf,
+  type Environment,
+  millisecondsOf,
+  pairsOf,
+  resourceAttributes,
+} from './settings.ts';
 import { noTracing, requestSpanStarter, samplerOf, tracerOf, type Tracing } from './tracing.ts';
 
 /** Traces, metrics and logs for a collector of OpenTelemetry, with its own exporters (OTLP over HTTP, protobuf). */
@@ -35,6 +42,7 @@ type Provider = { shutdown(): Promise<void> };
 
 interface Parts {
   readonly env: Environment;
+  readonly headers: Readonly<Record<string, string>>;
   readonly libraries: Libraries;
   readonly resource: ReturnType<Libraries['resources']['defaultResource']>;
   readonly collector: Collector;
@@ -43,7 +51,12 @@ interface Parts {
 }
 
 /** Sends only what the standard OTEL_* variables name a collector for; without one, the libraries are not even loaded. */
-export async function startTelemetry(env: Environment, log: Pick<Logger, 'info' | 'warn'>): Promise<Telemetry> {
+export async function startTelemetry(
+  env: Environment,
+  log: Pick<Logger, 'info' | 'warn'>,
+  /** The value of OTEL_EXPORTER_OTLP_HEADERS, which may be in a file. */
+  headers = '',
+): Promise<Telemetry> {
   const destinations = destinationsOf(env);
   if (Object.keys(destinations).length === 0) return noTelemetry;
   const libraries = await loadLibraries();
@@ -52,7 +65,7 @@ export async function startTelemetry(env: Environment, log: Pick<Logger, 'info' 
   const known = { 'service.version': programVersion, 'service.instance.id': `${hostname()}-${process.pid}` };
   const own = libraries.resources.resourceFromAttributes(resourceAttributes(env, known));
   const resource = libraries.resources.defaultResource().merge(own);
-  const parts: Parts = { env, libraries, resource, collector, providers: [] };
+  const parts: Parts = { env, headers: pairsOf(headers), libraries, resource, collector, providers: [] };
   const tracing = startTraces(parts, destinations);
   startLogs(parts, destinations);
   const exportMetrics = startMetrics(parts, destinations);
@@ -68,12 +81,12 @@ export async function startTelemetry(env: Environment, log: Pick<Logger, 'info' 
 }
 
 function startTraces(
-  { env, libraries, resource, collector, providers }: Parts,
+  { env, headers, libraries, resource, collector, providers }: Parts,
   { traces: url }: Destinations,
 ): Tracing {
   if (url === undefined) return noTracing;
   const { traces, OTLPTraceExporter } = libraries;
-  const exporter = collector.watched(new OTLPTraceExporter({ url }));
+  const exporter = collector.watched(new OTLPTraceExporter({ url, headers }));
   const provider = new traces.TracerProvider({
     resource,
     sampler: samplerOf(env, libraries),
@@ -85,10 +98,10 @@ function startTraces(
   return { enabled: true, startRequestSpan: requestSpanStarter(libraries, tracer) };
 }
 
-function startLogs({ libraries, resource, collector, providers }: Parts, { logs: url }: Destinations): void {
+function startLogs({ headers, libraries, resource, collector, providers }: Parts, { logs: url }: Destinations): void {
   if (url === undefined) return;
   const { logs, OTLPLogExporter } = libraries;
-  const exporter = collector.watched(new OTLPLogExporter({ url }));
+  const exporter = collector.watched(new OTLPLogExporter({ url, headers }));
   const provider = new logs.LoggerProvider({ resource, processors: [new logs.BatchLogRecordProcessor({ exporter })] });
   providers.push(provider);
   copyLog(lineExporter(libraries, provider.getLogger('svc')));
@@ -96,7 +109,7 @@ function startLogs({ libraries, resource, collector, providers }: Parts, { logs:
 
 function startMetrics(parts: Parts, { metrics: url }: Destinations): Telemetry['exportMetrics'] {
   if (url === undefined) return noTelemetry.exportMetrics;
-  const { env, libraries, resource, collector, providers } = parts;
+  const { env, headers, libraries, resource, collector, providers } = parts;
   const { metrics: sdk, OTLPMetricExporter } = libraries;
   let source: Pick<Metrics, 'figures'> | undefined;
   let isStopping = false;
@@ -105,7 +118,7 @@ function startMetrics(parts: Parts, { metrics: url }: Destinations): Telemetry['
   const exportIntervalMillis = millisecondsOf(env, 'OTEL_METRIC_EXPORT_INTERVAL', metricIntervalMs);
   const timeoutMs = millisecondsOf(env, 'OTEL_METRIC_EXPORT_TIMEOUT', metricTimeoutMs);
   const reader = new sdk.PeriodicExportingMetricReader({
-    exporter: collector.watched(new OTLPMetricExporter({ url })),
+    exporter: collector.watched(new OTLPMetricExporter({ url, headers })),
     exportIntervalMillis,
     exportTimeoutMillis: Math.min(timeoutMs, exportIntervalMillis),
     metricProducers: [metricProducer(libraries, resource, read)],
