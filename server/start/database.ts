@@ -37,15 +37,15 @@ export async function prepareDatabases(
 ): Promise<DatabaseUrls[]> {
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
   if (config.DATABASE_URL)
-    await whileSlow(() => refusePooler(ownerUrl, 'DATABASE_URL', 'SVC_POOL_URL')).catch(
+    await whileSlow(resources.log, () => refusePooler(ownerUrl, 'DATABASE_URL', 'SVC_POOL_URL')).catch(
       explainDatabase('DATABASE_URL'),
     );
-  await whileSlow(() => migrate(ownerUrl)).catch(explainDatabase('DATABASE_URL'));
+  await whileSlow(resources.log, () => migrate(ownerUrl)).catch(explainDatabase('DATABASE_URL'));
   if (config.DATABASE_URL && (await isStandby(ownerUrl)))
     throw new StartError(
       'The server of DATABASE_URL is a standby, which only reads. Set DATABASE_URL to its primary, or promote it.',
     );
-  await checkSecrets(ownerUrl, secrets);
+  await checkSecrets(ownerUrl, secrets, resources);
   if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, secrets.current)) }];
   const first = {
     name: firstShard,
@@ -54,7 +54,7 @@ export async function prepareDatabases(
     pooler: poolerOf(config.SVC_POOL_URL),
     readUrl: config.SVC_READ_URL?.reveal(),
   };
-  await whileSlow(async () => first.pooler?.examine()).catch(explainDatabase('SVC_POOL_URL'));
+  await whileSlow(resources.log, async () => first.pooler?.examine()).catch(explainDatabase('SVC_POOL_URL'));
   const others = [...config.SVC_SHARDS].map(([name, url]) => {
     const apiUrl = url.reveal();
     return {
@@ -71,10 +71,14 @@ export async function prepareDatabases(
 const poolerOf = (url: Secret<string> | undefined): Pooler | undefined => url && poolerAt(url.reveal());
 
 /** A wrong master secret is named before missing vault keys: with another one, it may be the wrong database. */
-async function checkSecrets(connectionString: string, secrets: MasterSecrets): Promise<void> {
+async function checkSecrets(
+  connectionString: string,
+  secrets: MasterSecrets,
+  resources: Pick<Resources, 'log'>,
+): Promise<void> {
   const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'svc start', onError: () => undefined });
   try {
-    await whileSlow(() => readKeys(controlPlaneOn(db), secrets));
+    await whileSlow(resources.log, () => readKeys(controlPlaneOn(db), secrets));
   } finally {
     await db.close();
   }

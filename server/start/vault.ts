@@ -71,8 +71,8 @@ async function vaultOn(
   if (!first) throw new Error('a vault needs a database');
   // The other roles watch it themselves.
   if (config.SVC_ROLES.every((role) => role === 'vault')) watchDatabases(resources.components, [first, ...others]);
-  await whileSlow(() => refuseOldPostgres((text) => first.db.query(text)));
-  const keys = await whileSlow(() => openKeyStore(config, first.db));
+  await whileSlow(resources.log, () => refuseOldPostgres((text) => first.db.query(text)));
+  const keys = await whileSlow(resources.log, () => openKeyStore(config, first.db));
   const origins = originsOf(config);
   const parts = [first, ...others].map(({ name, db }) => ({
     name,
