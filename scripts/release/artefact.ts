@@ -149,7 +149,7 @@ export function sumsOf(files: readonly { path: string; content: Buffer }[]): str
   return `${lines.toSorted((left, right) => (left.slice(66) < right.slice(66) ? -1 : 1)).join('\n')}\n`;
 }
 
-const packageJson = ({ version, nodeFlags }: Origin): string =>
+const packageJson = ({ version }: Origin): string =>
   `${JSON.stringify(
     {
       name: 'svc',
@@ -158,7 +158,7 @@ const packageJson = ({ version, nodeFlags }: Origin): string =>
       license: 'Apache-2.0',
       engines: { node: '>=24' },
       bin: { svc: 'bin/svc' },
-      scripts: { start: ['node', ...nodeFlags, 'server/bundle/start.js'].join(' ') },
+      scripts: { start: 'bin/svc start' },
     },
     null,
     2,
