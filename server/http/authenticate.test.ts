@@ -439,7 +439,7 @@ describe('keys', () => {
     await service.call('GET', `/v1/customers/${key}%E0%A4%A`, { key });
     await service.call('POST', '/v1/customers', { key, body: { [key]: key } });
     const log = service.logLines.join('');
-    assert.ok(log.includes('"status":401'));
+    assert.ok(log.includes('"http.response.status_code":401'));
     for (const text of [key, expired]) assert.ok(!log.includes(secretOf(text)));
   });
 

@@ -7,13 +7,18 @@ import { type Drill, exactly, type Figure, shown } from './drill.ts';
 /** The tests of statements, with every service of a test behind a PgBouncer in transaction mode. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+/** They count or break the connections to PostgreSQL itself, which a pooler has instead. */
+const ofConnections = [
+  'server/http/{errors,round-trips}.test.ts',
+  'server/features/orders/recovery/lost-answers.test.ts',
+];
 const patterns = ['server/features/**/*.test.ts', 'server/http/*.test.ts', 'tests/{audit,permissions,tenancy}.test.ts'];
 
 export const drill: Drill = {
   summary: 'The tests of all features, through PgBouncer in transaction mode.',
   programs: ['pgbouncer'],
   async run({ note, cleanUp }) {
-    const files = globSync(patterns, { cwd: root });
+    const files = globSync(patterns, { cwd: root, exclude: ofConnections });
     const args = ['tests/run.ts', '--rerun-failed', ...files];
     const child = spawn(process.execPath, args, {
       cwd: root,
