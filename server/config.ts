@@ -277,7 +277,7 @@ const settingOfFile = (name: string): string | undefined =>
 
 /** Variables that the launcher, the `svc` command and the example shop read, and tests set. The service itself ignores them. */
 const otherPrograms =
-  /^SVC_(NODE|URL|KEY|PUBLISHABLE_KEY|PLAN_ID|RECEIVER_URL|WEBHOOK_SECRET|PROCESSOR_SECRET|FAILPOINTS?|TEST_\w+)$/;
+  /^SVC_(NODE|URL|KEY|PROFILE|PUBLISHABLE_KEY|PLAN_ID|RECEIVER_URL|WEBHOOK_SECRET|PROCESSOR_SECRET|FAILPOINTS?|TEST_\w+)$/;
 
 interface UnknownSetting {
   readonly name: string;
