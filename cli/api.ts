@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CommandError, failureOf, UsageError } from './command-error.ts';
+import { eventTypes } from '../server/features/events/event-names.ts';
+import { checkEvent } from './event-argument.ts';
 import { programVersion } from '../server/platform/version.ts';
 import { suggestion } from '../server/platform/suggest.ts';
 import type { Flags } from './options.ts';
@@ -178,6 +180,7 @@ export const requestCommand =
 /** `trigger order.failed`. */
 export async function triggerCommand([type]: readonly string[], flags: Flags): Promise<string> {
   if (!type) throw new UsageError('An event type is required, for example order.failed.');
+  checkEvent(type, eventTypes);
   const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type })) as { id: string; type: string };
   return flags.json ? shown(event, flags) : `Triggered ${event.type}: ${event.id}\n`;
 }

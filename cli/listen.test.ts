@@ -229,7 +229,7 @@ describe('svc listen', () => {
     const liveKey = await service.createKey(live);
     const narrow = await service.createKey(service.company, { permissions: ['plans:read'] });
     const mistakes: readonly (readonly [string, string[], RegExp, number?])[] = [
-      [liveKey, [], /is for the sandbox/, 1],
+      [liveKey, [], /is for the sandbox/, 4],
       [narrow, [], /403 insufficient_permissions/, 4],
       [service.key, ['--events', 'order.succeded'], /Unknown event order\.succeded\. Did you mean order\.succeeded\?/],
       [service.key, ['--from-cursor', 'yesterday'], /cursor/, 1],

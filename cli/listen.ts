@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventPatterns } from '../server/features/events/event-names.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
-import { CommandError, UsageError } from './command-error.ts';
+import { CommandError } from './command-error.ts';
+import { checkEvent } from './event-argument.ts';
 import { type Answer, chosenSecret, forward, receiverUrl } from './forward.ts';
 import { coloredStatus } from './colors.ts';
 import type { Flags } from './options.ts';
-import { suggestion } from '../server/platform/suggest.ts';
 
 /** `listen`: follows the event feed and forwards each event to a receiver on this machine. */
 
@@ -107,10 +107,7 @@ export async function listen(listening: Listening): Promise<void> {
 
 export function eventFilter(patterns: string | undefined, customer: string | undefined): (event: FeedEvent) => boolean {
   const wanted = patterns?.split(',').map((pattern) => pattern.trim());
-  for (const pattern of wanted ?? []) {
-    if (eventPatterns.includes(pattern)) continue;
-    throw new UsageError(`Unknown event ${pattern}.${suggestion(pattern, eventPatterns)}`);
-  }
+  for (const pattern of wanted ?? []) checkEvent(pattern, eventPatterns);
   const isWanted = (type: string): boolean =>
     !wanted || [type, `${type.split('.')[0]}.*`, '*'].some((pattern) => wanted.includes(pattern));
   const concerns = ({ data: { object } }: FeedEvent): boolean =>
@@ -142,7 +139,7 @@ const clockOf = (moment: Date): string => moment.toTimeString().slice(0, 8);
 export async function listenCommand(_words: readonly string[], flags: Flags): Promise<string> {
   const target = await chosenTarget(flags);
   if (target.key.startsWith('svc_live_')) {
-    throw new CommandError('svc listen is for the sandbox only. Use webhook endpoints for a live company.');
+    throw new CommandError('svc listen is for the sandbox only. Use webhook endpoints for a live company.', 'refused');
   }
   const url = flags['forward-to'] === undefined ? undefined : receiverUrl(flags['forward-to']);
   const secret = chosenSecret(flags) ?? newSigningSecret(randomBytes(32));

@@ -70,6 +70,8 @@ describe('a mistake', () => {
     [['orders', 'void', 'HATNTUA3'], /"HATNTUA3" is not an ID\. Use orders void ID\./],
     [['orders', 'void'], /The ID is missing\. Use orders void ID\./],
     [['subscriptions', 'pause', 'x'], /"x" is not an ID\. Use subscriptions pause ID\./],
+    [['clock', 'advanse', '1', 'month'], /Unexpected argument: advanse\. Did you mean clock advance\?/],
+    [['trigger', 'order.succeded'], /Unknown event order\.succeded\. Did you mean order\.succeeded\?/],
     [['clock', 'advance', '1', 'month', '1', 'month'], /number of months only once/],
     [['clock', 'advance', '1', 'constructor'], /"constructor" is not a unit/],
     [['clock', 'advance', '1', 'moon'], /"moon" is not a unit\. Units are months, days, hours, minutes, seconds\./],

@@ -26,6 +26,12 @@ function parsed(): { flags: Flags; words: string[]; given: string[] } {
   }
 }
 
+/** For a mistyped second word of a command. */
+function suggestedAction(first: string, second: string): string {
+  const actions = commandsUnder(first).flatMap(({ name }) => name.split(' ')[1] ?? []);
+  return suggestion(second, actions, `${first} `);
+}
+
 /** The error for an unknown command. */
 function unknownCommand(words: readonly string[]): CommandError {
   const [first = '', second] = words;
@@ -37,11 +43,9 @@ function unknownCommand(words: readonly string[]): CommandError {
   }
   const under = commandsUnder(first);
   if (under.length > 0) {
-    const actions = under.map(({ name }) => name.split(' ')[1] ?? '');
     const there = `Available commands: ${under.map(({ name }) => name).join(', ')}.`;
     if (second === undefined) return new UsageError(`This command is incomplete. ${there}`);
-    const meant = suggestion(second, actions, `${first} `);
-    return new UsageError(`Unknown command "${first} ${second}".${meant} ${there}`);
+    return new UsageError(`Unknown command "${first} ${second}".${suggestedAction(first, second)} ${there}`);
   }
   const meant = suggestion(
     first,
@@ -64,7 +68,8 @@ function checkWords(command: Command, words: readonly string[]): void {
   const surplus = words[wordsMax(command)];
   if (surplus === undefined) return;
   const usage = ['svc', command.name, command.takes].filter(Boolean).join(' ');
-  throw new UsageError(`Unexpected argument: ${surplus}. Usage: ${usage}.`);
+  const meant = surplus === words[1] ? suggestedAction(command.name, surplus) : '';
+  throw new UsageError(`Unexpected argument: ${surplus}.${meant} Usage: ${usage}.`);
 }
 
 async function main(): Promise<void> {
