@@ -271,8 +271,8 @@ The state of a part is the result of its last use with the credentials of the pr
 \`/readyz\` says it in words, for example \`Degraded: the vault refuses our token.\` A part is not listed before its first use. No order waits for a check.
 
 A part that goes away is logged once as an error (\`unavailable: vault\`), once a minute while it is away (\`still unavailable: vault\`), and when it is back
-(\`available again: vault\`). \`svc_component_up\` is 0 in between. The errors of requests and jobs that the outage explains are not logged: \`failures\` in these lines is
-their number. A stop logs no errors of connections that it closes.
+(\`available again: vault\`). \`svc_component_up\` is 0 in between. The errors of requests and jobs that the outage explains are not logged: \`svc.failures\` in these lines
+is their number. A stop logs no errors of connections that it closes.
 
 ## Metrics
 
