@@ -20,7 +20,7 @@ const readinessMs = 2_000;
 
 /** Checks each pool, since each has its own connections, which may be dead. */
 export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => ({
-  name,
+  name: `the connections "${name}" do not respond`,
   check: () => pool.ping(readinessMs),
 });
 

@@ -40,5 +40,5 @@ export const openConfigured = (
 export function checksOf({ name, db }: ConfiguredShard, { pools }: Resources): ReadinessCheck[] {
   // Without its replica, a shard is as ready as before.
   const own = pools.filter((one) => one.shard === name && one.name !== 'replica');
-  return [databaseCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
+  return [databaseCheck(db), ...own.map((one) => poolCheck(one.name, one.pool))];
 }

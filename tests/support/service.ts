@@ -260,8 +260,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ...anyShard(
         opened.map((one) => () => [
           databaseCheck(one.db),
-          poolCheck('the pool', one.db),
-          poolCheck('the pool of the lanes', one.batchDb),
+          poolCheck('requests', one.db),
+          poolCheck('lanes', one.batchDb),
         ]),
       ),
     ],
