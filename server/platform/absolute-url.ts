@@ -2,8 +2,8 @@
 const rewritten = /[\p{Cc}\p{Cf}\p{White_Space}\\]/u;
 const complete = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
 
-export const urlRule =
-  'must be a complete URL without blanks, line breaks and backslashes, for example https://shop.example.com/thanks';
+export const urlRule = (example: string): string =>
+  `must be a complete URL without blanks, line breaks and backslashes, for example ${example}`;
 
 /**
  * Returns the URL, or undefined if the text is not an absolute URL as it is written. The parser alone accepts `https:x.example` and

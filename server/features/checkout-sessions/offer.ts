@@ -75,7 +75,7 @@ const localNames = ['localhost', '127.0.0.1', '[::1]'];
 export function checkReturnUrl({ company }: RequestContext, field: string, text: string | null | undefined): void {
   if (text === null || text === undefined) return;
   const url = absoluteUrl(text);
-  if (!url && /^\s*https?:/i.test(text)) throw invalidField(field, urlRule);
+  if (!url && /^\s*https?:/i.test(text)) throw invalidField(field, urlRule('https://shop.example.com/thanks'));
   const isLocal = company.mode === 'sandbox' && url?.protocol === 'http:' && localNames.includes(url.hostname);
   if (url?.username || url?.password) throw invalidField(field, 'must not contain a user name or password');
   if (url?.protocol === 'https:' || isLocal) return;

@@ -127,7 +127,7 @@ function checkedUrl<Given extends string | null | undefined>(
 ): string | Given {
   if (typeof text !== 'string') return text;
   const url = absoluteUrl(text);
-  if (!url) throw invalidField(field, urlRule);
+  if (!url) throw invalidField(field, urlRule('https://shop.example.com'));
   if (url.username || url.password) throw invalidField(field, 'must not contain a user name or password');
   const isDeveloping = mode === 'sandbox' && url.protocol === 'http:' && isLocalName(url.hostname);
   if (url.protocol !== 'https:' && !isDeveloping) throw invalidField(field, 'must begin with https://');

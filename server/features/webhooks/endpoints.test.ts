@@ -111,6 +111,13 @@ describe('an endpoint', () => {
     for (const [url, command] of [
       ['http://localhost:3000/hook', `${listen} localhost:3000/hook`],
       ['https://10.0.0.7:8443/hook', `${listen} 10.0.0.7:8443/hook`],
+      ['http://10.0.0.7/hook', `${listen} 10.0.0.7/hook`],
+      ['http://127.0.0.1:4000/hook', `${listen} 127.0.0.1:4000/hook`],
+      ['http://[::1]:4000/hook', `${listen} [::1]:4000/hook`],
+      ['ftp://localhost/hook', `${listen} localhost:3000/webhooks`],
+      ['http://shop.local/hook', `${listen} shop.local/hook`],
+      ['http://shop.example/hook', `${listen} localhost:3000/hook`],
+      ['http://93.184.216.34/hook', `${listen} localhost:3000/hook`],
       ['http://x.invalid/$(reboot)', `${listen} localhost:3000/webhooks`],
     ] as const) {
       const reply = await create({ url });
@@ -137,6 +144,8 @@ describe('an endpoint', () => {
       assertRefused(reply, 400, 'webhook_endpoint_invalid', 'url');
       assert.equal(reply.body.error.type, 'webhook_error', url);
     }
+    const { message } = (await create({ url: 'receiver.invalid' })).body.error;
+    assert.match(message, /for example https:\/\/shop\.example\.com\/webhooks\.$/);
     const long = `https://receiver.invalid/${'ä'.repeat(2_000)}`;
     assertRefused(await create({ url: long }), 400, 'webhook_endpoint_invalid', 'url');
     assertInvalid(await create({ url: `https://receiver.invalid/${'a'.repeat(2_048)}` }), 'url');

@@ -73,7 +73,7 @@ const onThisMachine = (baseUrl: string, receiver: string): string =>
 /** Checks the URL now; its address is checked again at every connection. */
 async function checkUrl(text: string, { isAllowed, outbound, baseUrl }: WebhookDependencies): Promise<string> {
   const url = absoluteUrl(text);
-  if (!url) throw invalidUrl(urlRule);
+  if (!url) throw invalidUrl(urlRule('https://shop.example.com/webhooks'));
   const notHere = (why: string): ApiError => invalidUrl(`${why}. ${onThisMachine(baseUrl, text)}`);
   if (url.protocol !== 'https:') throw notHere('must begin with https://');
   if (url.username || url.password) throw invalidUrl('must not contain a user name or password');
