@@ -29,6 +29,18 @@ import { eventually } from './support/webhooks.ts';
 
 /** The image, the compose file, the manifests and the systemd units agree with the service. */
 
+describe('the first file of a release', () => {
+  it('hides the one warning of Node about how it loads the bundle, and no other', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-loader-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    cpSync('scripts/release/loader.cjs', join(folder, 'start.js'));
+    writeFileSync(join(folder, 'main.js'), `import('node:http').then(() => process.emitWarning('look here'));`);
+    const { status, stderr } = spawnSync(process.execPath, [join(folder, 'start.js')], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^\(node:\d+\) Warning: look here\n\(Use .*\)\n$/);
+  });
+});
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const { version } = JSON.parse(read('package.json')) as { version: string };

@@ -6,6 +6,12 @@ const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const vm = require('node:vm');
 
+// Node warns at the first import() of a bundle, for example when a collector of OpenTelemetry is set. An operator cannot act on it.
+const { emitWarning } = process;
+process.emitWarning = (warning, ...rest) => {
+  if (!String(warning).startsWith('vm.USE_MAIN_CONTEXT_DEFAULT_LOADER')) emitWarning.call(process, warning, ...rest);
+};
+
 const modules = new Map();
 
 function load(name) {
