@@ -23,7 +23,8 @@ import {
   urls,
   type Setting,
 } from './setting-kinds.ts';
-import { fileVariableOf, givenText } from './setting-values.ts';
+import { destinationsOf } from './platform/telemetry/settings.ts';
+import { fileVariableOf, givenText, telemetryHeaders } from './setting-values.ts';
 
 /** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
 
@@ -241,14 +242,20 @@ export type Config = Environment & { readonly dataDir: string };
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+  const checked = (read: () => unknown): unknown => {
     try {
-      values[name] = valueOf(environment, name, setting);
+      return read();
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      problems.push(error.message);
+      return void problems.push(error.message);
     }
+  };
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+    values[name] = checked(() => valueOf(environment, name, setting));
   }
+  // The telemetry reads the standard variables itself, after the data folder is created.
+  checked(() => destinationsOf(environment));
+  checked(() => telemetryHeaders(environment));
   const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
   // Only if all values are valid.
   if (problems.length === 0) problems.push(...conflicts(config));

@@ -22,6 +22,10 @@ export function givenText(
   return contentOf(fileVariableOf(name), path);
 }
 
+/** The headers hold a key of the collector, so a file can hold them, like every secret. */
+export const telemetryHeaders = (environment: NodeJS.ProcessEnv): string | undefined =>
+  givenText(environment, 'OTEL_EXPORTER_OTLP_HEADERS', { isSecret: true });
+
 function present(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const value = environment[name]?.trim();
   if (value === '') throw new ConfigurationError(`${name} is set but empty. Give it a value, or remove it.`);

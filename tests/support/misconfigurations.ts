@@ -102,6 +102,7 @@ const values: Record<string, readonly [says: string, ...values: string[]]> = {
   SVC_AUDIT_DAYS: ['SVC_AUDIT_DAYS must be 0, or a whole number of days from 365', '30'],
   SVC_AUDIT_KEY_DAYS: ['SVC_AUDIT_KEY_DAYS must be 0, or', '5'],
   SVC_MAIL_DAYS: ['SVC_MAIL_DAYS must be 0, or', 'x'],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['OTEL_EXPORTER_OTLP_ENDPOINT must be the URL of a collector', 'otel', 'otel:4318'],
   SVC_SHUTDOWN_SECONDS: ['SVC_SHUTDOWN_SECONDS must be a whole number', '-1', '10s'],
 };
 
@@ -136,6 +137,10 @@ const together: readonly Row[] = [
   [{ SVC_RATE_LIMIT_STORE: 'redis' }, 'SVC_RATE_LIMIT_STORE=redis needs REDIS_URL'],
   [{ S3_ENDPOINT: 'http://s3' }, 'S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY'],
   [{ ...s3 }, 'S3_BUCKET needs S3_ENDPOINT'],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    'OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf',
+  ],
 ];
 
 /** Secrets in files. */
@@ -148,6 +153,10 @@ const inFiles: readonly Row[] = [
   [{ SVC_MASTER_SECRET_FILE: 'FOLDER/short' }, 'SVC_MASTER_SECRET must have at least 32 characters'],
   [{ SVC_MASTER_SECRET_FILE: 'FOLDER/large.svg' }, 'SVC_MASTER_SECRET_FILE: the file FOLDER/large.svg is too large'],
   [{ SVC_VAULT_KEYS_FILE: 'FOLDER/text' }, 'SVC_VAULT_KEYS does not contain valid vault keys'],
+  [
+    { OTEL_EXPORTER_OTLP_HEADERS_FILE: '/nope' },
+    'OTEL_EXPORTER_OTLP_HEADERS_FILE: the file /nope cannot be read (ENOENT)',
+  ],
   [{ SVC_SHARDS_FILE: 'FOLDER/text' }, 'SVC_SHARDS must be names and PostgreSQL URLs'],
 ];
 

@@ -201,6 +201,28 @@ describe('tracing', () => {
     assert.equal(span?.attributes['http.request.method'], '_OTHER');
   });
 
+  it('reports a sampler that there is not, and keeps every trace', async (t) => {
+    const collector = await collectorFor(t);
+    for (const [sampler, problem] of [
+      [{ OTEL_TRACES_SAMPLER: 'foo' }, 'OTEL_TRACES_SAMPLER "foo" is unknown; parentbased_always_on is used'],
+      [
+        { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'half' },
+        'OTEL_TRACES_SAMPLER_ARG "half" is not a number from 0 to 1; every trace is kept',
+      ],
+    ] as const) {
+      const { lines, log } = keptLog();
+      const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...sampler }, log);
+      tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+      await tracing.shutdown();
+      const reported = lines.filter(({ message }) => message === 'OpenTelemetry reports a problem');
+      assert.deepEqual(
+        reported.map(({ fields }) => fields['problem']),
+        [problem],
+      );
+    }
+    assert.equal(collector.spans().length, 2);
+  });
+
   it('refuses an endpoint that is not an address, and a protocol that it does not send', async () => {
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
     await assert.rejects(startTracing({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector' }), {

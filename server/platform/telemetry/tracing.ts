@@ -35,17 +35,26 @@ const noSpan: RequestSpan = Object.freeze({ run: <Result>(work: () => Result): R
 const probes: readonly (string | undefined)[] = ['/healthz', '/readyz', '/metrics', '/state'];
 export const noTracing: Tracing = Object.freeze({ enabled: false, startRequestSpan: () => noSpan });
 
+const samplers = /^(parentbased_)?(always_on|always_off|traceidratio)$/;
+const usualSampler = 'parentbased_always_on';
+
 // Since version 3 the SDK leaves this variable to the application.
-export function samplerOf(env: Environment, { traces: sdk }: Libraries): Sampler {
-  const name = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on';
-  const root = rootSampler(name.replace(/^parentbased_/, ''), Number(env['OTEL_TRACES_SAMPLER_ARG'] || '1'), sdk);
-  const isPlain = ['always_on', 'always_off', 'traceidratio'].includes(name);
-  return isPlain ? root : new sdk.ParentBasedSampler({ root });
+export function samplerOf(env: Environment, libraries: Libraries): Sampler {
+  const given = env['OTEL_TRACES_SAMPLER'] || usualSampler;
+  const isKnown = samplers.test(given);
+  // As OpenTelemetry specifies, a value that is not valid is reported and has no effect.
+  if (!isKnown) libraries.api.diag.warn(`OTEL_TRACES_SAMPLER "${given}" is unknown; ${usualSampler} is used`);
+  const [, parent, root] = samplers.exec(isKnown ? given : usualSampler) ?? [];
+  const sampler = rootSampler(root, env['OTEL_TRACES_SAMPLER_ARG'] || '1', libraries);
+  return parent ? new libraries.traces.ParentBasedSampler({ root: sampler }) : sampler;
 }
 
-function rootSampler(name: string, ratio: number, sdk: Libraries['traces']): Sampler {
+function rootSampler(name: string | undefined, argument: string, { api, traces: sdk }: Libraries): Sampler {
   if (name === 'always_off') return new sdk.AlwaysOffSampler();
-  if (name === 'traceidratio' && ratio >= 0 && ratio < 1) return new sdk.TraceIdRatioBasedSampler(ratio);
+  if (name !== 'traceidratio') return new sdk.AlwaysOnSampler();
+  const ratio = Number(argument);
+  if (ratio >= 0 && ratio <= 1) return new sdk.TraceIdRatioBasedSampler(ratio);
+  api.diag.warn(`OTEL_TRACES_SAMPLER_ARG "${argument}" is not a number from 0 to 1; every trace is kept`);
   return new sdk.AlwaysOnSampler();
 }
 
