@@ -97,7 +97,11 @@ export async function openHostileClient(): Promise<HostileClient> {
     const health = await fetch(`${service.baseUrl}/healthz`);
     assert.equal(health.status, 200);
     assert.deepEqual(uncaught.splice(0), []);
-    const lines = service.logLines.splice(0).map((line) => logLine(line));
+    // A busy machine may delay the check of a part; no request causes that.
+    const lines = service.logLines
+      .splice(0)
+      .map((line) => logLine(line))
+      .filter(({ body }) => !body.startsWith('unavailable: '));
     assert.deepEqual(
       lines.filter((line) => isError(line) || Number(line.attributes['http.response.status_code']) >= 500),
       [],
