@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPooler, throughPooler } from '../tests/support/pooler.ts';
@@ -25,6 +25,8 @@ async function run(bench: Bench): Promise<Report> {
   const { environment, options, note } = bench;
   const { connectionString: direct, sql } = environment;
   const folder = await mkdtemp(join(tmpdir(), 'svc-poolers-'));
+  // PgBouncer does not run as root, and reads its settings from here.
+  await chmod(folder, 0o711);
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   const client = startClient();
   try {

@@ -57,7 +57,7 @@ server_idle_timeout = 5
   if (account) await chown(folder, account.uid, account.gid);
   const child = spawn(program, ['-q', join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...account });
   const ended = once(child, 'exit');
-  await Promise.race([answers(port), ended.then(() => Promise.reject(new Error('PgBouncer did not start')))]);
+  if (!(await answers(port, () => child.exitCode !== null))) throw new Error('PgBouncer did not start');
   return {
     port,
     async stop() {
@@ -68,17 +68,18 @@ server_idle_timeout = 5
   };
 }
 
-async function answers(port: number): Promise<void> {
-  for (;;) {
+async function answers(port: number, hasEnded: () => boolean): Promise<boolean> {
+  while (!hasEnded()) {
     const socket = connect(port, '127.0.0.1');
     const isOpen = await once(socket, 'connect').then(
       () => true,
       () => false,
     );
     socket.destroy();
-    if (isOpen) return;
+    if (isOpen) return true;
     await sleep(20);
   }
+  return false;
 }
 
 /** The same database through a pooler at this port. */
