@@ -17,3 +17,10 @@ export const byKeySettings = {
  * rows.
  */
 export const queueSettings = { ...byKeySettings, enable_bitmapscan: 'off' } as const;
+
+/** The statements that make settings. */
+export function settingText(set: 'SET' | 'SET LOCAL', settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${set} ${name} = '${value}'`)
+    .join('; ');
+}

@@ -7,6 +7,7 @@ import {
   timeoutsFor,
   WatchedClient,
 } from './database-connections.ts';
+import { settingText } from './database-settings.ts';
 import { type Listening, openListening } from './listen.ts';
 import type { Pooler } from './pooler.ts';
 import { readInSlices } from './read-in-slices.ts';
@@ -178,10 +179,15 @@ function statementsOn(pool: pg.Pool, sending: Sending, isPooled: boolean): Pick<
     async query(text, values) {
       if (!isPooled) return run(pool as DatabaseConnection, sending, text, values);
       const client = await connect();
+      let broken: Error | undefined;
       try {
         return await runInTransaction(client, sending, text, values);
+      } catch (error) {
+        // Only after an error of PostgreSQL itself is the connection known to be in order.
+        if (!(error instanceof pg.DatabaseError)) broken = error as Error;
+        throw error;
       } finally {
-        client.release();
+        client.release(broken);
       }
     },
 
@@ -341,12 +347,6 @@ const settingsOf = (timeouts: Timeouts): Readonly<Record<string, string>> => ({
   lock_timeout: String(timeouts.lockMs),
   idle_in_transaction_session_timeout: String(timeouts.idleInTransactionMs),
 });
-
-function settingText(set: 'SET' | 'SET LOCAL', settings: Readonly<Record<string, string>>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${set} ${name} = '${value}'`)
-    .join('; ');
-}
 
 /** The code of an error of PostgreSQL. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -106,6 +106,13 @@ describe('through a pooler in transaction mode', () => {
     assert.equal(await settingOf(db, 'enable_seqscan'), 'off', 'the connection is used again after an error');
   });
 
+  it('a statement that fails only at its COMMIT fails', async () => {
+    const db = open({ pooler: throughOwn(false), poolSize: 1 });
+    await db.query('CREATE TABLE committed_late (id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)');
+    await assert.rejects(db.query('INSERT INTO committed_late VALUES (1), (1)'), { code: '23505' });
+    assert.deepEqual(await db.query('SELECT id FROM committed_late'), []);
+  });
+
   for (const keeps of [true, false]) {
     it(`statements are ${keeps ? '' : 'not '}prepared if it ${keeps ? 'keeps' : 'does not keep'} them`, async () => {
       const db = open({ pooler: throughOwn(keeps), poolSize: 1 });

@@ -85,8 +85,13 @@ export async function runInTransaction<Row extends object>(
 ): Promise<Row[]> {
   const transaction = transactionOn(connection, sending);
   const rows = transaction.query<Row>(text, values);
-  const [result] = await Promise.allSettled([rows, connection.query({ text: 'COMMIT' })]);
-  return result.status === 'fulfilled' ? result.value : Promise.reject(result.reason as Error);
+  const [result, committed] = await Promise.allSettled([rows, connection.query({ text: 'COMMIT' })]);
+  if (result.status === 'rejected') throw result.reason;
+  if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') return result.value;
+  // Without its COMMIT the statement may have had no effect.
+  const problem = committed.status === 'rejected' ? committed.reason : new Error('COMMIT was not carried out');
+  sending.failed(problem);
+  throw problem;
 }
 
 /** After a statement that failed, PostgreSQL answers COMMIT with ROLLBACK. */
