@@ -1,7 +1,13 @@
-import { countCompanies, findDraining } from './queries.ts';
-import { type ShardDatabase, type Shards, UnknownShardError } from './shards.ts';
+import { countCompanies, countPlaced, findDraining } from './queries.ts';
+import { firstShard, type ShardDatabase, type Shards, UnknownShardError } from './shards.ts';
 
-/** Returns the shard for new companies: the one with the fewest, among those that can be reached and do not drain. */
+/** A sign-up does not wait longer for a shard that does not respond. */
+const patienceMs = 1_000;
+
+/**
+ * Returns the shard for new companies: the one with the fewest, among those that can be reached and do not drain. The control
+ * plane has the numbers, so a sign-up connects to no other shard than the one that it uses.
+ */
 export async function shardForNew<Part extends ShardDatabase>({
   control,
   all,
@@ -11,11 +17,16 @@ export async function shardForNew<Part extends ShardDatabase>({
   if (only && all.length === 1 && away.size === 0) return only;
   const draining = new Set(await findDraining(control));
   const open = all.filter(({ name }) => !draining.has(name));
-  if (open.length === 0) throw new UnknownShardError('Every shard drains or is away, so no shard takes new companies.');
-  const sizes = await Promise.allSettled(open.map(({ db }) => countCompanies(db)));
-  const failed = sizes.find((size) => size.status === 'rejected');
-  const known = sizes.map((size) => (size.status === 'fulfilled' ? size.value : Infinity));
-  const chosen = open[known.indexOf(Math.min(...known))];
-  if (!chosen || known.every((size) => size === Infinity)) throw failed?.reason;
-  return chosen;
+  const placed = await countPlaced(control);
+  const sizeOf = async ({ name, db }: Part): Promise<number> =>
+    name === firstShard ? countCompanies(db) : (placed.get(name) ?? 0);
+  const sized = await Promise.all(open.map(async (shard) => ({ shard, size: await sizeOf(shard) })));
+  for (const { shard } of sized.toSorted((one, other) => one.size - other.size)) {
+    const responds = await shard.db.ping(patienceMs).then(
+      () => true,
+      () => false,
+    );
+    if (responds) return shard;
+  }
+  throw new UnknownShardError('Every shard drains or is away, so no shard takes new companies.');
 }

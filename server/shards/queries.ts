@@ -30,6 +30,14 @@ export async function countCompanies(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** How many companies the directory places on each shard. Those on the first shard need no row. */
+export async function countPlaced(control: ControlQueryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await control.query<{ shard: string; count: number }>(
+    'SELECT shard, count(*)::integer AS count FROM company_shards GROUP BY shard',
+  );
+  return new Map(rows.map(({ shard, count }) => [shard, count]));
+}
+
 export async function findDraining(control: ControlQueryable): Promise<string[]> {
   const rows = await control.query<{ shard: string }>('SELECT shard FROM draining_shards');
   return rows.map(({ shard }) => shard);

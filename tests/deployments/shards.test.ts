@@ -12,6 +12,7 @@ import { reapMemberships, reapSignUps } from '../../server/features/users/servic
 import { accountFailpoints, type Failpoint } from '../../server/platform/failpoints.ts';
 import { hourMs } from '../../server/platform/durations.ts';
 import { freePorts } from '../chaos/chaos.ts';
+import { shardForNew } from '../../server/shards/placement.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { companyOf, invitationOf, inviteAs, newPerson, type Person, signUp } from '../support/dashboard.ts';
 import { type FreezingProxy, startFreezingProxy } from '../support/freezing-proxy.ts';
@@ -97,6 +98,25 @@ describe('companies on two shards', () => {
     }
   });
 
+  it('are placed where the directory has the fewest, without a connection to any other shard', async () => {
+    await service.control.query('DELETE FROM draining_shards');
+    const [a, b] = service.shards.all;
+    assert.ok(a && b);
+    let asked = 0;
+    const unused = {
+      name: 'c',
+      db: { ...b.db, ping: async () => assert.fail('c was asked'), query: async () => assert.fail() },
+    };
+    const empty = { name: 'd', db: { ...b.db, ping: async () => void (asked += 1), query: async () => assert.fail() } };
+    await service.control.query(`INSERT INTO company_shards (company_id, shard) VALUES (gen_random_uuid(), 'c')`);
+    try {
+      const chosen = await shardForNew({ ...service.shards, all: [a, b, unused, empty] });
+      assert.deepEqual([chosen.name, asked], ['d', 1]);
+    } finally {
+      await service.control.query(`DELETE FROM company_shards WHERE shard = 'c'`);
+    }
+  });
+
   it('belong to one user, who sees and uses them all', async () => {
     const token = await inviteAs(service, first, second.email, 'Admin');
     const body = { password: second.password };
@@ -141,6 +161,9 @@ describe('companies on two shards', () => {
       await placeOn('b');
       const refused = await newPerson(service).call('POST', '/dashboard/sign_up', { body: signUpBody() });
       assert.equal(refused.status, 503, refused.text);
+      // The other shard has fewer companies, but does not respond.
+      await service.control.query('DELETE FROM draining_shards');
+      assert.equal((await shardForNew(service.shards)).name, 'a');
     } finally {
       proxy.accept(true);
     }
