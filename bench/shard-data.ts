@@ -80,6 +80,10 @@ const transactions = `
   INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4, status, updated_at)
   SELECT company_id, id, id, customer_id, payment_method_id, 'sale', total, 'usd', 'visa', '4242', 'succeeded', updated_at FROM orders`;
 
+const found = `
+  INSERT INTO orders_by_object (company_id, object_id, order_id)
+  SELECT company_id, (items -> 0 ->> 'product_id')::uuid, id FROM orders`;
+
 // Otherwise the worker would index the seeded orders during the measurement.
 const indexed = `
   UPDATE order_index_cursors o SET after_id = newest.id, until_id = newest.id
@@ -120,6 +124,7 @@ export async function seedShard(
   const apartMs = Math.floor((29 * dayMs) / Math.max(ordersOfCompany, 1));
   await sql.query(orders, [firstMs, apartMs, ordersOfCompany]);
   await sql.query(transactions);
+  await sql.query(found);
   await sql.query(indexed);
   const sandboxes = made.filter(({ mode }) => mode === 'sandbox').map(({ id }) => id);
   const issued = sandboxes.map((companyId) => ({

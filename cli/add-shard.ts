@@ -14,7 +14,7 @@ import { findShard } from '../server/shards/queries.ts';
 import { parseShards } from '../server/shards/settings.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { CommandError, UsageError } from './command-error.ts';
-import { withPool, withShards } from './connect.ts';
+import { onEachShard, withPool, withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
 /** `shards add`: checks and migrates a database, and prints the setting that makes it a shard. */
@@ -63,9 +63,10 @@ async function refuseUnusable({ name, db }: ShardDatabase, { all, control }: Sha
     throw new CommandError(
       `The database of the shard "${name}" has tables of another program (${tables.join(', ')}). Create an empty database.`,
     );
-  for (const known of all)
+  await onEachShard(all, async (known) => {
     if (await isSameDatabase(known.db, db))
       throw new CommandError(`The database of the shard "${name}" is that of the shard "${known.name}".`);
+  });
   // A database of another installation, or of a shard that had another name.
   for (const id of await findResidentsOfAny(db)) {
     const place = await findShard(control, id);

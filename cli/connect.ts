@@ -7,6 +7,8 @@ import { explainDatabase, UnusableDatabaseError } from '../server/platform/datab
 import { claimEmbeddedPostgres } from '../server/platform/embedded-postgres/claim.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
+import { inParallel, tryInParallel } from '../server/platform/in-parallel.ts';
+import { type Migration, readMigrations } from '../server/platform/migration-files.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
 import { ownCommand } from '../server/platform/own-command.ts';
 import type { ServiceKey, ServiceKeys } from '../server/platform/service-keys.ts';
@@ -50,7 +52,8 @@ export async function withShards<Result>(
 ): Promise<Result> {
   return withConnection(config, async (firstUrl) => {
     const databases = databasesOf(config, firstUrl);
-    for (const database of databases) await requireUsable(database);
+    const migrations = await readMigrations();
+    await onEachShard(databases, (database) => requireUsable(database, migrations));
     return withPools(databases, (all) => work(shardsOn(all)));
   });
 }
@@ -60,15 +63,37 @@ interface ShardUrl {
   readonly url: string;
 }
 
-const databasesOf = ({ SVC_SHARDS }: Config, firstUrl: string): ShardUrl[] => [
+export const databasesOf = ({ SVC_SHARDS }: Config, firstUrl: string): ShardUrl[] => [
   { name: firstShard, url: firstUrl },
   ...[...SVC_SHARDS].map(([name, url]) => ({ name, url: url.reveal() })),
 ];
 
-async function requireUsable({ name, url }: ShardUrl, connectMs?: number): Promise<void> {
-  const explain = name === firstShard ? explainDatabase('DATABASE_URL') : explainDatabase('SVC_SHARDS', name);
-  await requireMigrated(url, connectMs).catch(explain);
+/** Names the setting and the shard in an error that the operator can fix. */
+export const explainShard = (name: string): ((error: unknown) => never) =>
+  name === firstShard ? explainDatabase('DATABASE_URL') : explainDatabase('SVC_SHARDS', name);
+
+async function requireUsable(
+  { name, url }: ShardUrl,
+  migrations: readonly Migration[],
+  connectMs?: number,
+): Promise<void> {
+  await requireMigrated(url, connectMs, migrations).catch(explainShard(name));
 }
+
+/** How many shards a command works on at once: about as many connections it has, however many shards there are. */
+const shardsAtOnce = 8;
+
+/** Works on all shards, on a few at a time. Results are in their order. */
+export const onEachShard = <Shard, Result>(
+  shards: readonly Shard[],
+  work: (shard: Shard) => Promise<Result>,
+): Promise<Result[]> => inParallel(shards, shardsAtOnce, work);
+
+/** The same where one shard that fails does not keep the command from the others. */
+export const tryEachShard = <Shard, Result>(
+  shards: readonly Shard[],
+  work: (shard: Shard) => Promise<Result>,
+): Promise<PromiseSettledResult<Result>[]> => tryInParallel(shards, shardsAtOnce, work);
 
 function shardsOn(all: OpenShards['all']): OpenShards {
   const control = controlPlaneOn(all[0].db);
@@ -92,15 +117,15 @@ export async function withReachable<Result>(work: (reached: Reached) => Promise<
   return withConnection(config, async (firstUrl) => {
     const databases = databasesOf(config, firstUrl);
     const failures = new Map<string, UnusableDatabaseError>();
-    const attempts = databases.map(async (database) => {
+    const migrations = await readMigrations();
+    await onEachShard(databases, async (database) => {
       try {
-        await requireUsable(database, reachMs);
+        await requireUsable(database, migrations, reachMs);
       } catch (error) {
         if (!(error instanceof UnusableDatabaseError)) throw error;
         failures.set(database.name, error);
       }
     });
-    await Promise.all(attempts);
     if (failures.size === databases.length) throw [...failures.values()][0] as Error;
     const reachable = databases.filter(({ name }) => !failures.has(name));
     const away = new Map([...failures].map(([name, { message }]) => [name, message]));
@@ -116,12 +141,14 @@ export async function withPools<Result>(
   databases: readonly ShardUrl[],
   work: (all: readonly [ShardDatabase, ...ShardDatabase[]]) => Promise<Result>,
 ): Promise<Result> {
-  const [next, ...rest] = databases;
-  if (!next) throw new Error('there is no database to open');
-  return withPool(next.url, (db) => {
-    const first = { name: next.name, db };
-    return rest.length === 0 ? work([first]) : withPools(rest, (others) => work([first, ...others]));
-  });
+  // A lock of the command needs its connection to the first shard. Those to the others are closed after each use.
+  const [first, ...others] = databases.map(({ name, url }, index) => ({ name, db: openPool(url, index > 0) }));
+  if (!first) throw new Error('there is no database to open');
+  try {
+    return await work([first, ...others]);
+  } finally {
+    await Promise.all([first, ...others].map(({ db }) => db.close()));
+  }
 }
 
 /** Connects as the owner of the database, without a check of its schema. */
@@ -143,16 +170,23 @@ export async function withConnection<Result>(
   }
 }
 
-export async function withPool<Result>(
-  connectionString: string,
-  work: (db: DatabasePool) => Promise<Result>,
-): Promise<Result> {
-  const db = openDatabase({
+const brieflyMs = 20;
+
+function openPool(connectionString: string, isBrief: boolean): DatabasePool {
+  return openDatabase({
     connectionString,
     poolSize: 1,
     applicationName: 'svc command',
     onError: () => undefined,
+    ...(isBrief ? { idleMs: brieflyMs } : {}),
   });
+}
+
+export async function withPool<Result>(
+  connectionString: string,
+  work: (db: DatabasePool) => Promise<Result>,
+): Promise<Result> {
+  const db = openPool(connectionString, false);
   try {
     return await work(db);
   } finally {

@@ -1,6 +1,7 @@
 import { hourMs } from '../server/platform/durations.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { firstShard } from '../server/shards/shards.ts';
+import { onEachShard } from './connect.ts';
 import * as queries from './doctor-shard-queries.ts';
 import { findResidents } from '../server/shards/inspect-queries.ts';
 
@@ -14,7 +15,7 @@ interface Finding {
 }
 
 const shownMax = 5;
-const pageCount = 1_000;
+const pageCount = 10_000;
 /** What two servers write one after the other is complete by then. */
 const writtenSeconds = hourMs / 1_000;
 
@@ -54,8 +55,9 @@ type Note = (check: CheckName, example: string) => void;
 async function checkCompanies({ control, all }: Shards, note: Note): Promise<void> {
   const directory = await queries.readDirectory(control);
   const seen = new Map<string, string>();
-  for (const { name, db } of all) {
-    for (const id of await findResidents(db)) {
+  const residents = await onEachShard(all, async ({ name, db }) => ({ name, ids: await findResidents(db) }));
+  for (const { name, ids } of residents) {
+    for (const id of ids) {
       const other = seen.get(id);
       if (other) note('company_on_two_shards', `${id} / ${other} and ${name}`);
       seen.set(id, name);
@@ -75,11 +77,11 @@ async function checkMoves({ control, all }: Shards, note: Note): Promise<void> {
   for (const { company_id, moving_to, is_old } of moving)
     if (is_old) note('move_unfinished', `${company_id} / ${moving_to}`);
   const moves = new Set(moving.map(({ company_id }) => company_id));
-  for (const { name, db } of all) {
+  await onEachShard(all, async ({ name, db }) => {
     for (const id of await queries.findFences(db)) if (!moves.has(id)) note('fence_forgotten', `${id} / ${name}`);
     for (const id of await queries.findUnfinishedSignUps(db, writtenSeconds))
       note('sign_up_unfinished', `${id} / ${name}`);
-  }
+  });
 }
 
 /** The rows of the control plane that lead to a row of a shard, and back. */
@@ -96,7 +98,7 @@ async function checkLeads(shards: Shards, note: Note): Promise<void> {
       if (page.length < pageCount) break;
     }
   }
-  for (const { db } of all) {
+  await onEachShard(all, async ({ db }) => {
     for (let after = ''; ; ) {
       const keys = await queries.readKeys(db, after, pageCount);
       const known = await queries.findKnownLookups(
@@ -108,7 +110,7 @@ async function checkLeads(shards: Shards, note: Note): Promise<void> {
       after = keys.at(-1)?.lookup_id ?? '';
       if (keys.length < pageCount) break;
     }
-  }
+  });
 }
 
 async function missingFrom(
@@ -116,12 +118,12 @@ async function missingFrom(
   leads: readonly queries.Lead[],
   table: 'team_members' | 'api_keys',
 ): Promise<queries.Lead[]> {
-  const missing: queries.Lead[] = [];
-  for (const [shard, ofShard] of Map.groupBy(leads, (lead) => lead.shard)) {
-    const db = all.find(({ name }) => name === shard)?.db;
-    if (!db) continue;
+  const leadsOf = Map.groupBy(leads, ({ shard }) => shard);
+  const concerned = all.filter(({ name }) => leadsOf.has(name));
+  const missing = await onEachShard(concerned, async ({ name, db }) => {
+    const ofShard = leadsOf.get(name) ?? [];
     const existing = await queries.findExisting(db, table, ofShard);
-    missing.push(...ofShard.filter(({ id }) => !existing.has(id)));
-  }
-  return missing;
+    return ofShard.filter(({ id }) => !existing.has(id));
+  });
+  return missing.flat();
 }

@@ -5,7 +5,7 @@ import { rotationState } from '../server/platform/key-rotation.ts';
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
-import { type Connected, withDatabase } from './connect.ts';
+import { type Connected, onEachShard, withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
 import { hasPlaced } from './doctor-shard-queries.ts';
 import { examineShards } from './doctor-shards.ts';
@@ -19,6 +19,8 @@ import { sizeLines, sizesOf } from './table-sizes.ts';
 
 interface LookupOutcome {
   readonly check: string;
+  /** With several shards, the one that was examined. */
+  readonly shard?: string;
   readonly means: string;
   readonly count: number;
   /** Some of the objects, as `company / object`. */
@@ -48,7 +50,26 @@ export async function examine(db: Queryable): Promise<LookupOutcome[]> {
 /** With several shards, a finding names its shard. */
 async function examineShard({ name, db }: ShardDatabase, isNamed: boolean): Promise<LookupOutcome[]> {
   const found = await examine(db);
-  return isNamed ? found.map((one) => ({ ...one, means: `shard ${name}: ${one.means}` })) : found;
+  const missing = await standbyMissing({ name, db });
+  return isNamed ? [...found.map((one) => ({ ...one, shard: name })), ...missing] : [...found, ...missing];
+}
+
+/** What many shards have in common is shown once. */
+function grouped(findings: readonly LookupOutcome[]): LookupOutcome[] {
+  const groups = Map.groupBy(findings, ({ check, shard, means }) => (shard === undefined ? means : check));
+  return [...groups.values()].map((same) => {
+    const [first] = same as [LookupOutcome, ...LookupOutcome[]];
+    const examples = same.flatMap((one) => one.examples).slice(0, shownMax);
+    const count = same.reduce((sum, one) => sum + one.count, 0);
+    return { ...first, means: `${shardsText(same)}${first.means}`, count, examples };
+  });
+}
+
+function shardsText(findings: readonly LookupOutcome[]): string {
+  const names = findings.flatMap(({ shard }) => shard ?? []);
+  if (names.length === 0) return '';
+  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : '';
+  return `shard${names.length > 1 ? 's' : ''} ${names.slice(0, shownMax).join(', ')}${more}: `;
 }
 
 /**
@@ -83,15 +104,11 @@ async function partsAway(connected: Connected): Promise<LookupOutcome[]> {
   });
 }
 
-async function standbysMissing({ shards }: Connected): Promise<LookupOutcome[]> {
-  const findings: LookupOutcome[] = [];
-  for (const { name, db } of shards.all) {
-    const { problem } = (await standbyState(db)) ?? {};
-    if (problem === undefined) continue;
-    const means = `shard ${name} whose writes wait for a synchronous standby: ${problem}`;
-    findings.push({ check: 'standby_missing', means, count: 1, examples: [] });
-  }
-  return findings;
+async function standbyMissing({ name, db }: ShardDatabase): Promise<LookupOutcome[]> {
+  const { problem } = (await standbyState(db)) ?? {};
+  if (problem === undefined) return [];
+  const means = `shard ${name} whose writes wait for a synchronous standby: ${problem}`;
+  return [{ check: 'standby_missing', means, count: 1, examples: [] }];
 }
 
 async function replicasAway({ config, shards }: Connected): Promise<LookupOutcome[]> {
@@ -105,8 +122,9 @@ async function replicasAway({ config, shards }: Connected): Promise<LookupOutcom
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const { shards } = connected;
-    const findings: LookupOutcome[] = [];
-    for (const shard of shards.all) findings.push(...(await examineShard(shard, shards.all.length > 1)));
+    const isNamed = shards.all.length > 1;
+    const examined = await onEachShard(shards.all, (shard) => examineShard(shard, isNamed));
+    const findings: LookupOutcome[] = examined.flat();
     if (flags['all-shards'] || shards.all.length > 1 || (await hasPlaced(shards.control)))
       findings.push(...(await examineShards(shards)));
     findings.push(...(await oldKeys(shards)));
@@ -118,7 +136,6 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
     }
     if (!keys) findings.push(...(await partsAway(connected)));
-    findings.push(...(await standbysMissing(connected)));
     findings.push(...(await replicasAway(connected)));
     const tables = await sizesOf(shards.all);
     if (findings.length === 0) {
@@ -130,15 +147,19 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       process.exitCode = 1;
       return `${JSON.stringify({ healthy: false, findings, tables })}\n`;
     }
-    const lines = findings.flatMap(({ means, count, examples }) => [
+    const lines = grouped(findings).flatMap(({ means, count, examples }) => [
       `${count} × ${means}`,
       ...examples.map((example) => `    ${example}`),
       ...(count > examples.length && examples.length > 0 ? [`    and ${count - examples.length} more`] : []),
     ]);
     throw new CommandError(
-      [...lines, '', ...sizeLines(tables), '', `${findings.length} of ${checkCount} checks found a problem.`].join(
-        '\n',
-      ),
+      [
+        ...lines,
+        '',
+        ...sizeLines(tables),
+        '',
+        `${new Set(findings.map(({ check }) => check)).size} of ${checkCount} checks found a problem.`,
+      ].join('\n'),
     );
   });
 }

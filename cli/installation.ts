@@ -7,7 +7,7 @@ import { type RunningProcess, processOf } from '../server/start/application-name
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { firstShard, type ShardDatabase } from '../server/shards/shards.ts';
 import { type ReplicaState, replicaState } from '../server/platform/replica.ts';
-import { type Connected, withPool } from './connect.ts';
+import { type Connected, onEachShard, withPool } from './connect.ts';
 import { withVault } from './open-vault.ts';
 
 /** The parts of the installation as this machine reaches them, for `status` and `doctor`. */
@@ -81,11 +81,14 @@ export async function readReplicas(
 ): Promise<ReadonlyMap<string, ReplicaState>> {
   const { SVC_READ_URL: first, SVC_READ_SHARDS: others } = config;
   const urls = new Map([...(first ? [[firstShard, first] as const] : []), ...others]);
-  const states = shards.map(async ({ name, db: primary }) => {
-    const url = urls.get(name)?.reveal();
-    return url ? ([[name, await withPool(url, (standby) => replicaState({ primary, standby }))]] as const) : [];
-  });
-  return new Map((await Promise.all(states)).flat());
+  const states = await onEachShard(
+    shards.filter(({ name }) => urls.has(name)),
+    async ({ name, db: primary }) => {
+      const url = urls.get(name)?.reveal() ?? '';
+      return [name, await withPool(url, (standby) => replicaState({ primary, standby }))] as const;
+    },
+  );
+  return new Map(states);
 }
 
 /** The processes of the service that are connected to the database now. */

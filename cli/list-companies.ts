@@ -3,7 +3,7 @@ import { type CompanyOnShard, findCompaniesOn, ordersCounted } from '../server/s
 import { findMovesOf, type MoveRow } from '../server/shards/queries.ts';
 import type { ShardDatabase } from '../server/shards/shards.ts';
 import { CommandError, UsageError } from './command-error.ts';
-import { type Reached, withReachable } from './connect.ts';
+import { onEachShard, type Reached, withReachable } from './connect.ts';
 import type { Flags } from './options.ts';
 import { table } from './table.ts';
 
@@ -48,10 +48,10 @@ async function readPage(
   count: number,
   after: string | undefined,
 ): Promise<{ listed: Listed[]; next: string | null }> {
-  const pages = chosen.map(async ({ name: shard, db }) =>
+  const pages = await onEachShard(chosen, async ({ name: shard, db }) =>
     (await findCompaniesOn(db, after, count + 1)).map((company) => ({ ...company, shard })),
   );
-  const found = (await Promise.all(pages)).flat();
+  const found = pages.flat();
   const ids = [...new Set(found.map(({ id }) => id))].toSorted();
   const page = ids.slice(0, count);
   const moves = reachable ? await findMovesOf(reachable.control, page) : new Map<string, MoveRow>();

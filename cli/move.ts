@@ -1,13 +1,13 @@
 import type { Config } from '../server/config.ts';
 import { loadConfig } from '../server/config.ts';
 import { abortMove, accountsOn, type Mover, moveCompanies } from '../server/shards/move/move.ts';
-import { type PlannedMove, planMoves } from '../server/shards/move/rebalance.ts';
+import { applyMoves, planMoves } from '../server/shards/move/rebalance.ts';
 import { MoveError } from '../server/shards/move/sql.ts';
 import { findDraining } from '../server/shards/queries.ts';
 import { firstShard, type Shards } from '../server/shards/shards.ts';
 import { isUuid } from '../server/platform/ids.ts';
 import { CommandError, UsageError } from './command-error.ts';
-import { withShards } from './connect.ts';
+import { onEachShard, withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
 /** A request that began before the switch ends by then, even if its processor answers late. */
@@ -60,38 +60,21 @@ function chosenTarget(shards: Shards, to: string | undefined): string {
   throw new UsageError(`Choose a shard with --to: ${shards.all.map(({ name }) => name).join(', ')}.`);
 }
 
-/** One after the other until the switch. The wait before rows are removed from the old shard is shared. */
-async function applyMoves(mover: Mover, moves: readonly PlannedMove[]): Promise<void> {
-  const begun: Promise<unknown>[] = [];
-  try {
-    for (const { companyId, to } of moves) {
-      const switched = Promise.withResolvers<void>();
-      const onStep = (step: string): void => {
-        mover.onStep(`${companyId} ${step}`);
-        if (step === 'clean') switched.resolve();
-      };
-      const moved = moveCompanies({ ...mover, onStep }, companyId, to);
-      // Its failure is reported when all moves have ended.
-      moved.catch(() => undefined);
-      begun.push(moved);
-      await Promise.race([switched.promise, moved]);
-    }
-  } finally {
-    await Promise.allSettled(begun);
-  }
-  await Promise.all(begun);
-}
-
 export async function rebalanceCommand(_words: readonly string[], flags: Flags): Promise<string> {
   if (Boolean(flags['dry-run']) === Boolean(flags.apply))
     throw new UsageError('Use companies rebalance --dry-run or companies rebalance --apply.');
   return withMover(async (mover, shards) => {
     const draining = await findDraining(shards.control);
-    const loads = [];
-    for (const shard of shards.all)
-      loads.push({ shard: shard.name, drains: draining.includes(shard.name), accounts: await accountsOn(shard) });
+    const loads = await onEachShard(shards.all, async (shard) => ({
+      shard: shard.name,
+      drains: draining.includes(shard.name),
+      accounts: await accountsOn(shard),
+    }));
     const moves = planMoves(loads);
-    if (flags.apply) await applyMoves(mover, moves);
+    if (flags.apply)
+      await applyMoves(moves, mover.onStep, (move, onStep) =>
+        moveCompanies({ ...mover, onStep }, move.companyId, move.to),
+      );
     const shown = moves.map(({ companyId, from, to }) => ({ company: companyId, from, to }));
     if (flags.json) return `${JSON.stringify({ moves: shown, applied: flags.apply ?? false })}\n`;
     if (moves.length === 0) return 'Every shard has about as many companies: there is nothing to move.\n';

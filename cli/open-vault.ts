@@ -28,18 +28,14 @@ export async function withVault<Result>(
   return withAllVaultTables({ shards, config }, async (all) => {
     const keys = await findKeyStore(config, all[0].db);
     const vaults = all.map(({ name, db }) => ({ name, vault: localVault(db, keys, systemClock, originsOf(config)) }));
-    const [only] = vaults;
-    if (only && vaults.length === 1) return work(only.vault);
+    const [first] = vaults;
+    if (first && vaults.length === 1) return work(first.vault);
     const vaultOf = async (companyId: string): Promise<Vault> => {
       const { name } = await shards.find(companyId);
       return (vaults.find((one) => one.name === name) as (typeof vaults)[number]).vault;
     };
-    return work(
-      shardedVault(
-        vaultOf,
-        vaults.map(({ vault }) => vault),
-      ),
-    );
+    // One shard shows whether the keys and the tables can be used. Whether the others respond is checked elsewhere.
+    return work(shardedVault(vaultOf, first ? [first.vault] : []));
   });
 }
 

@@ -32,7 +32,8 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
     {
       name: 'status',
       summary: 'Show charges in doubt, clocks, the vault, and whether the database was restored',
-      more: 'If a shard cannot be reached, shows the others and exits with 1.',
+      more: 'If a shard cannot be reached, shows the others and exits with 1. Of more than ten shards, names those that need attention; --all-shards and --json show each.',
+      options: ['all-shards'],
       load: async () => (await import('./status.ts')).statusCommand,
     },
     {

@@ -18,7 +18,10 @@ export const options = {
     describe: 'company name or ID; use the ID if there are several merchants',
   },
   shard: { type: 'string', value: 'NAME', describe: 'name of the shard; default: the only one, or all for a list' },
-  'all-shards': { type: 'boolean', describe: 'also compare the control plane with every shard' },
+  'all-shards': {
+    type: 'boolean',
+    describe: 'doctor: also compare the control plane with every shard; status: show each of many shards',
+  },
   to: { type: 'string', value: 'NAME', describe: 'name of the shard that the companies move to' },
   abort: { type: 'boolean', describe: 'end a move that has not switched yet, and remove what has arrived' },
   'dry-run': { type: 'boolean', describe: 'show the moves, and move nothing' },

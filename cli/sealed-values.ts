@@ -5,6 +5,7 @@ import type { AnyQueryable } from '../server/platform/database.ts';
 import { currentPrefix } from '../server/platform/key-rotation.ts';
 import type { DerivedPurpose } from '../server/platform/secret.ts';
 import type { ServiceKeys } from '../server/platform/service-keys.ts';
+import { onEachShard } from './connect.ts';
 import type { Shards } from '../server/shards/shards.ts';
 
 /** Every column with values that the keys of the service encrypt, for encrypting them again with new keys. */
@@ -91,20 +92,20 @@ export const sealingPurposes = [...new Set(sealedColumns.map(({ purpose }) => pu
 
 /** Counts the values that an earlier key has encrypted. */
 export async function countOldValues(shards: Shards): Promise<{ name: string; count: number }[]> {
-  const counts: { name: string; count: number }[] = [];
-  for (const column of sealedColumns) {
-    const { name, purpose, select } = column;
-    const prefix = await currentPrefix(shards.control, purpose);
-    let count = 0;
-    for (const db of databasesOf(shards, column)) {
-      const [row] = await db.query<{ count: number }>(`SELECT count(*)::integer AS count FROM (${select}) old`, [
-        prefix,
-      ]);
-      count += row?.count ?? 0;
+  const prefixes = new Map<SealedColumn, Buffer>();
+  for (const column of sealedColumns) prefixes.set(column, await currentPrefix(shards.control, column.purpose));
+  const counts = new Map(sealedColumns.map(({ name }) => [name, 0]));
+  const countIn = async (db: AnyQueryable, isControl: boolean): Promise<void> => {
+    for (const [column, prefix] of prefixes) {
+      if (column.isControl !== isControl) continue;
+      const text = `SELECT count(*)::integer AS count FROM (${column.select}) old`;
+      const [row] = await db.query<{ count: number }>(text, [prefix]);
+      counts.set(column.name, (counts.get(column.name) ?? 0) + (row?.count ?? 0));
     }
-    counts.push({ name, count });
-  }
-  return counts;
+  };
+  await countIn(shards.control, true);
+  await onEachShard(shards.all, ({ db }) => countIn(db, false));
+  return [...counts].map(([name, count]) => ({ name, count }));
 }
 
 const databasesOf = ({ control, all }: Shards, { isControl }: SealedColumn): readonly AnyQueryable[] =>

@@ -4,7 +4,7 @@ import { countCompanies, findDraining, setDraining } from '../server/shards/quer
 import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { addShard } from './add-shard.ts';
 import { CommandError, UsageError } from './command-error.ts';
-import { withShards } from './connect.ts';
+import { onEachShard, withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 import { table } from './table.ts';
 
@@ -17,7 +17,7 @@ export async function shardsCommand([action, name]: readonly string[], flags: Fl
   return withShards(loadConfig(process.env), async (shards) => {
     if (wanted !== undefined) await change(shards, named(shards, name), wanted);
     const draining = await findDraining(shards.control);
-    const found = await Promise.all(shards.all.map((shard) => describe(shard, draining)));
+    const found = await onEachShard(shards.all, (shard) => describe(shard, draining));
     if (flags.json) return `${JSON.stringify(found)}\n`;
     const rows = found.map((one) => [one.name, String(one.companies), one.drains ? 'yes' : 'no', one.wal_level]);
     return table(['NAME', 'COMPANIES', 'DRAINS', 'WAL LEVEL'], rows, 'No shards.');

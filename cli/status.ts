@@ -13,7 +13,8 @@ import { countCompanies as companiesOn } from '../server/shards/queries.ts';
 import { firstShard, type ShardDatabase } from '../server/shards/shards.ts';
 import type { RunningProcess } from '../server/start/application-name.ts';
 import { version } from '../server/version.ts';
-import { type Reached, withReachable } from './connect.ts';
+import { CommandError } from './command-error.ts';
+import { type Reached, tryEachShard, withReachable } from './connect.ts';
 import {
   type PartState,
   readDatabase,
@@ -72,7 +73,7 @@ export async function statusCommand(_words: readonly string[], flags: Flags): Pr
   return withReachable(async (reached) => {
     const status = await readStatus(reached);
     if (status.shards.some(({ problem }) => problem !== null)) process.exitCode = 1;
-    return flags.json ? `${JSON.stringify(status)}\n` : shown(status, reached.config);
+    return flags.json ? `${JSON.stringify(status)}\n` : shown(status, reached.config, flags['all-shards'] ?? false);
   });
 }
 
@@ -129,14 +130,13 @@ async function readShards({ config, all, away }: Reached): Promise<{ found: Foun
   const replicas = await readReplicas(config, all);
   const found: Found[] = [];
   const problems = new Map(away);
-  for (const shard of all) {
-    try {
-      found.push(await readShard(shard));
-    } catch (error) {
-      if (!(error instanceof Error && isAway(error)) || (found.length === 0 && shard === all.at(-1))) throw error;
-      problems.set(shard.name, error.message);
-    }
+  for (const [index, result] of (await tryEachShard(all, readShard)).entries()) {
+    if (result.status === 'fulfilled') found.push(result.value);
+    else if (result.reason instanceof Error && isAway(result.reason))
+      problems.set(all[index]?.name ?? '', result.reason.message);
+    else throw result.reason;
   }
+  if (found.length === 0) throw new CommandError([...problems.values()].join('\n'));
   const states = [firstShard, ...config.SVC_SHARDS.keys()].map((name) => {
     const replica = replicas.get(name);
     const one = found.find((each) => each.name === name);
@@ -211,23 +211,47 @@ const units: readonly (readonly [ms: number, name: string])[] = [
 const queue = (count: number, oldestSeconds: number): string =>
   count > 0 ? `${count}, the oldest for ${duration(oldestSeconds)}` : '0';
 
-function shown(status: Status, config: Config): string {
+/** More shards than this are counted, and only those that need attention are named. */
+const namedMax = 10;
+
+function shardRows({ shards, database }: Status, isEach: boolean): [string, string][] {
+  if (shards.length === 1 && database) return [['PostgreSQL', `${database.version}, schema ${database.schema}`]];
+  const isNamed = isEach || shards.length <= namedMax;
+  const listed = isNamed ? shards : shards.filter(({ problem }) => problem !== null);
+  const rows = listed.map((shard): [string, string] => [`Shard ${shard.name}`, shardText(shard)]);
+  return isNamed ? rows : [['Shards', summaryOf(shards)], ...rows];
+}
+
+function summaryOf(shards: Status['shards']): string {
+  const used = shards.filter(({ problem }) => problem === null);
+  const versions = [...new Set(used.map(({ postgres, schema }) => `PostgreSQL ${postgres}, schema ${schema}`))];
+  const companies = used.reduce((sum, shard) => sum + (shard.companies ?? 0), 0);
+  const away = shards.length - used.length;
+  return `${shards.length}${away > 0 ? `, of which ${away} cannot be used` : ''}, with ${companies} companies; ${versions.join('; ')}`;
+}
+
+/** The standbys and replicas: all of a few shards, and of many those that need attention. */
+function serverRows({ shards }: Status, isEach: boolean): [string, string][] {
+  const isNamed = isEach || shards.length <= namedMax;
+  const standbys = shards.flatMap(({ name, standby }): [string, string][] => {
+    if (!standby || (!isNamed && standby.problem === null)) return [];
+    return [[`Standby of ${name}`, standby.problem === null ? 'connected' : `writes wait: ${standby.problem}`]];
+  });
+  const replicas = shards.flatMap(({ name, replica }): [string, string][] => {
+    if (!replica || (!isNamed && replica.problem === null)) return [];
+    return [[`Replica of ${name}`, replicaText(replica)]];
+  });
+  return [...standbys, ...replicas];
+}
+
+function shown(status: Status, config: Config, isEach: boolean): string {
   const { processes, renewals, webhooks, mails, restored, backup_age_seconds: age } = status;
   const rows: [string, string][] = [
     ['Version', `${status.version} (this command)`],
     ...(processes.length === 0 ? ([['Processes', 'none']] as [string, string][]) : []),
     ...processes.map((one): [string, string] => ['Process', `${one.roles}, version ${one.version}, ${one.process}`]),
-    ...(status.shards.length === 1 && status.database
-      ? ([['PostgreSQL', `${status.database.version}, schema ${status.database.schema}`]] as [string, string][])
-      : status.shards.map((shard): [string, string] => [`Shard ${shard.name}`, shardText(shard)])),
-    ...status.shards.flatMap(({ name, standby }): [string, string][] =>
-      standby
-        ? [[`Standby of ${name}`, standby.problem === null ? 'connected' : `writes wait: ${standby.problem}`]]
-        : [],
-    ),
-    ...status.shards.flatMap(({ name, replica }): [string, string][] =>
-      replica ? [[`Replica of ${name}`, replicaText(replica)]] : [],
-    ),
+    ...shardRows(status, isEach),
+    ...serverRows(status, isEach),
     ...Object.entries(status.components).map(([name, state]): [string, string] => [partNames[name] ?? name, state]),
     ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
     ['Charges waiting', `${status.waiting}`],

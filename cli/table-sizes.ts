@@ -1,6 +1,7 @@
 import { readTableSizes, type TableSize } from '../server/jobs/table-sizes.ts';
 import { retentions } from '../server/retention.ts';
 import type { ShardDatabase } from '../server/shards/shards.ts';
+import { onEachShard } from './connect.ts';
 import { tableLines } from './table.ts';
 
 /** The part of `doctor` that shows how large the tables are, how fast they grow, and how long their rows are kept. */
@@ -13,10 +14,8 @@ export interface ShownTable extends TableSize {
 const shownMax = 10;
 
 export async function sizesOf(shards: readonly ShardDatabase[]): Promise<ShownTable[]> {
-  const each = await Promise.all(
-    shards.map(async ({ name: shard, db }) =>
-      (await readTableSizes(db)).map((table) => ({ shard, ...table, kept: keptOf(table.name) })),
-    ),
+  const each = await onEachShard(shards, async ({ name: shard, db }) =>
+    (await readTableSizes(db)).map((table) => ({ shard, ...table, kept: keptOf(table.name) })),
   );
   return each.flat().toSorted((one, other) => other.bytes - one.bytes);
 }

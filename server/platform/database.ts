@@ -104,6 +104,8 @@ export interface DatabaseOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** A standby, which is expected not to accept writes. */
   readonly isReplica?: boolean;
+  /** How long a connection that is not used stays open. */
+  readonly idleMs?: number;
 }
 
 const usualStatementTimeoutMs = 15_000;
@@ -233,7 +235,7 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, setting
     onOpen: remember,
     Client: WatchedClient as unknown as new () => WatchedClient,
     max: options.poolSize,
-    idleTimeoutMillis: 60_000,
+    idleTimeoutMillis: options.idleMs ?? 60_000,
   };
   const pool = new pg.Pool(config);
   // The handler stays for the whole life of each connection: a lost connection without a handler would end the

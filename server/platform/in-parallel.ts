@@ -1,5 +1,5 @@
 /** Works on each item, on at most `atOnce` of them at a time. What fails does not stop the others. Results are in the order of the items. */
-async function tryInParallel<Item, Result>(
+export async function tryInParallel<Item, Result>(
   items: readonly Item[],
   atOnce: number,
   work: (item: Item) => Promise<Result>,

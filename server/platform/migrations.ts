@@ -99,11 +99,16 @@ const rangeOf = (list: readonly { readonly name: string }[]): string =>
   list.length <= listedMax ? namesOf(list) : `${list.length} migrations, ${list[0]?.name} to ${list.at(-1)?.name}`;
 
 /** For programs other than the service: they require this version's schema and do not migrate. */
-export async function requireMigrated(connectionString: string, connectMs?: number): Promise<void> {
+export async function requireMigrated(
+  connectionString: string,
+  connectMs?: number,
+  migrations?: readonly Migration[],
+): Promise<void> {
   await withClient(
     connectionString,
     async (client) => {
-      const missing = missingFrom(await readApplied(queryOf(client)), await readMigrations());
+      const known = migrations ?? (await readMigrations());
+      const missing = missingFrom(await readApplied(queryOf(client)), known);
       if (missing.length === 0) return;
       throw new MigrationError(
         `The database is older than this version (missing: ${rangeOf(missing)}). Start the service, or run \`svc migrate\`.`,

@@ -11,7 +11,7 @@ import type { Queryable } from '../../server/platform/database.ts';
 import type { EmbeddedPostgres } from '../../server/platform/embedded-postgres/embedded-postgres.ts';
 import { findAccount, moveCompanies, type Mover } from '../../server/shards/move/move.ts';
 import { findCompaniesOn } from '../../server/shards/inspect-queries.ts';
-import { planMoves } from '../../server/shards/move/rebalance.ts';
+import { applyMoves, planMoves } from '../../server/shards/move/rebalance.ts';
 import { svc } from '../support/command.ts';
 import { startMigratedServer } from '../support/migrated-cluster.ts';
 import { openShop, succeeded } from '../support/orders.ts';
@@ -404,6 +404,60 @@ describe('svc shards add', () => {
     const settings = { DATABASE_URL: server.connectionString, SVC_SHARDS: `b=${behind}` };
     assert.match((await svc(settings, 'status')).stderr, /shard "b" of SVC_SHARDS: .*older than this version/);
   });
+
+  it('migrates every other shard if some cannot be used, names those, and continues with them', async () => {
+    const gone = new URL(server.connectionString);
+    gone.pathname = '/left_out';
+    const edited = await migratedDatabase(
+      'edited_again',
+      `UPDATE schema_migrations SET sha256 = repeat('f00d', 16) WHERE name = '000009_people'`,
+    );
+    const empty = await newDatabase('empty_shard');
+    const settings = {
+      DATABASE_URL: server.connectionString,
+      SVC_SHARDS: `b=${gone.href} c=${edited} d=${empty}`,
+    };
+    const first = await svc(settings, 'migrate');
+    assert.equal(first.code, 1);
+    for (const message of [
+      /The database of SVC_SHARDS, shard "b", cannot be used: .*left_out/,
+      /shard "c" of SVC_SHARDS: .*edited after this database ran them/,
+      /^2 of 4 databases are migrated to .*Run `svc migrate` again/m,
+    ])
+      assert.match(first.stderr, message);
+    await newDatabase('left_out');
+    await withClient(edited, (client) =>
+      client.query(`UPDATE schema_migrations SET sha256 = NULL WHERE name = '000009_people'`),
+    );
+    const again = await svc(settings, 'migrate', '--json');
+    assert.deepEqual([again.code, JSON.parse(again.stdout).failed], [0, []]);
+    assert.equal(JSON.parse(again.stdout).databases, 4);
+  });
+
+  it('uses few connections with many shards, and names only those that need attention', async () => {
+    const url = new URL(
+      await migratedDatabase('many', `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 25 IN ROLE svc_api`),
+    );
+    Object.assign(url, { username: 'few', password: 'few' });
+    const names = Array.from({ length: 40 }, (_, index) => `m${index}=${url.href}`);
+    const settings = {
+      DATABASE_URL: server.connectionString,
+      SVC_MASTER_SECRET: 'x'.repeat(32),
+      SVC_DATA_DIR: join(folder, 'data'),
+    };
+    const listed = await svc({ ...settings, SVC_SHARDS: names.join(' ') }, 'shards', 'list', '--json');
+    assert.equal(listed.code, 0, listed.stderr);
+    assert.equal(JSON.parse(listed.stdout).length, 41);
+    const away = { ...settings, SVC_SHARDS: `${names.join(' ')} z=${url.href}_not_there` };
+    const { code, stdout } = await svc(away, 'status');
+    assert.equal(code, 1);
+    assert.match(stdout, /^Shards +42, of which 1 cannot be used, with \d+ companies; PostgreSQL .*, schema /m);
+    assert.deepEqual(
+      [...stdout.matchAll(/^Shard (\w+) /gm)].map(([, name]) => name),
+      ['z'],
+    );
+    assert.match((await svc(away, 'status', '--all-shards')).stdout, /^Shard m39 /m);
+  });
 });
 
 describe('a rebalance', () => {
@@ -416,5 +470,45 @@ describe('a rebalance', () => {
     ]);
     assert.deepEqual(planMoves([load('a', ['1'], true), load('b', ['2'])]), [{ companyId: '1', from: 'a', to: 'b' }]);
     assert.deepEqual(planMoves([load('a', ['1'], true)]), []);
+  });
+
+  it('copies from and to each shard at most two accounts at once, and begins no more after a failure', async () => {
+    const move = (companyId: string, from: string, to: string) => ({ companyId, from, to });
+    const drained = ['1', '2', '3', '4', '5', '6'].map((id) => move(id, 'a', `t${id}`));
+    const others = ['7', '8', '9'].map((id) => move(id, `s${id}`, 'b'));
+    const copying = new Set<string>();
+    const most: Record<string, number> = {};
+    const made: string[] = [];
+    const note = ({ from, to }: { from: string; to: string }): void => {
+      for (const shard of [from, to])
+        most[shard] = Math.max(most[shard] ?? 0, [...copying].filter((name) => name.split(' ').includes(shard)).length);
+      most.all = Math.max(most.all ?? 0, copying.size);
+    };
+    await applyMoves(
+      [...drained, ...others],
+      () => undefined,
+      async (planned, onStep) => {
+        const name = `${planned.companyId} ${planned.from} ${planned.to}`;
+        copying.add(name);
+        note(planned);
+        await sleep(1);
+        copying.delete(name);
+        onStep('clean');
+        made.push(planned.companyId);
+      },
+    );
+    assert.equal(made.length, 9);
+    assert.deepEqual([most.a, most.b, most.all], [2, 2, 4]);
+    const begun: string[] = [];
+    const failing = applyMoves(
+      drained,
+      () => undefined,
+      async ({ companyId }) => {
+        begun.push(companyId);
+        throw new Error(`no move of ${companyId}`);
+      },
+    );
+    await assert.rejects(failing, /no move of 1/);
+    assert.deepEqual(begun, ['1', '2']);
   });
 });

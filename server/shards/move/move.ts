@@ -1,3 +1,4 @@
+import { inParallel } from '../../platform/in-parallel.ts';
 import { findShard, staysHere } from '../queries.ts';
 import { firstShard, type ShardDatabase, type Shards } from '../shards.ts';
 import { withMoveLock } from './lock.ts';
@@ -57,22 +58,23 @@ const moveOf = (
   keptMs,
 });
 
+const askedAtOnce = 8;
+
 /** The shards, other than their own, where these companies have a fence. */
 async function fencedOnOthers(
   { shards }: Mover,
   { current, companyIds }: Account,
   states: string[],
 ): Promise<ShardDatabase[]> {
-  const found: ShardDatabase[] = [];
-  for (const shard of shards.all) {
-    if (shard.name === current.name) continue;
+  const others = shards.all.filter(({ name }) => name !== current.name);
+  const found = await inParallel(others, askedAtOnce, async (shard) => {
     const rows = await shard.db.query('SELECT 1 FROM company_fences WHERE company_id = ANY($1) AND state = ANY($2)', [
       companyIds,
       states,
     ]);
-    if (rows.length > 0) found.push(shard);
-  }
-  return found;
+    return rows.length > 0 ? [shard] : [];
+  });
+  return found.flat();
 }
 
 /** Finishes earlier moves whose command ended after the switch. */
