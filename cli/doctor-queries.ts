@@ -131,7 +131,8 @@ export const checks: readonly Check[] = [
     name: 'overdue_renewal',
     means: 'subscription whose renewal is overdue by more than an hour',
     sql: `SELECT s.company_id, s.id FROM subscriptions s JOIN companies c ON c.id = s.company_id
-          WHERE s.due_at < now() + c.clock_offset_ms * interval '1 ms' - interval '1 hour' AND c.processor IS NOT NULL`,
+          WHERE s.due_at < now() + c.clock_offset_ms * interval '1 ms' - interval '1 hour' AND c.processor IS NOT NULL
+            AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())`,
   },
   {
     name: 'forgotten_subscription',

@@ -215,7 +215,7 @@ describe('the command of the sources', () => {
       DATABASE_URL: database.connectionString,
       SVC_MASTER_SECRET: 'a master secret of this test, long enough',
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
-      SVC_DEMO: '1',
+      SVC_DEMO: 'empty',
     };
     const service = startSvc(settings, 'start');
     const baseUrl = await eventually('it is ready', async () => readyUrl(service.output()), 30_000);

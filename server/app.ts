@@ -13,6 +13,7 @@ import { checkoutDashboardRoutes } from './features/checkout-sessions/dashboard-
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
 import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
 import { bulkRefundRoutes } from './features/bulk-refunds/dashboard-routes.ts';
+import { sampleDataRoutes } from './features/sample-data/dashboard-routes.ts';
 import { exportRoutes } from './features/exports/dashboard-routes.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import type { Connections } from './features/processors/connections.ts';
@@ -345,6 +346,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
+    ...sampleDataRoutes(),
     ...profileRoutes(),
     ...customerEmailRoutes(receipts),
     ...processorRoutes(processors),

@@ -8,7 +8,7 @@ import {
   choice,
   contact,
   days,
-  flag,
+  demo,
   hostAddress,
   integer,
   mailbox,
@@ -56,8 +56,9 @@ export const settings = {
   SVC_MASTER_SECRET_PREVIOUS: secret(
     'The master secret before this one, while you change it: see [Secrets](secrets.md). Default: none.',
   ),
-  SVC_DEMO: flag(
-    '`1` creates the demo company in the database of `DATABASE_URL`. With the embedded PostgreSQL, it is always created.',
+  SVC_DEMO: demo(
+    '`1` creates the demo company with [sample data](sample-data.md) in the database of `DATABASE_URL`, `empty` creates it without. ' +
+      'With the embedded PostgreSQL, it is always created; default: with sample data.',
   ),
   DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],

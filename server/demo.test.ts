@@ -26,6 +26,8 @@ test('the login of the demo company works, also where its data is from before th
       baseUrl,
       dataDir: config.dataDir,
       keys: originalKeys(new Secret(Buffer.alloc(32, 9))),
+      isEmpty: true,
+      hasMailbox: true,
     };
     const signIn = async ({ email, password }: { email: string; password: string }): Promise<string[]> => {
       const reply = await newPerson(service).call('POST', '/dashboard/session', { body: { email, password } });
@@ -60,7 +62,7 @@ test('processes that start at the same time share one demo company', async () =>
     SVC_VAULT_KEYS: nextKeys(undefined),
   };
   const start = (dataDir: string) => {
-    const own = { PORT: '0', SVC_DEMO: '1', SVC_DATA_DIR: join(folder, dataDir), SVC_MAX_EVENT_LOOP_DELAY_MS: '0' };
+    const own = { PORT: '0', SVC_DEMO: 'empty', SVC_DATA_DIR: join(folder, dataDir), SVC_MAX_EVENT_LOOP_DELAY_MS: '0' };
     return startService(loadConfig({ ...database.settings, ...own, ...secret }), silentLog, assert.fail);
   };
   // Two on one machine, and one on another.

@@ -1,22 +1,32 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Config } from './config.ts';
 import { createApiKey, openApiKeyDirectory, reserveApiKey } from './features/api-keys/service.ts';
 import { createCompanies, allCompanies } from './features/companies/service.ts';
 import { createCoupon } from './features/coupons/service.ts';
 import { createLink, getLinks } from './features/payment-links/service.ts';
-import type { PlanCreate } from './features/plans/schemas.ts';
 import { createPlan } from './features/plans/service.ts';
 import { activeBySku, createProduct } from './features/products/service.ts';
 import { changeProfile } from './features/profile/service.ts';
+import {
+  beginFill,
+  firstCoupon,
+  firstProducts,
+  getSampleData,
+  historyDays,
+  samplePlans,
+} from './features/sample-data/service.ts';
 import { ensureOwner, hasAccount } from './features/users/service.ts';
 import type { Clock } from './platform/clock.ts';
 import { withDatabaseLock } from './platform/database-lock.ts';
+import { dayMs } from './platform/durations.ts';
 import { shardForNew } from './shards/placement.ts';
 import { insertShards } from './shards/queries.ts';
 import type { Shards } from './shards/shards.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Company } from './company.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** What a new user needs to start; also the content of `demo.json`. */
 export interface Demo {
@@ -33,6 +43,11 @@ export interface Demo {
   readonly live_publishable_key: string;
 }
 
+export interface DemoAtStart extends Demo {
+  /** Whether the worker creates sample data. */
+  readonly isBeingFilled: boolean;
+}
+
 export interface DemoDependencies {
   readonly shards: Shards;
   /** The URL of the first shard. */
@@ -41,86 +56,60 @@ export interface DemoDependencies {
   readonly keys: ServiceKeys;
   readonly dataDir: string;
   readonly baseUrl: string;
+  /** Whether a new demo company gets sample data. */
+  readonly isEmpty: boolean;
+  /** Whether emails are shown and not sent. */
+  readonly hasMailbox: boolean;
 }
 
 const demoName = 'Tea House';
 
 const demoColor = '#1f6b4f';
 
-/** A code for the demo checkout. */
-const demoCoupon = { kind: 'promo', name: 'TEA10', percentage: 10, duration: 'once' } as const;
+type Wishes = Omit<DemoDependencies, 'dataDir' | 'isEmpty'> & {
+  readonly config: Pick<Config, 'SVC_DEMO' | 'DATABASE_URL' | 'dataDir'>;
+};
 
-const demoProducts = [
-  { name: 'Tea pot', description: 'Holds six cups.', sku: 'tea-pot', amount: 4900, requires_shipping: true },
-  {
-    name: 'Tea cup',
-    description: 'Thin porcelain, two hands warm.',
-    sku: 'tea-cup',
-    amount: 1200,
-    requires_shipping: true,
-  },
-  { name: 'Brewing class', description: 'Two hours, online.', sku: 'class', amount: 3500, requires_shipping: false },
-];
-
-const monthly = { interval: 'month', interval_count: 1, anchor_day: 'signup_date' } as const;
-
-/** Plans for `demoProducts`, by SKU. */
-const demoPlans: readonly { readonly sku: string; readonly plan: Omit<PlanCreate, 'currency' | 'products'> }[] = [
-  { sku: 'tea-cup', plan: { name: 'Tea of the month', amount: 1900, billing_cycle: monthly } },
-  {
-    sku: 'class',
-    plan: {
-      name: 'Brewing course, four quarters',
-      amount: 9900,
-      one_time_amount: 2500,
-      billing_cycle: { ...monthly, interval_count: 3 },
-      billing_cycles: 4,
-    },
-  },
-  {
-    sku: 'tea-pot',
-    plan: {
-      name: 'Fresh tea weekly',
-      amount: 700,
-      billing_cycle: { interval: 'day', interval_count: 7, anchor_day: 'signup_date' },
-    },
-  },
-];
+/** Undefined if there is to be no demo company, or if it may be on a shard that is away. */
+export async function prepareDemo({ config, ...dependencies }: Wishes): Promise<DemoAtStart | undefined> {
+  const wanted = config.SVC_DEMO ?? (config.DATABASE_URL ? 'none' : 'full');
+  if ((wanted === 'none' && config.DATABASE_URL) || dependencies.shards.away.size > 0) return undefined;
+  return ensureDemo({ ...dependencies, dataDir: config.dataDir, isEmpty: wanted !== 'full' });
+}
 
 /**
  * Creates the demo company once; later starts read its keys from `demo.json`, the only place where they are readable.
  * Processes that start at the same time do this one after the other, so that they share the company.
  */
-export const ensureDemo = (dependencies: DemoDependencies): Promise<Demo> =>
+export const ensureDemo = (dependencies: DemoDependencies): Promise<DemoAtStart> =>
   withDatabaseLock(dependencies.controlUrl, 'demo company', () => ensureAlone(dependencies));
 
-async function ensureAlone(dependencies: DemoDependencies): Promise<Demo> {
+async function ensureAlone(dependencies: DemoDependencies): Promise<DemoAtStart> {
   const file = join(dependencies.dataDir, 'demo.json');
   const known = await readDemo(file);
   const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);
   await ensureLogin(dependencies, kept);
-  const { baseUrl } = dependencies;
+  const { baseUrl, clock, shards } = dependencies;
+  const { sandbox: company } = await demoCompanies(dependencies);
+  const { db } = shards.of(company);
+  const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
   const demo = {
     ...kept,
     base_url: baseUrl,
     capture_url: `${baseUrl}/capture`,
     dashboard_url: `${baseUrl}/`,
-    checkout_url: await ensureCheckout(dependencies),
+    checkout_url: await ensureCheckout(dependencies, context),
   };
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
-  return demo;
+  return { ...demo, isBeingFilled: (await getSampleData(context)).state === 'filling' };
 }
 
 /** How the link is found again at the next start. */
 const demoLink = { demo: 'checkout' };
 
 /** The payment link of the demo company; empty if the user has archived its products. */
-async function ensureCheckout(dependencies: DemoDependencies): Promise<string> {
-  const { shards, clock, keys, baseUrl } = dependencies;
-  const { sandbox: company } = await demoCompanies(dependencies);
-  const { db } = shards.of(company);
-  const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
+async function ensureCheckout({ keys, baseUrl }: DemoDependencies, context: RequestContext): Promise<string> {
   const links = { baseUrl, linkKey: keys['page-links'] };
   const page = { limit: 100, sort: { field: 'created_at', descending: false }, cursor: null };
   const known = (await getLinks(context, links, { active: true }, page)).items;
@@ -205,23 +194,33 @@ async function ensureLogin(dependencies: DemoDependencies, login: Login): Promis
   await setLogin(dependencies, await demoCompanies(dependencies), login);
 }
 
-async function demoCompanies({ shards, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
+async function demoCompanies({
+  shards,
+  clock,
+  isEmpty,
+  hasMailbox,
+}: DemoDependencies): Promise<Record<Company['mode'], Company>> {
   const companies = await allCompanies(shards);
   const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
   const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);
   if (live && sandbox) return { live, sandbox };
   const { name, db } = await shardForNew(shards);
+  const nowMs = clock.nowMs();
+  // With sample data, the company begins with its history.
+  const beginsMs = isEmpty ? nowMs : nowMs - historyDays * dayMs;
   const made = await db.transaction(async (transaction) => {
-    const pair = await createCompanies({ name, db: transaction }, clock.nowMs(), demoName);
-    const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: clock.nowMs(), db: transaction };
-    await changeProfile(context, { display_name: demoName, color: demoColor });
-    await createCoupon(context, demoCoupon);
-    for (const { amount, ...product } of demoProducts) {
+    const pair = await createCompanies({ name, db: transaction }, beginsMs, demoName);
+    const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: beginsMs, db: transaction };
+    const emails = !isEmpty && hasMailbox ? { emails: { enabled: true } } : {};
+    await changeProfile(context, { display_name: demoName, color: demoColor, ...emails });
+    await createCoupon(context, firstCoupon);
+    for (const { amount, ...product } of firstProducts) {
       const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
-      for (const { plan } of demoPlans.filter(({ sku }) => sku === product.sku)) {
+      for (const { plan } of samplePlans.filter(({ sku }) => sku === product.sku)) {
         await createPlan(context, { ...plan, currency: 'usd', products: [{ product_id: id }] });
       }
     }
+    if (!isEmpty) await beginFill(transaction, pair.sandbox.id, nowMs);
     return pair;
   });
   await insertShards(shards.control, name, [made.live.id, made.sandbox.id]);

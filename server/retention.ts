@@ -88,6 +88,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   requests: time('requests of the API', days(limits.requestRetentionDays), 'partitions of requests'),
   restores: bounded('restored backups', 'one row for each restore'),
   roles: records('roles of the team'),
+  sample_data: bounded('sandboxes with sample data', 'one row for each sandbox'),
   saved_views: records('saved views of lists'),
   scheduled_chargebacks: bounded('simulated chargebacks of a sandbox', 'one row until it is raised'),
   secret_checks: bounded('fingerprints of the secrets', 'one row for each secret'),

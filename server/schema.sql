@@ -1138,6 +1138,21 @@ CREATE TABLE roles (
   CONSTRAINT roles_pkey PRIMARY KEY (company_id, id)
 );
 
+CREATE TABLE sample_data (
+  company_id uuid NOT NULL,
+  state text NOT NULL,
+  number integer NOT NULL DEFAULT 1,
+  ends_at timestamp with time zone NOT NULL,
+  done integer NOT NULL DEFAULT 0,
+  total integer NOT NULL DEFAULT 0,
+  leased_until timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT sample_data_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
+  CONSTRAINT sample_data_done CHECK (((done >= 0) AND (done <= total))),
+  CONSTRAINT sample_data_pkey PRIMARY KEY (company_id),
+  CONSTRAINT sample_data_state CHECK ((state = ANY (ARRAY['filling'::text, 'filled'::text, 'clearing'::text, 'cleared'::text])))
+);
+CREATE INDEX sample_data_open ON public.sample_data USING btree (leased_until) WHERE (state = ANY (ARRAY['filling'::text, 'clearing'::text]));
+
 CREATE TABLE saved_views (
   company_id uuid NOT NULL,
   member_id uuid NOT NULL,

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp, showsMailbox } from './app.ts';
 import { usualReferences } from './references.ts';
 import { baseUrlOf, type Config } from './config.ts';
-import { type Demo, ensureDemo } from './demo.ts';
+import { type DemoAtStart, prepareDemo } from './demo.ts';
 import type { EmailDependencies } from './features/customer-emails/mail.ts';
 import { customerPageLink } from './features/customer-sessions/service.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
@@ -64,7 +64,7 @@ export interface Service {
   readonly baseUrl: string;
   /** Host and port of the API, or of the health checks of a worker; undefined if the process serves neither. */
   readonly listensOn: string | undefined;
-  readonly demo: Demo | undefined;
+  readonly demo: DemoAtStart | undefined;
   /** Whether the process answers on its port; true if it has none. */
   isWell(): Promise<boolean>;
   stop(): Promise<void>;
@@ -115,7 +115,8 @@ async function start(
   ]);
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
-  const demo = await prepareDemo(parts);
+  const { first, ...shared } = parts;
+  const demo = await prepareDemo({ ...shared, controlUrl: first.apiUrl, hasMailbox: showsMailbox(config) });
   const port = app ? parts.port : config.SVC_HEALTH_PORT;
   const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
   const isWell = answersItself(config.HOST, port);
@@ -372,13 +373,6 @@ async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
   await maintainPartitions(db);
   await maintainRequestPartitions(db);
   await ensureRoles(db, nowMs);
-}
-
-async function prepareDemo({ config, shards, first, clock, keys, baseUrl }: Parts): Promise<Demo | undefined> {
-  if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
-  // The demo company may be on the shard that is away.
-  if (shards.away.size > 0) return undefined;
-  return ensureDemo({ shards, controlUrl: first.apiUrl, clock, keys, dataDir: config.dataDir, baseUrl });
 }
 
 const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({

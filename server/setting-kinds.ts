@@ -146,12 +146,16 @@ export const days = (fallback: number, minimum: number, describe: string): Setti
   },
 });
 
-export const flag = (describe: string): Setting<boolean> => ({
+const demos = { '1': 'full', true: 'full', empty: 'empty', '0': 'none', false: 'none' } as const;
+
+/** Whether there is a demo company, and whether it has sample data. */
+export const demo = (describe: string): Setting<'full' | 'empty' | 'none' | undefined> => ({
   fallback: '',
   describe,
   parse: (value) => {
-    if (!['', '0', '1', 'true', 'false'].includes(value)) throw new ConfigurationError('must be 1 or 0');
-    return value === '1' || value === 'true';
+    const found = Object.entries(demos).find(([text]) => text === value);
+    if (value && !found) throw new ConfigurationError('must be 1, empty or 0');
+    return found?.[1];
   },
 });
 

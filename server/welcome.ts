@@ -12,6 +12,7 @@ export function announcement(config: Config, { baseUrl, listensOn, demo }: Servi
     url: baseUrl,
     ...(listensOn && { listens_on: listensOn }),
     ...(demo && { demo: join(config.dataDir, 'demo.json') }),
+    ...(demo?.isBeingFilled && { sample_data: 'being created' }),
     started_in_ms: Math.round(startedInMs),
   };
 }
@@ -35,6 +36,7 @@ export function welcome(
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
   if (showsMailbox(config)) lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
   if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);
+  if (demo?.isBeingFilled) lines.push(`  Sample data     90 days of it, ready in less than a minute`);
   if (demo) {
     lines.push(
       `  Secret key      ${demo.secret_key}`,

@@ -53,7 +53,7 @@ async function start(): Promise<void> {
       ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
       PORT: '0',
       SVC_DATA_DIR: folder,
-      SVC_DEMO: '1',
+      SVC_DEMO: 'empty',
       SVC_LOG_LEVEL: 'warn',
       SVC_MASTER_SECRET: 'a master secret of this test, long enough',
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',

@@ -207,7 +207,7 @@ describe('the compose file', () => {
       value === null ? [] : [[name, substituted(value)]],
     );
     const config = loadConfig(Object.fromEntries(environment) as Values);
-    assert.equal(config.SVC_DEMO, true);
+    assert.equal(config.SVC_DEMO, 'full');
     assert.match(config.DATABASE_URL?.reveal() ?? '', /@postgres\/svc$/);
   });
 

@@ -75,7 +75,7 @@ before(async () => {
   service = await start({
     ...settings,
     SVC_ROLES: 'api,worker',
-    SVC_DEMO: '1',
+    SVC_DEMO: 'empty',
     SVC_RATE_LIMIT_COUPON_VALIDATION: '1/60',
   });
 });

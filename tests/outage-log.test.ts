@@ -59,7 +59,7 @@ describe('a database that is away', { concurrency: false }, () => {
       SVC_DATA_DIR: folder,
       DATABASE_URL: gate.connectionString,
       SVC_MASTER_SECRET: 'a master secret of this test, long enough',
-      SVC_DEMO: '1',
+      SVC_DEMO: 'empty',
       PORT: '0',
     };
     service = await startService(loadConfig(settings), log, assert.fail);

@@ -79,7 +79,7 @@ before(async () => {
     DATABASE_URL: database.connectionString,
     SVC_MASTER_SECRET: masterSecret,
     SVC_DATA_DIR: join(folder, 'api'),
-    SVC_DEMO: '1',
+    SVC_DEMO: 'empty',
     SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1',
     SVC_WEBHOOK_CA: certificates,
   });

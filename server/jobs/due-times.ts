@@ -3,6 +3,7 @@ import { checkDelaysMs, correctedDelayMs, lockMs, repeatWithinMs } from '../feat
 import { noticeDelaysMs } from '../features/processors/notices.ts';
 import { limits } from '../limits.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../platform/durations.ts';
+import { anyRow } from '../platform/sql.ts';
 
 /**
  * Every stored time at which the service itself has to do something, with the furthest one that its schedule allows. A row
@@ -110,7 +111,21 @@ export const dueTimes: readonly DueTime[] = [
     furthestMs: String(dayMs),
   },
   { table: 'order_index_cursors', column: 'until_at', key: ['company_id'], furthestMs: '0' },
-  { table: 'companies', column: 'clock_moved_until', key: ['id'], furthestMs: String(minuteMs) },
+  {
+    table: 'companies',
+    column: 'clock_moved_until',
+    key: ['id'],
+    // While a sandbox is filled or cleared, its jobs wait as long as that takes.
+    rows: `NOT ${anyRow(`sample_data d WHERE d.company_id = t.id AND d.state IN ('filling', 'clearing')`)}`,
+    furthestMs: String(minuteMs),
+  },
+  {
+    table: 'sample_data',
+    column: 'leased_until',
+    key: ['company_id'],
+    rows: `t.state IN ('filling', 'clearing')`,
+    furthestMs: String(minuteMs),
+  },
   { table: 'processor_connections', column: 'polled_at', key: ['company_id', 'id'], furthestMs: '0' },
   { table: 'processor_connections', column: 'notice_seen_at', key: ['company_id', 'id'], furthestMs: '0' },
   { table: 'processor_connections', column: 'notice_refused_at', key: ['company_id', 'id'], furthestMs: '0' },

@@ -20,6 +20,8 @@ import { compareClosed } from '../features/reconciliation/jobs.ts';
 import { indexOrderObjects } from '../features/orders/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
+import { continueSampleData } from '../features/sample-data/jobs.ts';
+import { sampleDataChannel } from '../features/sample-data/service.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { reapAttempts, reapMemberships, reapResets, reapSessions, reapSignUps } from '../features/users/service.ts';
 import { reapLookups } from '../features/api-keys/service.ts';
@@ -133,6 +135,13 @@ const shardJobs: readonly Job<OnShard>[] = [
   { name: 'polls of processors', everyMs: 30_000, run: inBatches(pollProcessors, pollBatch) },
   { name: 'bulk refunds', everyMs: 2_000, run: (shard) => executeBulkRefunds(shard, refundBatch) },
   { name: 'exports', everyMs: 2_000, run: (shard) => writeExports(shard, exportedLists(shard)) },
+  {
+    name: 'sample data',
+    everyMs: 10_000,
+    wokenBy: sampleDataChannel,
+    // A mail server would send the emails to people who do not exist.
+    run: (shard) => continueSampleData({ ...shard, emails: shard.mailer ? undefined : shard.emails }),
+  },
   { name: 'old exports', everyMs: 600_000, run: inBatches(({ db }, size) => forgetOldExports(db, size)) },
   { name: 'evidence of deleted customers', everyMs: hourMs, run: inBatches(({ db }, size) => eraseEvidence(db, size)) },
   { name: 'old notices', everyMs: hourMs, run: inBatches(({ db }, size) => forgetOldNotices(db, size)) },

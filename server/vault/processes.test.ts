@@ -106,7 +106,7 @@ describe('processes of their own', () => {
         DATABASE_URL: database.apiUrl,
         SVC_VAULT_URL: vaultUrl,
         SVC_VAULT_TOKEN: token,
-        SVC_DEMO: '1',
+        SVC_DEMO: 'empty',
       });
       await untilReady(api, async () => readyUrl(api.output.text) !== undefined);
       const demo = JSON.parse(await readFile(join(apiFolder, 'demo.json'), 'utf8')) as Record<string, string>;

@@ -67,7 +67,7 @@ before(async () => {
     SVC_MASTER_SECRET: 'a master secret for the tests of the lists',
     SVC_LOG_LEVEL: 'silent',
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
-    SVC_DEMO: '1',
+    SVC_DEMO: 'empty',
     PORT: '0',
   });
   service = await startService(config, silentLog, () => undefined);

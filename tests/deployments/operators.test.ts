@@ -122,7 +122,7 @@ describe('a vault of its own', () => {
     assert.equal(existsSync(join(vault.settings.SVC_DATA_DIR ?? '', 'postgres')), false);
     const dataDir = newFolder();
     const roles = { SVC_ROLES: 'api,worker', SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token };
-    const api = await start({ ...own, ...roles, DATABASE_URL: apiUrl, SVC_DEMO: '1', SVC_DATA_DIR: dataDir });
+    const api = await start({ ...own, ...roles, DATABASE_URL: apiUrl, SVC_DEMO: 'empty', SVC_DATA_DIR: dataDir });
     assert.equal(await buy(api.baseUrl, await demoKey(dataDir)), 'succeeded');
     assert.equal(existsSync(join(dataDir, 'vault.keys')), false);
     const client = new pg.Client({ connectionString });
@@ -202,7 +202,7 @@ describe('a vault of its own', () => {
       SVC_DATA_DIR: newFolder(),
       SVC_PROCESSOR_SECRET: 'a secret',
     };
-    await start({ ...shell, SVC_DEMO: '1', SVC_ROLES: 'api', SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token });
+    await start({ ...shell, SVC_DEMO: 'empty', SVC_ROLES: 'api', SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token });
     const connectTo = (url: string): string[] => ['processors', 'connect', '--url', url];
     const connect = connectTo('https://acquirer.example');
     assertSaid(await svc(shell, ...connect), /vault keys are not in/, 78);
@@ -223,7 +223,7 @@ describe('a vault of its own', () => {
 describe('keys of the vault', () => {
   it('from before a rotation are refused if newer keys have sealed cards, and the doctor reports them', async () => {
     const { connectionString } = await database();
-    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
+    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: 'empty' };
     const service = await start(settings);
     assert.equal(await buy(service.baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');
     const file = join(settings.SVC_DATA_DIR, 'vault.keys');
@@ -241,7 +241,7 @@ describe('keys of the vault', () => {
   it('from the setting are made, added to and rotated with what `vault keys` prints', async () => {
     const { connectionString } = await database();
     const first = (await svc({}, 'vault', 'keys')).stdout.trim();
-    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
+    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: 'empty' };
     const service = await start({ ...settings, SVC_VAULT_KEYS: first });
     assert.equal(await buy(service.baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');
     await running.pop()?.stop();
@@ -260,7 +260,7 @@ describe('keys of the vault', () => {
 describe('another master secret', () => {
   it('is refused by the service and by every command, instead of making keys that do not work', async () => {
     const { connectionString } = await database();
-    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
+    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: 'empty' };
     await start(settings);
     const wrong = { ...settings, SVC_MASTER_SECRET: `${masterSecret}!` };
     await assert.rejects(start(wrong), /does not belong to this database/);
@@ -280,7 +280,7 @@ describe('a login that is not the owner’s', () => {
     assertSaid(await svc({ ...settings, DATABASE_URL: connectionString }, 'doctor'), /older than this version/);
     const migrated = await svc({ ...settings, DATABASE_URL: connectionString }, 'migrate');
     assert.match(migrated.stdout, /^The database is migrated to \d{6}_/);
-    const { baseUrl } = await start({ ...logins, SVC_DEMO: '1' });
+    const { baseUrl } = await start({ ...logins, SVC_DEMO: 'empty' });
     const decline = ['sandbox', 'decline', '--number', '4111111111111111', '--code', 'fraud_suspected'];
     assertSaid(await svc({ ...settings, DATABASE_URL: apiUrl }, ...decline), /use the login svc_vault here/);
     assert.equal((await svc(logins, ...decline)).code, 0);
@@ -324,7 +324,7 @@ describe('commands', () => {
 
   it('show the emails that were not sent', async () => {
     const { connectionString } = await database();
-    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
+    const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: 'empty' };
     assert.match((await svc(settings, 'mails')).stdout, /No emails/);
     const { baseUrl } = await start(settings);
     const headers = { 'content-type': 'application/json', origin: baseUrl };

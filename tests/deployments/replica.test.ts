@@ -48,7 +48,7 @@ before(async () => {
     SVC_DATABASE_TIMEOUT_MS: '1500',
     SVC_MASTER_SECRET: 'the master secret of the tests of replicas',
     SVC_DATA_DIR: join(folder, 'data'),
-    SVC_DEMO: '1',
+    SVC_DEMO: 'empty',
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
   };
   const start = (): Promise<Service> => startService(loadConfig(settings), silentLog, assert.fail);

@@ -53,7 +53,8 @@ function launch(folder: string, settings: Settings = {}, output?: number): Proce
   const machine = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
   // Other tests run beside these: a service that is slow for that must not refuse to work.
   const patient = { SVC_MAX_EVENT_LOOP_DELAY_MS: '0' };
-  const environment = { PORT: '0', SVC_DATA_DIR: folder, SVC_LOG_LEVEL: 'trace', ...patient, ...settings };
+  const demo = settings.DATABASE_URL ? {} : { SVC_DEMO: 'empty' };
+  const environment = { PORT: '0', SVC_DATA_DIR: folder, SVC_LOG_LEVEL: 'trace', ...demo, ...patient, ...settings };
   const child = spawn(process.execPath, [program], {
     cwd: root,
     env: { ...machine, ...environment },
@@ -209,7 +210,8 @@ let service = await start(folder);
 /** What a person at a terminal sees after the start. */
 async function seenAtTerminal(): Promise<string> {
   const { baseUrl } = service;
-  const started = { baseUrl, listensOn: undefined, demo: await readDemo(folder), stop: async () => undefined };
+  const demo = { ...(await readDemo(folder)), isBeingFilled: false };
+  const started = { baseUrl, listensOn: undefined, demo, stop: async () => undefined };
   return welcome(loadConfig({ SVC_DATA_DIR: folder }), started, 100);
 }
 
@@ -647,7 +649,7 @@ test('with an external database no demo company is created', async () => {
 test('at a terminal, a start shows the text with the keys and no line of JSON', async (t) => {
   if (process.platform !== 'linux') return t.skip('`script` has other options');
   const own = await newFolder();
-  const settings = { ...external, SVC_DEMO: '1', PORT: '0', SVC_DATA_DIR: own, SVC_LOG_LEVEL: 'warn' };
+  const settings = { ...external, SVC_DEMO: 'empty', PORT: '0', SVC_DATA_DIR: own, SVC_LOG_LEVEL: 'warn' };
   const child = spawn('script', ['-qec', `'${process.execPath}' '${program}'`, '/dev/null'], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -663,12 +665,13 @@ test('at a terminal, a start shows the text with the keys and no line of JSON', 
   assert.doesNotMatch(shown, /^\{/m);
 });
 
-test('SVC_DEMO=1 creates the demo company in an external database', async () => {
+test('SVC_DEMO=empty creates the demo company in an external database, without sample data', async () => {
   const own = await newFolder();
-  const one = await start(own, { ...external, SVC_DEMO: '1' });
+  const one = await start(own, { ...external, SVC_DEMO: 'empty' });
   const { secret_key } = await readDemo(own);
   assert.equal((await call(one.baseUrl, secret_key, '/v1/products')).status, 200);
   assert.equal((await queryExternal('SELECT DISTINCT account_id FROM companies')).length, 1);
+  assert.equal((await queryExternal('SELECT 1 FROM sample_data')).length, 0);
   assert.equal(await stop(one), 0);
 });
 

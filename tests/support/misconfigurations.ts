@@ -57,7 +57,7 @@ const values: Record<string, readonly [says: string, ...values: string[]]> = {
   ],
   SVC_BASE_URL: ['SVC_BASE_URL must be a URL', 'pay.example.com', 'ftp://pay.example.com'],
   SVC_ROLES: ['SVC_ROLES must be a comma-separated list of api, worker, vault', 'api,cook', 'api worker', 'api,'],
-  SVC_DEMO: ['SVC_DEMO must be 1 or 0', 'maybe'],
+  SVC_DEMO: ['SVC_DEMO must be 1, empty or 0', 'maybe'],
   DATABASE_URL: ['DATABASE_URL must be a URL', 'not a database', 'mysql://db/svc', '127.0.0.1:5432'],
   SVC_SHARDS: ['SVC_SHARDS must be names and PostgreSQL URLs', 'b', `B=${shard}`, 'b=mysql://db'],
   SVC_READ_URL: ['SVC_READ_URL must be a URL', 'http://standby'],

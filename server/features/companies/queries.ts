@@ -82,6 +82,19 @@ export async function moveClock(db: Queryable, companyId: string, offsetMs: numb
   return row?.clock_offset_ms ?? 0;
 }
 
+/**
+ * Keeps the jobs of the worker away from the company until its clock is left, however long that takes. Returns false if the clock
+ * is being advanced.
+ */
+export async function stopClockJobs(db: Queryable, companyId: string): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE companies SET clock_moved_until = now() + interval '10 years'
+     WHERE id = $1 AND (clock_moved_until IS NULL OR clock_moved_until <= now()) RETURNING 1`,
+    [companyId],
+  );
+  return rows.length > 0;
+}
+
 export async function leaveClock(db: Queryable, companyId: string): Promise<void> {
   await db.query('UPDATE companies SET clock_moved_until = NULL WHERE id = $1', [companyId]);
 }

@@ -16,6 +16,7 @@ import {
   insertUnfinished,
   leaveClock,
   moveClock,
+  stopClockJobs,
   takeClock,
   updateDunning,
 } from './queries.ts';
@@ -85,6 +86,8 @@ export const companyClock = {
   /** Advances the clock and extends the lease. Returns the new offset, which never decreases. */
   move: (db: Queryable, companyId: string, offsetMs: number, leaseMs: number): Promise<number> =>
     moveClock(db, companyId, offsetMs, leaseMs),
+  /** For a history that the worker writes. Returns false if the clock is being advanced. */
+  hold: (db: Queryable, companyId: string): Promise<boolean> => stopClockJobs(db, companyId),
   release: (db: Queryable, companyId: string): Promise<void> => leaveClock(db, companyId),
 };
 

@@ -107,6 +107,20 @@ export async function readEvents(
   );
 }
 
+/** The events of these types between two ids, oldest first. */
+export async function findEventsBetween(
+  db: Queryable,
+  companyId: string,
+  [first, end]: readonly [string, string],
+  types: readonly string[],
+): Promise<EventToMail[]> {
+  return db.query<EventToMail>(
+    `SELECT id, type, request_id, object FROM events
+     WHERE company_id = $1 AND id >= $2 AND id < $3 AND type = ANY($4::text[]) ORDER BY id`,
+    [companyId, first, end, types],
+  );
+}
+
 export async function moveCursor(
   db: Queryable,
   companyId: string,

@@ -19,6 +19,8 @@ import { insertOptOut } from './queries.ts';
 import type { CustomerEmail, EmailPreview } from './schemas.ts';
 import { type EmailLinks, writeEmail, type WrittenEmail } from './write-email.ts';
 
+export type { EmailDependencies } from './mail.ts';
+export { writePastEmails } from './past-emails.ts';
 export { type EmailLinks, isUnsubscribeLink } from './write-email.ts';
 
 export async function stopOptionalEmails(db: Queryable, companyId: string, customerId: string): Promise<void> {

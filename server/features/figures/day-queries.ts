@@ -73,7 +73,7 @@ async function addFirstMovements(db: Queryable, companyId: string, after: string
 async function mustWait(db: Queryable, companyId: string, timing: Timing): Promise<boolean> {
   const rows = await db.query(
     `UPDATE figure_states s SET clock_offset_ms = CASE WHEN w.is_moving THEN -1 ELSE w.clock_offset_ms END,
-       due_at = CASE WHEN w.is_moving THEN w.clock_moved_until WHEN w.has_moved THEN now() + $2 * interval '1 s'
+       due_at = CASE WHEN w.is_moving THEN least(w.clock_moved_until, now() + interval '1 minute') WHEN w.has_moved THEN now() + $2 * interval '1 s'
          ELSE s.zone_since + $3 * interval '1 s' END
      FROM (
        SELECT c.clock_offset_ms, c.clock_moved_until, coalesce(c.clock_moved_until > now(), false) AS is_moving,

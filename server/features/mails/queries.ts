@@ -71,12 +71,20 @@ export interface CustomerMailRow extends MailRow {
   readonly object_id: string;
 }
 
-/** Returns false if there is an email for this occasion already. The links in it are valid longer than it is retried. */
-export async function insertCustomerMail(db: Queryable, mail: CustomerMailRow, linkDays: number): Promise<boolean> {
+/**
+ * Returns false if there is an email for this occasion already. The links in it are valid longer than it is retried. The email of
+ * a history has the time of its occasion; the clock of a sandbox may be ahead.
+ */
+export async function insertCustomerMail(
+  db: Queryable,
+  mail: CustomerMailRow,
+  at: Date,
+  linkDays: number,
+): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at,
-       kind, occasion, customer_id, object_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10)
+       kind, occasion, customer_id, object_id, inserted_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10, least(now(), $12))
      ON CONFLICT (company_id, occasion) WHERE occasion IS NOT NULL DO NOTHING RETURNING 1`,
     [
       mail.company_id,
@@ -90,6 +98,7 @@ export async function insertCustomerMail(db: Queryable, mail: CustomerMailRow, l
       mail.customer_id,
       mail.object_id,
       linkDays,
+      at,
     ],
   );
   return rows.length > 0;

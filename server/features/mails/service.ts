@@ -129,7 +129,7 @@ export async function writeCustomerMail(
     customer_id: customerId,
     object_id: objectId,
   };
-  return insertCustomerMail(db, row, linkDays);
+  return insertCustomerMail(db, row, new Date(nowMs), linkDays);
 }
 
 /** Of these occasions, those that have an email. */

@@ -30,6 +30,9 @@ export interface CardDependencies {
   readonly verifierOf: (companyId: string, publishable: boolean) => Promise<string | undefined>;
 }
 
+/** What storing a card needs. */
+export type CardStore = Omit<CardDependencies, 'tokenHashKey'>;
+
 export interface VaultedCard extends CardFacts {
   readonly requiresBilling: boolean;
 }
@@ -45,7 +48,7 @@ const fingerprints = new WeakMap<RawCard, Promise<string>>();
 
 function fingerprintOf(
   { company }: RequestContext,
-  { vault }: CardDependencies,
+  { vault }: CardStore,
   raw: RawCard,
   number: CardNumber,
 ): Promise<string> {
@@ -71,7 +74,7 @@ const verifyWithinMs = 60_000;
 /** The result is never part of an answer: a page could use it to test stolen cards. */
 async function verifierFor(
   { company, caller }: RequestContext,
-  { verifierOf }: CardDependencies,
+  { verifierOf }: CardStore,
 ): Promise<string | undefined> {
   if (company.mode !== 'live' || company.processor === null) return undefined;
   return verifierOf(company.id, caller?.publishable ?? false);
@@ -80,7 +83,7 @@ async function verifierFor(
 /** Stores the card in the vault, and registers it for removal unless a row refers to it in time. */
 export async function vaultCard(
   context: RequestContext,
-  dependencies: CardDependencies,
+  dependencies: CardStore,
   { card: raw, billing_details: billing }: CardTokenCreate,
   customerId: string | null = null,
 ): Promise<VaultedCard> {

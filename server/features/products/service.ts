@@ -22,6 +22,8 @@ import {
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
+export { addImage, storeImage } from './images.ts';
+
 export { firstImagesOf } from './image-links.ts';
 export type { ImageLinks };
 

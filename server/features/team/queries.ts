@@ -302,28 +302,30 @@ export async function acceptInvitation(
   return row?.id;
 }
 
-/** Inserts the owner's membership, which may exist already; does nothing if there is no such role. */
-export async function insertOwner(
+/** Inserts an active member, who may exist already; does nothing if there is no such role. */
+export async function insertActive(
   db: Queryable,
   companyId: string,
-  owner: Pick<NewMember, 'id' | 'email' | 'email_key' | 'first_name' | 'last_name' | 'phone_number'> & { at: Date },
+  member: Pick<NewMember, 'id' | 'email' | 'email_key' | 'first_name' | 'last_name' | 'phone_number'> & { at: Date },
+  role: string,
 ): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(
     `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, phone_number, status, role_id,
        invited_at, accepted_at, updated_at)
-     SELECT company_id, $2, $3, $4, $5, $6, $7, 'active', id, $8, $8, $8 FROM roles WHERE company_id = $1 AND name = 'Owner'
+     SELECT company_id, $2, $3, $4, $5, $6, $7, 'active', id, $8, $8, $8 FROM roles WHERE company_id = $1 AND name = $9
      ON CONFLICT (company_id, email_key) DO UPDATE SET status = 'active', role_id = EXCLUDED.role_id,
        accepted_at = COALESCE(team_members.accepted_at, EXCLUDED.accepted_at), updated_at = EXCLUDED.updated_at
      RETURNING id`,
     [
       companyId,
-      owner.id,
-      owner.email,
-      owner.email_key,
-      owner.first_name,
-      owner.last_name,
-      owner.phone_number,
-      owner.at,
+      member.id,
+      member.email,
+      member.email_key,
+      member.first_name,
+      member.last_name,
+      member.phone_number,
+      member.at,
+      role,
     ],
   );
   return row?.id;

@@ -23,7 +23,7 @@ import {
   findMembers,
   findRoles,
   insertMember,
-  insertOwner,
+  insertActive,
   insertRoles,
   type Invitation,
   listMembers,
@@ -255,16 +255,33 @@ export async function takeInvitation(
 }
 
 /** The user who signs up becomes a member at once. */
-export async function addOwner(
+export const addOwner = (
   transaction: Queryable,
   companyId: string,
   nowMs: number,
-  person: Omit<TeamMemberCreate, 'role_id' | 'phone_number'> & { readonly phone_number?: string },
+  person: ActivePerson,
+): Promise<string> => addActive(transaction, companyId, nowMs, person, 'Owner');
+
+type ActivePerson = Omit<TeamMemberCreate, 'role_id' | 'phone_number'> & { readonly phone_number?: string };
+
+/** Adds a member without an invitation. */
+export async function addActive(
+  transaction: Queryable,
+  companyId: string,
+  nowMs: number,
+  person: ActivePerson,
+  role: string,
 ): Promise<string> {
   const { phone_number } = phonesOf(person.phone_number);
-  const owner = { ...person, phone_number, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };
-  const id = await insertOwner(transaction, companyId, owner);
-  if (!id) throw new Error(`company ${companyId} has no owner role`);
+  const member = {
+    ...person,
+    phone_number,
+    id: newId(nowMs),
+    email_key: emailKeyOf(person.email),
+    at: new Date(nowMs),
+  };
+  const id = await insertActive(transaction, companyId, member, role);
+  if (!id) throw new Error(`company ${companyId} has no role ${role}`);
   return id;
 }
 

@@ -101,7 +101,7 @@ export async function prepareUrl(dependencies: WebhookDependencies, url: string 
 
 export async function createEndpoint(
   { db, company, nowMs }: RequestContext,
-  { secretKey }: WebhookDependencies,
+  { secretKey }: Pick<WebhookDependencies, 'secretKey'>,
   input: EndpointCreate,
   { url = input.url }: PreparedUrl,
 ): Promise<CreatedEndpoint> {

@@ -60,7 +60,7 @@ export async function drillRotation(stage: DrillStage, setting: RotationSetting)
     DATABASE_URL: urls.api,
     SVC_VAULT_URL: `http://127.0.0.1:${vaultPort}`,
     SVC_DATA_DIR: join(folder, 'api'),
-    SVC_DEMO: '1',
+    SVC_DEMO: 'empty',
   };
   const before = { ...api, SVC_MASTER_SECRET: oldSecret, SVC_VAULT_TOKEN: oldToken };
   const during = {

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/database.ts';
+import { anyRow } from '../../../platform/sql.ts';
 import { staysHere } from '../../../shards/queries.ts';
 import { isBehindGate } from '../../restores/gate-queries.ts';
 import { stateAfter } from '../operations/operation-moves.ts';
@@ -15,6 +16,10 @@ import {
 
 /** SQL: whether the outcome of an operation is unknown. */
 const isInDoubt = `state IN ('in_doubt', 'interrupted')`;
+
+/** SQL: whether the worker writes this operation `t` as part of sample data. It then records the outcome at the time of the history. */
+const isOfHistory = `(t.id < first_id(now() - interval '1 hour')
+  AND ${anyRow(`sample_data d WHERE d.company_id = t.company_id AND d.state = 'filling'`)})`;
 
 /**
  * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
@@ -33,7 +38,7 @@ export async function claimDue(
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (
          SELECT company_id, order_id, slot FROM open_transactions t
-         WHERE next_check_at <= now() AND ${staysHere('company_id')} AND NOT ${isBehindGate('t')}
+         WHERE next_check_at <= now() AND ${staysHere('company_id')} AND NOT ${isBehindGate('t')} AND NOT ${isOfHistory}
          ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
        ) RETURNING ${openColumns}
      ) SELECT * FROM claimed ORDER BY id`,

@@ -1,0 +1,2 @@
+/** What other features use of the sandbox. */
+export { passHistory } from './clock.ts';
