@@ -153,7 +153,7 @@ export const demo = (describe: string): Setting<'full' | 'empty' | 'none' | unde
   fallback: '',
   describe,
   parse: (value) => {
-    const found = Object.entries(demos).find(([text]) => text === value);
+    const found = Object.entries(demos).find(([written]) => written === value);
     if (value && !found) throw new ConfigurationError('must be 1, empty or 0');
     return found?.[1];
   },

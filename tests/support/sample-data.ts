@@ -7,7 +7,7 @@ import type { TestService } from './service.ts';
 import { silentLog } from './silent-log.ts';
 
 /** What the worker uses to fill and clear the sandboxes of a service. */
-export function sampleDataShard(service: TestService): SampleDataShard {
+function sampleDataShard(service: TestService): SampleDataShard {
   const { db, clock, vault, webhookSecretKey, orders, company, mailKey, linkKey, baseUrl, config } = service;
   const signingKey = originalKeys(new Secret(Buffer.alloc(32, 7)))['file-urls'];
   return {

@@ -16,7 +16,7 @@ import {
 } from './queries.ts';
 import { type ImageLinks, imageToWire } from './image-links.ts';
 import type { ImageOrders, ImagesReorder, ProductImage } from './schemas.ts';
-import { lockChangeableProduct } from './service.ts';
+import { lockChangeableProduct } from './changeable.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface StoredImage {

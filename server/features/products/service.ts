@@ -19,6 +19,7 @@ import {
   softDeleteProduct,
   updateProduct,
 } from './queries.ts';
+import { lockChangeableProduct } from './changeable.ts';
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
@@ -127,14 +128,6 @@ export async function getProducts(
 ): Promise<Page<Product>> {
   const found = await listProducts(context.db, context.company.id, filters, page);
   return { ...found, items: await withImages(context, links, found.items.map(toWire), expand.has('images')) };
-}
-
-export async function lockChangeableProduct(db: Database, companyId: string, id: string): Promise<ProductRow> {
-  const row = await lockProduct(db, companyId, id);
-  if (!row) throw notFound('product');
-  if (row.deleted_at)
-    throw new ApiError('invalid_request', 'This product was deleted and cannot be changed.', { param: 'id' });
-  return row;
 }
 
 /** Locks the product until the transaction ends. */

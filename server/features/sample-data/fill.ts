@@ -193,15 +193,12 @@ const order: Perform<'order'> = async (history, context, { key, person: number, 
     const product_id = ids.get(sku);
     return product_id ? [{ product_id, quantity }] : [];
   });
-  const { id: customer_id, shipping_address } = await customerOf(context, number);
-  const { id: _, ...address } = shipping_address ?? { id: '' };
-  const input = {
-    customer_id,
-    items: lines,
-    ...(shipping_address && { shipping: { address } }),
-    ...(coupon && { coupon_code: coupon }),
-  };
-  await orders.create(context, input as Parameters<Orders['create']>[1], phased(history, context, key));
+  const { id: customer_id } = await customerOf(context, number);
+  const { first_name, last_name, shipping_address } = person(number);
+  const isShipped = items.some(({ sku }) => sku !== 'class');
+  const shipping = { name: `${first_name} ${last_name}`, ...shipping_address };
+  const input = { customer_id, items: lines, ...(isShipped && { shipping }), ...(coupon && { coupon_code: coupon }) };
+  await orders.create(context, input, phased(history, context, key));
 };
 
 const refund: Perform<'refund'> = async (history, context, { order: name, share }) => {
@@ -210,12 +207,7 @@ const refund: Perform<'refund'> = async (history, context, { order: name, share 
   const key = `refund-${name}`;
   if (await orders.keyedRefund(company.id, id, keyOf(history, key))) return;
   const { total } = await orders.get(context, id, new Set());
-  await orders.refund(
-    context,
-    id,
-    { amount: Math.round(total * share), reason: 'Returned' } as never,
-    phased(history, context, key),
-  );
+  await orders.refund(context, id, { amount: Math.round(total * share) }, phased(history, context, key));
   await orders.reconcile(company.id, id);
 };
 
@@ -226,7 +218,7 @@ const subscribe: Perform<'subscribe'> = async (history, context, { key, person: 
   const plan_id = (await getPlans(context, { active: true }, all)).items.find(({ name }) => name === plan)?.id;
   if (!plan_id) return;
   const input = { customer_id, plan_id, ...(coupon && { coupon_code: coupon }) };
-  await subscriptions.create(context, input as Parameters<Subscriptions['create']>[1], phased(history, context, key));
+  await subscriptions.create(context, input, phased(history, context, key));
 };
 
 async function subscriptionOf(history: History, context: RequestContext, name: string) {
@@ -278,7 +270,7 @@ const performers: { readonly [Kind in Doing['does']]: Perform<Kind> } = {
   order,
   refund,
   subscribe,
-  cancel: cancel as Perform<'cancel'>,
+  cancel,
   pause,
   dispute,
   win,
@@ -288,5 +280,5 @@ const performers: { readonly [Kind in Doing['does']]: Perform<Kind> } = {
 export async function perform(history: History, action: Action): Promise<void> {
   const { company, db } = history;
   const context = { requestId: newRequestId(), company, nowMs: timeOf(history, action), db };
-  await (performers[action.does] as Perform<Action['does']>)(history, context, action as never);
+  await (performers[action.does] as Perform<Action['does']>)(history, context, action);
 }
