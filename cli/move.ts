@@ -5,6 +5,8 @@ import { applyMoves, planMoves } from '../server/shards/move/rebalance.ts';
 import { MoveError } from '../server/shards/move/sql.ts';
 import { findDraining } from '../server/shards/queries.ts';
 import { firstShard, type Shards } from '../server/shards/shards.ts';
+import { isUnavailable } from '../server/platform/database.ts';
+import { isDiskFull } from '../server/platform/disk-full.ts';
 import { isUuid } from '../server/platform/ids.ts';
 import { CommandError, UsageError } from './command-error.ts';
 import { onEachShard, withShards } from './connect.ts';
@@ -12,6 +14,10 @@ import type { Flags } from './options.ts';
 
 /** A request that began before the switch ends by then, even if its processor answers late. */
 const keptMs = 20_000;
+
+/** A failover ends the connections of the command. */
+const interrupted =
+  'A database went away during the move. Its state is in the databases: run this command again when the database is back, and it continues';
 
 /** Connects to every shard as the owner. Errors that the operator can fix are shown without a trace. */
 async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>): Promise<string> {
@@ -24,7 +30,9 @@ async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>
       return work({ shards, urlOf: (shard) => urlOf(config, shard), keptMs, onStep }, shards);
     });
   } catch (error) {
-    throw error instanceof MoveError ? new CommandError(error.message) : error;
+    if (error instanceof MoveError) throw new CommandError(error.message);
+    if (!isUnavailable(error) && !isDiskFull(error)) throw error;
+    throw new CommandError(`${interrupted}: ${(error as Error).message}`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { endWithNetwork } from './database-lock.ts';
 import { type Migration, migrationNames, readMigrations } from './migration-files.ts';
 import { refuseOldPostgres } from './postgres-version.ts';
 import { compareVersions, programVersion } from './version.ts';
@@ -170,6 +171,7 @@ export async function migrate(
 
 /** Polls: a session that waits for the lock has a snapshot, and CREATE INDEX CONCURRENTLY would wait for that. */
 async function takeLock(client: pg.Client): Promise<void> {
+  await client.query(endWithNetwork);
   for (;;) {
     const { rows } = await client.query(`SELECT pg_try_advisory_lock(${lockId}) AS taken`);
     if (rows[0].taken) return;

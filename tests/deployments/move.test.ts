@@ -245,6 +245,43 @@ describe('a company that moves', () => {
     assert.equal(await rowsOn('b', store), 0);
   });
 
+  it('copies its rows again if a failover has lost the replication slot, and can be aborted', async () => {
+    const store = await openStore();
+    const move = await moveOf(store);
+    const name = `svc_move_${move.accountId.replaceAll('-', '')}`;
+    const paused = async (isPaused: boolean): Promise<unknown> =>
+      on('a').query(`ALTER SUBSCRIPTION ${name} ${isPaused ? 'DISABLE' : 'ENABLE'}`);
+    const loseSlot = async (): Promise<void> => {
+      await paused(true);
+      await until('The end of the sender', 30_000, 50, async () => {
+        const [slot] = await on('b').query<{ active: boolean }>(
+          'SELECT active FROM pg_replication_slots WHERE slot_name = $1',
+          [name],
+        );
+        return slot?.active === false;
+      });
+      await on('b').query('SELECT pg_drop_replication_slot($1)', [name]);
+      // The change that a new slot would lack.
+      await succeeded(service, store.shop, { key: store.key });
+      await paused(false);
+    };
+    await steps.prepare(move);
+    await steps.copy(move);
+    await loseSlot();
+    await assert.rejects(steps.stopAndSwitch(move), /slot on shard "b" is gone.*Run this command again/);
+    await abortMove(mover, store.sandbox.id);
+    await assertTidy();
+    await steps.prepare(move);
+    await steps.copy(move);
+    await loseSlot();
+    const orders = 'SELECT id FROM orders WHERE company_id = $1 ORDER BY id';
+    const before = await on('b').query(orders, [store.sandbox.id]);
+    await moveCompanies(mover, store.sandbox.id, 'a');
+    assert.deepEqual(await on('a').query(orders, [store.sandbox.id]), before);
+    assert.equal(await rowsOn('b', store), 0);
+    await assertTidy();
+  });
+
   it('stays where it is after an abort', async () => {
     const store = await openStore();
     await assert.rejects(abortMove(mover, store.sandbox.id), /nothing to abort/);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { endWithNetwork } from '../../platform/database-lock.ts';
 import { MoveError } from './sql.ts';
 
 /** Only one command at a time moves companies of an account. The lock ends with the connection. */
@@ -12,6 +13,7 @@ export async function withMoveLock<Result>(
   await client.connect();
   try {
     await client.query('SET idle_session_timeout = 0');
+    await client.query(endWithNetwork);
     const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked', [
       `move ${accountId}`,
     ]);

@@ -170,37 +170,57 @@ async function exists(db: Queryable, kind: keyof typeof catalogs, name: string):
 
 const bareName = ({ name }: Table): string => name.slice(name.indexOf('.') + 1);
 
-/** Sends the rows of these companies only, and keeps the log of the server for the subscription. */
+/** Sends the rows of these companies only. */
 export async function publish(db: Queryable, name: string, tables: readonly Table[], ids: Ids): Promise<void> {
   if (!(await exists(db, 'publication', name))) {
+    // A server that was the primary during an earlier move may still have its slot.
+    await dropSlot(db, name);
     const filters = tables.map((table) => `${table.name} WHERE (${rowsOf(table, ids, bareName(table))})`);
     await db.query(
       `CREATE PUBLICATION ${name} FOR TABLE ${filters.join(', ')} WITH (publish_via_partition_root = true)`,
     );
   }
+}
+
+/** Keeps the log of the server for the subscription, which does not exist yet: a later slot would lack changes. */
+export async function createSlot(db: Queryable, name: string): Promise<void> {
   if (!(await exists(db, 'slot', name)))
     await db.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [name]);
 }
 
+export const isSubscribed = (db: Queryable, name: string): Promise<boolean> => exists(db, 'subscription', name);
+
+/**
+ * Each change is on the disk of the target, and of its synchronous standby, before it is confirmed: the source sends no
+ * change again that it has confirmed, also after a failover of the target.
+ */
 export async function subscribe(db: Queryable, name: string, sourceUrl: string): Promise<void> {
-  if (await exists(db, 'subscription', name)) return;
   await db.query(
     `CREATE SUBSCRIPTION ${name} CONNECTION ${literal(sourceUrl)} PUBLICATION ${name}
-     WITH (create_slot = false, slot_name = ${literal(name)}, copy_data = true)`,
+     WITH (create_slot = false, slot_name = ${literal(name)}, copy_data = true, synchronous_commit = 'on')`,
   );
 }
 
-/** Each change is on the disk of the target when it is confirmed. Otherwise it is confirmed up to 600 ms later. */
-export async function confirmAtOnce(db: Queryable, name: string): Promise<void> {
-  await db.query(`ALTER SUBSCRIPTION ${name} SET (synchronous_commit = 'on')`);
+/** Whether the subscription reads from a slot that does not exist. */
+export async function hasLostSlot(source: Queryable, target: Queryable, name: string): Promise<boolean> {
+  return (await isSubscribed(target, name)) && !(await exists(source, 'slot', name));
+}
+
+export async function forgetSlot(db: Queryable, name: string): Promise<void> {
+  await db.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
+  await db.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
 }
 
 export async function unsubscribe(db: Queryable, name: string): Promise<void> {
   await db.query(`DROP SUBSCRIPTION IF EXISTS ${name}`);
 }
 
-export async function unpublish(db: Queryable, name: string): Promise<void> {
+async function dropSlot(db: Queryable, name: string): Promise<void> {
   await db.query(`SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = $1`, [name]);
+}
+
+export async function unpublish(db: Queryable, name: string): Promise<void> {
+  await dropSlot(db, name);
   await db.query(`DROP PUBLICATION IF EXISTS ${name}`);
 }
 

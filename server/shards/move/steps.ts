@@ -84,21 +84,37 @@ const errorsMax = 5;
 export async function copy(move: Move): Promise<void> {
   const { source, target, companyIds, sourceUrl } = move;
   const name = nameOf(move);
+  // A failover of the source loses the slot. The changes since then are in no log that the target reads.
+  if (await queries.hasLostSlot(source.db, target.db, name)) await beginAgain(move);
   await copyPartitions(source.db, target.db);
   await queries.publish(source.db, name, await findTables(source.db), companyIds);
-  await queries.subscribe(target.db, name, sourceUrl).catch((error: Error) => {
-    const servers = `The server of shard "${target.name}" cannot read from shard "${source.name}"`;
-    throw new MoveError(`${servers}: ${error.message}. It connects with the URL of that shard in the settings.`);
-  });
+  if (!(await queries.isSubscribed(target.db, name))) {
+    await queries.createSlot(source.db, name);
+    await queries.subscribe(target.db, name, sourceUrl).catch((error: Error) => {
+      const servers = `The server of shard "${target.name}" cannot read from shard "${source.name}"`;
+      throw new MoveError(`${servers}: ${error.message}. It connects with the URL of that shard in the settings.`);
+    });
+  }
   await until('The copy', copyMs, 100, async () => {
     const state = await queries.readCopy(target.db, name);
     if ((state?.errors ?? 0) >= errorsMax)
       throw new MoveError(`The copy fails again and again: the log of the server of shard "${target.name}" says why.`);
+    if (await queries.hasLostSlot(source.db, target.db, name)) throw lostSlot(move);
     return state?.missing === 0;
   });
-  // What is left to copy during the stop is then small, and is confirmed at once.
-  await queries.confirmAtOnce(target.db, name);
   await untilConfirmed(move, copyMs);
+}
+
+const lostSlot = ({ source }: Move): MoveError =>
+  new MoveError(
+    `The replication slot on shard "${source.name}" is gone, as after a failover of its server. Run this command again: it copies the rows again.`,
+  );
+
+/** Removes what was copied. The companies are still on the source. */
+async function beginAgain(move: Move): Promise<void> {
+  if (await hasSwitched(move)) return;
+  await disconnect(move);
+  await removeRows(move.target.db, move);
 }
 
 /** Waits until the target has everything that the source has written until now. */
@@ -106,8 +122,7 @@ async function untilConfirmed(move: Move, waitMs: number): Promise<void> {
   const lsn = await queries.readLogPosition(move.source.db);
   await until('The last step of the copy', waitMs, 10, async () => {
     const done = await queries.hasConfirmed(move.source.db, nameOf(move), lsn);
-    if (done === undefined)
-      throw new MoveError('The replication slot is gone. End the move with --abort and start again.');
+    if (done === undefined) throw lostSlot(move);
     return done;
   });
 }
@@ -224,7 +239,10 @@ export async function abort(move: Move): Promise<void> {
 
 /** From now on nothing that happens on the source reaches the target. */
 async function disconnect(move: Move): Promise<void> {
-  await queries.unsubscribe(move.target.db, nameOf(move));
+  const name = nameOf(move);
+  // Dropping a subscription drops its slot too, and fails without one.
+  if (await queries.hasLostSlot(move.source.db, move.target.db, name)) await queries.forgetSlot(move.target.db, name);
+  await queries.unsubscribe(move.target.db, name);
   await queries.unpublish(move.source.db, nameOf(move));
 }
 
