@@ -172,6 +172,22 @@ describe('the doctor', () => {
     assert.deepEqual(await examine(service.db), []);
   });
 
+  it('leaves out the copy of a company that arrives on a shard or has left it', async () => {
+    for (const [state, found] of [
+      ['leaving', ['refunded_amount_differs']],
+      ['arriving', []],
+      ['left', []],
+    ] as const) {
+      const fence = `INSERT INTO company_fences (company_id, state) SELECT id, '${state}' FROM companies`;
+      const differs = `UPDATE orders SET refunded_amount = refunded_amount + 1 WHERE refunded_amount > 0`;
+      const findings = await findingsAfter(async (db) => {
+        await db.query(differs);
+        await db.query(fence);
+      });
+      assert.deepEqual(findings, found, state);
+    }
+  });
+
   it('has a corruption for each of its checks', () => {
     assert.deepEqual(Object.keys(corruptions).toSorted(), checks.map(({ name }) => name).toSorted());
   });

@@ -29,9 +29,12 @@ interface LookupOutcome {
 
 const shownMax = 5;
 
+/** While a company moves, the copy that is not in use yet, or no longer, may be incomplete. */
 async function find(db: Queryable, { name, means, sql }: Check): Promise<LookupOutcome | undefined> {
   const rows = await db.query<{ company_id: string; id: string; count: number }>(
-    `SELECT company_id, id, count(*) OVER ()::integer AS count FROM (${sql}) wrong LIMIT ${shownMax}`,
+    `SELECT company_id, id, count(*) OVER ()::integer AS count FROM (${sql}) wrong
+     WHERE NOT EXISTS (SELECT 1 FROM company_fences f WHERE f.company_id::text = wrong.company_id::text AND f.state <> 'leaving')
+     LIMIT ${shownMax}`,
   );
   const [first] = rows;
   if (!first) return undefined;

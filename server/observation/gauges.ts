@@ -6,6 +6,7 @@ import { backupAgeSeconds } from '../platform/backup-age.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Components } from '../platform/components.ts';
 import type { DatabasePool } from '../platform/database.ts';
+import { inTime } from '../platform/in-time.ts';
 import type { Sample } from '../platform/metrics.ts';
 import type { Replica } from '../platform/replica.ts';
 import type { StandbyWatch } from '../platform/synchronous-standby.ts';
@@ -123,9 +124,20 @@ async function replicaSamples(shards: NonNullable<GaugeSources['serving']>['shar
   return (await Promise.all(samples)).flat();
 }
 
+/** A shard that hangs must not hold back the metrics of the others beyond the patience of Prometheus. */
+const backlogMs = 2_000;
+
 /** The sum over the shards that respond; undefined if none does. */
 async function readBacklogs(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Backlog | undefined> {
-  const read = await Promise.all(shards.map(({ db }) => readBacklog(db).catch(() => undefined)));
+  const read = await Promise.all(
+    shards.map(({ db }) =>
+      inTime(
+        readBacklog(db).catch(() => undefined),
+        backlogMs,
+        undefined,
+      ),
+    ),
+  );
   const found = read.filter((one) => one !== undefined);
   return found.length === 0 ? undefined : sumOf(found);
 }

@@ -82,7 +82,7 @@ export interface Vault {
   close?(): Promise<void>;
 }
 
-interface VaultHealth {
+export interface VaultHealth {
   /** Why the vault cannot be used, in words; undefined if it can. */
   readonly problem: string | undefined;
   /** Why a processor cannot be used; undefined if every processor answered lately. */
