@@ -49,7 +49,7 @@ export async function readParts({ config }: Pick<Connected, 'config'>): Promise<
   const checks: Promise<PartState>[] = [];
   if (store) checks.push(checked('object_store', store.check()));
   if (mail) checks.push(checked('mail', checkMail(mail, config.SVC_MAIL_FROM)));
-  if (config.REDIS_URL) checks.push(checked('rate_limit_store', checkRedis(config.REDIS_URL.reveal())));
+  if (config.REDIS_URL) checks.push(checked('rate_limit_store', checkRedis(config)));
   return Promise.all(checks);
 }
 
@@ -69,8 +69,8 @@ async function checkMail(url: string, from: string): Promise<void> {
   await mailer.check().finally(() => void mailer.close());
 }
 
-async function checkRedis(url: string): Promise<void> {
-  const { limiter, use } = await openRedisStore(url, () => undefined);
+async function checkRedis(config: Connected['config']): Promise<void> {
+  const { limiter, use } = await openRedisStore(config, () => undefined);
   await use().finally(() => void limiter.close?.());
 }
 

@@ -10,6 +10,7 @@ import {
   days,
   demo,
   hostAddress,
+  hostsAndPorts,
   integer,
   mailbox,
   optional,
@@ -194,6 +195,9 @@ export const settings = {
       'or `redis` if several processes serve the API.',
   ),
   REDIS_URL: secretUrl(['redis', 'rediss'], 'Redis for shared rate limits.'),
+  SVC_REDIS_SENTINELS: hostsAndPorts(
+    'Redis Sentinels (comma-separated), for example `10.0.0.1:26379,10.0.0.2:26379`. The host in `REDIS_URL` is then the name of the primary that they watch.',
+  ),
   S3_ENDPOINT: url(
     ['http', 'https'],
     'S3-compatible server for images, for example `https://s3.eu-central-1.amazonaws.com`.',

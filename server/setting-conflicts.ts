@@ -24,6 +24,7 @@ interface Settings {
   readonly SVC_MASTER_SECRET_PREVIOUS: Given;
   readonly SVC_RATE_LIMIT_STORE: string | undefined;
   readonly REDIS_URL: Given;
+  readonly SVC_REDIS_SENTINELS: readonly unknown[];
   readonly S3_ENDPOINT: string | undefined;
   readonly S3_BUCKET: string | undefined;
   readonly S3_ACCESS_KEY_ID: string | undefined;
@@ -39,6 +40,10 @@ export function conflicts(config: Settings): string[] {
 
 const ofParts = (config: Settings): Rule[] => [
   [config.SVC_RATE_LIMIT_STORE === 'redis' && !config.REDIS_URL, 'SVC_RATE_LIMIT_STORE=redis needs REDIS_URL.'],
+  [
+    config.SVC_REDIS_SENTINELS.length > 0 && !config.REDIS_URL,
+    'SVC_REDIS_SENTINELS needs REDIS_URL, whose host is the name of the primary, for example redis://svc-limits.',
+  ],
   [
     config.S3_ENDPOINT !== undefined && !(config.S3_BUCKET && config.S3_ACCESS_KEY_ID && config.S3_SECRET_ACCESS_KEY),
     'S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.',

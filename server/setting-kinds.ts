@@ -95,6 +95,26 @@ export const hostAddress = (fallback: string, describe: string): Setting<string>
   },
 });
 
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `10.0.0.1:26379`, `redis-1:26379` or `[::1]:26379`. */
+export const hostsAndPorts = (describe: string): Setting<readonly HostAndPort[]> => ({
+  fallback: '',
+  describe,
+  parse: (value) => (value ? value.split(',').map((one) => hostAndPort(one.trim())) : []),
+});
+
+function hostAndPort(value: string): HostAndPort {
+  const [, inBrackets, plain = '', port] = /^(?:\[(.+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value) ?? [];
+  const host = inBrackets ?? plain;
+  if ((isIP(host) || hostName.test(host)) && Number(port) >= 1 && Number(port) <= 65_535)
+    return { host, port: Number(port) };
+  throw new ConfigurationError('must be a comma-separated list of hosts with their ports, for example 10.0.0.1:26379');
+}
+
 /** `svc@example.com` or `Shop <svc@example.com>`. */
 export const mailbox = (fallback: string, describe: string): Setting<string> => ({
   fallback,

@@ -142,10 +142,8 @@ const parts: Readonly<Record<Exclude<Component, 'processor'>, Part>> = {
   },
   rate_limit_store: {
     async watch(components, credential) {
-      const { limiter, use } = await openRedisStore(
-        `redis://:${credential}@127.0.0.1:${await redis()}`,
-        () => undefined,
-      );
+      const REDIS_URL = new Secret(`redis://:${credential}@127.0.0.1:${await redis()}`);
+      const { limiter, use } = await openRedisStore({ REDIS_URL, SVC_REDIS_SENTINELS: [] }, () => undefined);
       closing.push(() => limiter.close?.());
       components.watch('rate_limit_store', use, 10_000);
     },

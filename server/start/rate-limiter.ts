@@ -18,8 +18,7 @@ export async function openRateLimiter(
   if (store === 'memory') return createMemoryRateLimiter();
   const onFailure = (error: unknown): void => components.note('rate_limit_store', inPlainWords(error));
   const onSuccess = (): void => components.note('rate_limit_store', undefined);
-  const { limiter, use } =
-    store === 'redis' ? await openRedisStore(config.REDIS_URL?.reveal() ?? '', onFailure) : postgresStore(control);
+  const { limiter, use } = store === 'redis' ? await openRedisStore(config, onFailure) : postgresStore(control);
   components.watch('rate_limit_store', use, 10 * secondMs);
   return createResilientRateLimiter(limiter, onFailure, undefined, onSuccess);
 }
@@ -32,11 +31,14 @@ interface SharedStore {
 }
 
 /** Loaded only if it is used. */
-export async function openRedisStore(url: string, onFailure: (error: unknown) => void): Promise<SharedStore> {
+export async function openRedisStore(
+  { REDIS_URL, SVC_REDIS_SENTINELS: sentinels }: Pick<Config, 'REDIS_URL' | 'SVC_REDIS_SENTINELS'>,
+  onFailure: (error: unknown) => void,
+): Promise<SharedStore> {
   const { createRedisRateLimiter, openRedis } = await import('../platform/rate-limiter/redis.ts');
   // A command without a connection fails with an error of its own, which does not say why there is none.
   let lost: Error | undefined;
-  const redis = openRedis(url, (error) => {
+  const redis = openRedis({ url: REDIS_URL?.reveal() ?? '', sentinels }, (error) => {
     lost = error;
     onFailure(error);
   });

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { Client, Pool } from 'pg';
 import { createMemoryRateLimiter } from './memory.ts';
@@ -79,7 +80,7 @@ function queryOf(pool: Pool): Query {
 
 async function openRedisStore(): Promise<OpenStore> {
   const server = redisUrl ? { url: redisUrl, stop: async () => {} } : await startRedis();
-  const clients = [openRedis(server.url, () => {}), openRedis(server.url, () => {})] as const;
+  const clients = [openRedis({ url: server.url }, () => {}), openRedis({ url: server.url }, () => {})] as const;
   await Promise.all(clients.map((client) => next(client, 'ready')));
   const nodes: [RateLimiter, RateLimiter] = [createRedisRateLimiter(clients[0]), createRedisRateLimiter(clients[1])];
   const close = async (): Promise<void> => {
@@ -474,7 +475,7 @@ describe('a Redis that goes away', { skip: hasRedisServer ? false : 'redis-serve
   it('is replaced at once and used again when it is back', async (t) => {
     const checks = [{ key: newKey(), limit: { count: 100, windowSeconds: 10 } }];
     const first = await startRedis();
-    const client = openRedis(first.url, () => {});
+    const client = openRedis({ url: first.url }, () => {});
     t.after(async () => {
       client.disconnect();
       await first.stop();
@@ -496,6 +497,58 @@ describe('a Redis that goes away', { skip: hasRedisServer ? false : 'redis-serve
     await ready;
     assert.deepEqual([await remaining(startMs + 1_000), failures], [99, 1]);
     await limiter.close?.();
+  });
+});
+
+describe('Redis Sentinels', () => {
+  /** Answers each command of a client; `asked` gets what was sent. */
+  async function startFake(
+    answer: (asked: string) => string,
+  ): Promise<{ port: number; asked: string[]; stop: () => void }> {
+    const asked: string[] = [];
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('data', (data) => {
+        asked.push(data.toString());
+        // A client may send several commands at once.
+        for (const command of data.toString().split(/(?=\*\d+\r\n)/)) socket.write(answer(command));
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const stop = (): void => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    };
+    return { port: (server.address() as AddressInfo).port, asked, stop };
+  }
+
+  it('lead to the primary that they name, also after a failover', async (t) => {
+    const primaries = [await startFake(() => '+OK\r\n'), await startFake(() => '+OK\r\n')] as const;
+    let current: number = primaries[0].port;
+    const bulk = (text: string | number): string => `$${String(text).length}\r\n${text}\r\n`;
+    const sentinel = await startFake((command) => {
+      if (/get-master-addr-by-name/i.test(command)) return `*2\r\n${bulk('127.0.0.1')}${bulk(current)}`;
+      return /subscribe/i.test(command) ? `*3\r\n${bulk('subscribe')}${bulk('+switch-master')}:1\r\n` : '+OK\r\n';
+    });
+    const sentinels = [
+      { host: '127.0.0.1', port: 1 },
+      { host: '127.0.0.1', port: sentinel.port },
+    ];
+    const client = openRedis({ url: 'redis://:secret@svc-limits', sentinels }, () => {});
+    t.after(() => {
+      client.disconnect();
+      for (const server of [...primaries, sentinel]) server.stop();
+    });
+    const isReached = async (index: 0 | 1): Promise<void> => {
+      while (!primaries[index].asked.join('').includes('secret')) await setTimeout(20);
+    };
+    await isReached(0);
+    assert.match(sentinel.asked.join(''), /svc-limits/);
+    current = primaries[1].port;
+    primaries[0].stop();
+    await isReached(1);
   });
 });
 

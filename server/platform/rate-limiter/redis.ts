@@ -48,12 +48,35 @@ type Scripted = (Redis | Cluster) & {
   giveBackRate(keyCount: number, ...keysAndIntervals: (string | number)[]): Promise<null>;
 };
 
+export interface RedisAddress {
+  /** With Sentinels, its host is the name of the primary that they watch. */
+  readonly url: string;
+  readonly sentinels?: readonly { readonly host: string; readonly port: number }[];
+}
+
+/** How long a Sentinel may take to answer, and the pause after a round in which none of them knew a primary. */
+const sentinelMs = 1_000;
+
 /**
  * Opens a client that fails at once if the server is unavailable, so that the caller's fallback decides instead of a
  * queue.
  */
-export function openRedis(url: string, onError: (error: Error) => void): Redis {
-  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
+export function openRedis({ url, sentinels = [] }: RedisAddress, onError: (error: Error) => void): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    // A server that is no longer the primary answers so: then the address leads to another one by now.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
+    ...(sentinels.length > 0 && {
+      sentinels: [...sentinels],
+      name: new URL(url).hostname,
+      failoverDetector: true,
+      sentinelCommandTimeout: sentinelMs,
+      sentinelRetryStrategy: () => sentinelMs,
+      ...(url.startsWith('rediss:') && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    }),
+  });
   redis.on('error', onError);
   return redis;
 }
