@@ -3,6 +3,7 @@ import { readCommandLine } from '../scripts/command-line.ts';
 import { startClient } from './client.ts';
 import { workload as processes } from './api-processes.ts';
 import { workload as capture } from './capture.ts';
+import { workload as controlPlane } from './control-plane.ts';
 import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
 import { type Environment, startEnvironment } from './environment.ts';
@@ -11,6 +12,7 @@ import { workload as home } from './home.ts';
 import { workload as lists } from './lists.ts';
 import { workload as pages } from './pages.ts';
 import { workload as load } from './load.ts';
+import { workload as manyShards } from './many-shards.ts';
 import { workload as orders } from './orders.ts';
 import { workload as overload } from './overload.ts';
 import { workload as requestLog } from './request-log.ts';
@@ -30,6 +32,8 @@ const workloads: Readonly<Record<string, Workload>> = {
   orders,
   processes,
   poolers,
+  'control-plane': controlPlane,
+  'many-shards': manyShards,
   coupons,
   renewals,
   webhooks,

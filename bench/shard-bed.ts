@@ -77,9 +77,12 @@ interface Kept {
   readonly companies: readonly SeededCompany[];
 }
 
+/** Raised when the seeded rows change. */
+const dataVersion = 2;
+
 async function stampOf({ shards, servers, companies, orders }: BedSize): Promise<string> {
   const migrations = (await readMigrations()).map(({ name, sha256 }) => `${name} ${sha256}`).join();
-  return `${shards} ${servers} ${companies} ${orders} ${createHash('sha256').update(migrations).digest('hex')}`;
+  return `${dataVersion} ${shards} ${servers} ${companies} ${orders} ${createHash('sha256').update(migrations).digest('hex')}`;
 }
 
 export async function startShardBed(options: BedOptions): Promise<ShardBed> {

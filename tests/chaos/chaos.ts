@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { startKilling, type Victim } from './killer.ts';
 import { chaosKinds, timing } from './kinds.ts';
 import { type ChaosPostgres, openChaosPostgres } from './postgres.ts';
 import { type ChaosProcessor, openChaosProcessor } from './processor.ts';
+import { startPooler, throughPooler } from '../support/pooler.ts';
 import { copyCluster } from '../support/migrated-cluster.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import {
@@ -42,6 +43,8 @@ export interface ChaosOptions {
   readonly thinkMs: number;
   readonly killEveryMs: readonly [number, number];
   /** API processes also stop for seconds and continue, as on a machine that was suspended. */
+  /** Statements go through PgBouncer in transaction mode. */
+  readonly pooler?: boolean;
   readonly freeze?: boolean;
   /**
    * At the end, what a dead process reserved is free at once, and notices are applied at once, as if time had passed.
@@ -129,8 +132,13 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
     companies.push({ apiKey, planId });
     await processor.sendNoticesTo(`${urls[index % urls.length]}/processors/${connectionId}/notices`);
   }
+  const pooled = options.pooler ? await throughOwnPooler(folder, postgres, ending) : {};
   const start = (name: string, more: NodeJS.ProcessEnv): Supervised => {
-    const service = supervise(name, { ...environment, ...more }, join(folder, `${name.replaceAll(' ', '-')}.log`));
+    const service = supervise(
+      name,
+      { ...environment, ...pooled, ...more },
+      join(folder, `${name.replaceAll(' ', '-')}.log`),
+    );
     ending.push(() => service.killNow());
     return service;
   };
@@ -144,6 +152,18 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
     companies.map(({ apiKey, planId }) => openShops(urls[0] ?? '', apiKey, clients, planId)),
   );
   return { folder, postgres, processors, services, urls, shops };
+}
+
+/** What the server loses when it is killed, the pooler loses too, and connects again. */
+async function throughOwnPooler(
+  folder: string,
+  { connectionString: serverUrl }: ChaosPostgres,
+  ending: (() => void)[],
+): Promise<NodeJS.ProcessEnv> {
+  await chmod(folder, 0o711);
+  const pooler = await startPooler({ folder: join(folder, 'pooler'), serverUrl, mode: 'transaction' });
+  ending.push(() => void pooler.stop());
+  return { SVC_POOL_URL: throughPooler(serverUrl, pooler.port) };
 }
 
 async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {

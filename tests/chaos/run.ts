@@ -14,6 +14,7 @@ const { values } = readCommandLine({
     seed: { type: 'number', describe: 'Repeats the random choices of a run with this seed.' },
     faults: { type: 'number', default: 0.05, describe: 'The share of requests in which the processor misbehaves.' },
     freeze: { type: 'flag', describe: 'Stops processes for a while too, instead of only killing them.' },
+    pooler: { type: 'flag', describe: 'Puts PgBouncer in transaction mode between the service and PostgreSQL.' },
     processor: {
       type: 'text',
       default: 'acquirer',
@@ -38,6 +39,7 @@ const report = await runChaos({
   thinkMs: 200,
   killEveryMs: [1_500, 4_500],
   freeze: values.freeze,
+  pooler: values.pooler,
   progress: (line) => process.stderr.write(`${line}\n`),
 });
 process.stdout.write(describeReport(report));

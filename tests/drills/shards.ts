@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalCluster, postgresSettings } from '../support/local-cluster.ts';
+import { freePort } from '../support/listen.ts';
 import { atMost, type Drill, type DrillStage, exactly, type Figure, shown } from './drill.ts';
 import { hasNextVersion, type NextVersion, prepareNextVersion } from './support/next-version.ts';
 import { failures } from './support/moving.ts';
@@ -18,7 +19,7 @@ import {
 
 /**
  * Companies on three PostgreSQL servers order, refund and retry while one server after the other is killed: a shard, the
- * control plane, a shard that is away while the next version migrates the others, and a shard whose standby takes over.
+ * control plane, a shard that is away while the next version migrates the others, and a shard and the control plane whose standbys take over.
  * Afterwards the books of each shard are compared with the journal of its acquirer.
  */
 
@@ -61,9 +62,14 @@ export const drill: Drill = {
     figures.push(...(await migrateWhileAway(sharded, loads, next)));
     await sleep(calmMs);
 
-    note('shard b fails over to its standby');
-    figures.push(...(await failover(stage, sharded, loads)));
-    await sleep(calmMs);
+    for (const [shard, title] of [
+      ['b', 'failover of shard b'],
+      ['a', 'failover of the control plane'],
+    ] as const) {
+      note(`${title} to its standby`);
+      figures.push(...(await failover(stage, sharded, loads, shard, title)));
+      await sleep(calmMs);
+    }
 
     await load.stop();
     return [
@@ -134,9 +140,14 @@ function concerned(loads: readonly ShardLoad[], shard: string, title: string, fr
 }
 
 /** The server of a shard is lost, and its synchronous standby takes over at the same address. */
-async function failover(stage: DrillStage, sharded: Sharded, loads: readonly ShardLoad[]): Promise<Figure[]> {
-  const { cluster, standbyPort: port } = sharded;
-  const [shard, title] = ['b', 'failover of shard b'];
+async function failover(
+  stage: DrillStage,
+  { cluster }: Sharded,
+  loads: readonly ShardLoad[],
+  shard: string,
+  title: string,
+): Promise<Figure[]> {
+  const port = await freePort();
   const lost = serverOf(cluster, shard);
   const [from, folder] = [join(stage.folder, `shard-${shard}`), join(stage.folder, `standby-${shard}`)];
   const standby = await startStandby(lost, { from, folder, port, settings: postgresSettings });

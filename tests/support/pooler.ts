@@ -24,6 +24,9 @@ export interface PoolerOptions {
   readonly logins?: Readonly<Record<string, string>>;
 }
 
+/** In session mode each connection that a process opens has one of the server's. */
+const serverConnections = { session: 200, transaction: 20 };
+
 export async function startPooler({ folder, serverUrl, mode, logins = {} }: PoolerOptions): Promise<RunningPooler> {
   const program = findProgram('pgbouncer');
   if (!program) throw new Error('PgBouncer is not installed: apt-get install pgbouncer');
@@ -45,8 +48,9 @@ auth_type = plain
 auth_file = ${join(folder, 'users.txt')}
 pool_mode = ${mode}
 max_client_conn = 2000
-default_pool_size = 20
+default_pool_size = ${serverConnections[mode]}
 server_idle_timeout = 5
+server_login_retry = 1
 `,
   };
   const account = await serverAccount(folder);

@@ -39,12 +39,11 @@ export interface Sharded {
   readonly seed: number;
   /** Of no process yet. */
   readonly freePort: number;
-  readonly standbyPort: number;
 }
 
 export async function openSharded({ folder, cleanUp }: DrillStage, absent: readonly string[] = []): Promise<Sharded> {
   const seed = Date.now() % 1_000_000;
-  const ports = await freePorts(seededRandom(seed), 12);
+  const ports = await freePorts(seededRandom(seed), 11);
   const processors = ports.splice(0, 3).map((port, index) => {
     const processor = openChaosProcessor('acquirer', { folder, name: `acquirer-${'abc'[index]}`, port, seed });
     cleanUp(() => processor.killNow());
@@ -53,7 +52,7 @@ export async function openSharded({ folder, cleanUp }: DrillStage, absent: reado
   await Promise.all(processors.map((processor) => processor.start()));
   const receiver = await startReceiver();
   cleanUp(() => receiver.stop());
-  const [freePort = 0, standbyPort = 0] = ports.splice(-2);
+  const [freePort = 0] = ports.splice(-1);
   const cluster = await startCluster({
     folder,
     ports,
@@ -67,7 +66,7 @@ export async function openSharded({ folder, cleanUp }: DrillStage, absent: reado
       ...Object.fromEntries(['GLOBAL', 'READ', 'WRITE', 'CAPTURE'].map((kind) => [`SVC_RATE_LIMIT_${kind}`, 'off'])),
     },
   });
-  return { cluster, processors, receiver, seed, freePort, standbyPort };
+  return { cluster, processors, receiver, seed, freePort };
 }
 
 export async function openLoads(stage: DrillStage, { cluster, processors, receiver }: Sharded): Promise<ShardLoad[]> {
