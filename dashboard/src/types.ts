@@ -25,6 +25,7 @@ export type {
   Statistics,
 } from '../../server/features/figures/schemas.ts';
 export type { Note } from '../../server/features/notes/schemas.ts';
+export type { SampleData } from '../../server/features/sample-data/schemas.ts';
 export type { SavedView } from '../../server/features/saved-views/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { Profile } from '../../server/features/profile/schemas.ts';

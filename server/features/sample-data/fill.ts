@@ -3,8 +3,8 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Company } from '../../company.ts';
-import { keyForWork } from '../../http/phases.ts';
-import type { PhasedRequest } from '../../http/phases.ts';
+import { ApiError } from '../../errors.ts';
+import { keyForWork, type PhasedRequest } from '../../http/phases.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePool } from '../../platform/database.ts';
 import { dayMs, minuteMs } from '../../platform/durations.ts';
@@ -17,7 +17,6 @@ import type { Vault } from '../../vault/vault.ts';
 import { type EmailDependencies, writePastEmails } from '../customer-emails/service.ts';
 import { createCoupon, getCoupons } from '../coupons/service.ts';
 import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
-import type { Customer } from '../customers/schemas.ts';
 import { orderOfKey, type Orders } from '../orders/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { captureCard, paymentMethodsOf, vaultCard } from '../payment-methods/service.ts';
@@ -61,6 +60,8 @@ export interface History extends FillDependencies {
   /** Opened with the clock of the history. */
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  /** The ids of customers and products that were looked up. */
+  readonly known: Map<string, string>;
 }
 
 type Perform<Kind extends Doing['does']> = (
@@ -80,17 +81,21 @@ const keyOf = ({ number }: History, name: string): string => `sample-data-${numb
 const phased = (history: History, context: RequestContext, name: string): PhasedRequest =>
   keyForWork(context, keyOf(history, name), '/v1/sample_data');
 
-async function customerOf(context: RequestContext, number: number): Promise<Customer> {
-  const found = await findCustomerByEmail(context, person(number).email);
-  if (!found) throw new Error(`the sample data lacks customer ${number}`);
-  return found;
-}
-
-async function orderOf({ db, company, ...history }: History, name: string): Promise<string> {
-  const id = await orderOfKey(db, company.id, keyOf({ db, company, ...history }, name));
-  if (!id) throw new Error(`the sample data lacks ${name}`);
+async function idOf({ known }: History, name: string, find: () => Promise<string | undefined>): Promise<string> {
+  const id = known.get(name) ?? (await find());
+  if (id === undefined) throw new ApiError('resource_not_found', `The sample data lacks ${name}.`);
+  known.set(name, id);
   return id;
 }
+
+const customerOf = (history: History, context: RequestContext, number: number): Promise<string> =>
+  idOf(history, person(number).email, async () => (await findCustomerByEmail(context, person(number).email))?.id);
+
+const productOf = (history: History, context: RequestContext, sku: string): Promise<string> =>
+  idOf(history, sku, async () => (await activeBySku(context, [sku])).get(sku));
+
+const orderOf = (history: History, name: string): Promise<string> =>
+  idOf(history, name, () => orderOfKey(history.db, history.company.id, keyOf(history, name)));
 
 async function addCardTo(
   { vault, clock, endMs }: History,
@@ -177,7 +182,7 @@ const addCustomer: Perform<'addCustomer'> = async (history, context, { person: n
 };
 
 const addCard: Perform<'addCard'> = async (history, context, { person: number, card }) => {
-  const { id } = await customerOf(context, number);
+  const id = await customerOf(history, context, number);
   const cards = (await paymentMethodsOf(context.db, context.company.id, [id])).get(id) ?? [];
   if (cards.length < 2) await addCardTo(history, context, id, card, undefined);
 };
@@ -185,15 +190,9 @@ const addCard: Perform<'addCard'> = async (history, context, { person: number, c
 const order: Perform<'order'> = async (history, context, { key, person: number, items, coupon }) => {
   const { db, company, orders } = history;
   if (await orderOfKey(db, company.id, keyOf(history, key))) return;
-  const ids = await activeBySku(
-    context,
-    items.map(({ sku }) => sku),
-  );
-  const lines = items.flatMap(({ sku, quantity }) => {
-    const product_id = ids.get(sku);
-    return product_id ? [{ product_id, quantity }] : [];
-  });
-  const { id: customer_id } = await customerOf(context, number);
+  const customer_id = await customerOf(history, context, number);
+  const lines: { product_id: string; quantity: number }[] = [];
+  for (const { sku, quantity } of items) lines.push({ product_id: await productOf(history, context, sku), quantity });
   const { first_name, last_name, shipping_address } = person(number);
   const isShipped = items.some(({ sku }) => sku !== 'class');
   const shipping = { name: `${first_name} ${last_name}`, ...shipping_address };
@@ -214,7 +213,7 @@ const refund: Perform<'refund'> = async (history, context, { order: name, share 
 const subscribe: Perform<'subscribe'> = async (history, context, { key, person: number, plan, coupon }) => {
   const { db, company, subscriptions } = history;
   if (await orderOfKey(db, company.id, keyOf(history, key))) return;
-  const { id: customer_id } = await customerOf(context, number);
+  const customer_id = await customerOf(history, context, number);
   const plan_id = (await getPlans(context, { active: true }, all)).items.find(({ name }) => name === plan)?.id;
   if (!plan_id) return;
   const input = { customer_id, plan_id, ...(coupon && { coupon_code: coupon }) };

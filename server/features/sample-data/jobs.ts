@@ -46,7 +46,12 @@ async function fillMore(shard: SampleDataShard, row: SampleRow): Promise<void> {
   reportProgress(log, row, done);
 }
 
+/** After these actions, nothing is due earlier than before. */
+const laysNothingDown: ReadonlySet<Action['does']> = new Set(['order', 'addCustomer', 'addCard', 'product']);
+
 interface ClockedHistory extends History {
+  /** When renewals, retries or disputes are due next; 0 if it is not known. */
+  nextDueMs: number;
   /** Sets the clock of the history. */
   readonly moveTo: (ms: number) => void;
 }
@@ -70,6 +75,8 @@ async function openHistory(shard: SampleDataShard, row: SampleRow): Promise<Cloc
     endMs,
     orders,
     subscriptions,
+    known: new Map(),
+    nextDueMs: 0,
     // The offset of the company is added where its clock is read.
     moveTo: (ms) => {
       shift = ms - company.clockOffsetMs - clock.nowMs();
@@ -81,8 +88,9 @@ async function openHistory(shard: SampleDataShard, row: SampleRow): Promise<Cloc
 async function attempt(history: ClockedHistory, action: Action, log: Logger): Promise<void> {
   const { company, startMs } = history;
   const atMs = timeOf(history, action);
-  await passHistory(history, company.id, startMs, atMs);
+  if (history.nextDueMs <= atMs) history.nextDueMs = await passHistory(history, company.id, startMs, atMs);
   history.moveTo(atMs);
+  if (!laysNothingDown.has(action.does)) history.nextDueMs = 0;
   try {
     await perform(history, action);
   } catch (error) {

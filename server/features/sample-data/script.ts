@@ -91,7 +91,8 @@ function pickItems(random: Random): Item[] {
 const ordersOn = (random: Random, day: number): number => Math.round(1.2 + (day / historyDays) * 3.4 + random() * 1.8);
 const minuteOf = (random: Random): number => Math.floor(((random() + random() + random()) / 3) * dayMinutes);
 
-const joinDay = (number: number): number => Math.floor((number / firstSpecial) ** 1.2 * (historyDays - 4));
+/** The first customers come on the second day, so that the last 90 days of the calendar have all orders. */
+const joinDay = (number: number): number => 1 + Math.floor((number / firstSpecial) ** 1.2 * (historyDays - 5));
 const lastDay = historyDays - 1;
 
 /** A minute of a day; on the last day, one that has passed. */

@@ -216,17 +216,17 @@ async function passTime(parts: Parts, companyId: string, fromMs: number, targetM
 
 /**
  * The same for a history that is written while the clock of the company stays where it is. Webhooks are delivered in real time, so
- * they do not hold it up.
+ * they do not hold it up. Returns when the next work is due.
  */
 export async function passHistory(
   parts: Pick<Parts, 'db' | 'orders' | 'subscriptions'>,
   companyId: string,
   fromMs: number,
   targetMs: number,
-): Promise<void> {
+): Promise<number> {
   for (;;) {
     const atMs = earliest({ ...(await findNextDue(parts.db, companyId, [])), delivery: null });
-    if (atMs > targetMs) return;
+    if (atMs > targetMs) return atMs;
     await bill(parts, companyId, fromMs, Math.min(targetMs, Math.max(atMs, fromMs) + stepMs));
   }
 }

@@ -1,5 +1,6 @@
 import { Icon } from '../../components/icons.tsx';
 import { Panel } from '../../components/page.tsx';
+import { SampleDataOffer } from '../../components/sample-data.tsx';
 import { useGet, useList } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { home } from '../../texts/home.ts';
@@ -45,6 +46,7 @@ export function GettingStarted() {
           </li>
         ))}
       </ol>
+      <SampleDataOffer />
     </Panel>
   );
 }

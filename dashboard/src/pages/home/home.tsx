@@ -5,6 +5,7 @@ import { Chart, type ChartPoint } from '../../components/chart.tsx';
 import { GoingLiveNotice } from '../../components/going-live.tsx';
 import { Load, Page, Panel, Skeleton } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
+import { SampleDataNotice } from '../../components/sample-data.tsx';
 import { useFilters, useFirstData, useGet } from '../../data.ts';
 import { useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
@@ -39,6 +40,7 @@ export function HomePage() {
       {/* The parts load unseen, and all appear at once. */}
       <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
         <RestoredNotice />
+        <SampleDataNotice />
         <CardWarnings />
         <CardTesting />
         <FirstSteps />

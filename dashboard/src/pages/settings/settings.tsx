@@ -9,6 +9,7 @@ import { Field, Select, SelectField, TextField } from '../../components/fields.t
 import { Form } from '../../components/form.tsx';
 import { Code } from '../../components/json-view.tsx';
 import { Facts, Load, Page } from '../../components/page.tsx';
+import { SandboxData } from '../../components/sample-data.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
@@ -18,6 +19,7 @@ import { useEditForm } from '../../components/edit-form.tsx';
 import { editedFields } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
+import { sampleData } from '../../texts/sample-data.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
 
@@ -61,6 +63,11 @@ export function SettingsPage() {
               ]}
             />
           </Section>
+          {company.mode === 'sandbox' && (
+            <Section title={sampleData.title} text={sampleData.lead}>
+              <SandboxData />
+            </Section>
+          )}
           <Section title={settings.danger} text={settings.dangerText} danger>
             <ApiVersion company={company} canWrite={canWrite} />
           </Section>

@@ -1,0 +1,21 @@
+export const sampleData = {
+  title: 'Sandbox data',
+  lead: 'Explore the dashboard with sample data, or start again with an empty sandbox.',
+  filling: 'Creating sample data',
+  fillingText: '90 days of orders, subscriptions and disputes. You can use the sandbox meanwhile.',
+  clearing: 'Clearing the sandbox',
+  percent: (done: number, total: number) => `${total === 0 ? 0 : Math.floor((100 * done) / total)}%`,
+  filled: 'This sandbox has sample data.',
+  offer: 'Not sure where to start?',
+  offerText: 'Fill the sandbox with sample data: 90 days of orders, subscriptions, refunds and disputes.',
+  fill: 'Fill with sample data',
+  begun: 'Creating sample data',
+  needsEmpty: 'To fill the sandbox, clear it first.',
+  clear: 'Clear sandbox',
+  clearTitle: 'Clear the sandbox?',
+  clearText:
+    'This deletes all products, plans, coupons, payment links, customers, orders, subscriptions, disputes, events and emails of the sandbox, also those that you created. You cannot undo it.',
+  clearKeeps: 'Settings, API keys, webhook endpoints, your team and the audit log stay.',
+  confirm: (name: string) => `To confirm, enter ${name}`,
+  confirmWrong: (name: string) => `Enter ${name}.`,
+};
