@@ -15,10 +15,6 @@ import type { Flags } from './options.ts';
 /** A request that began before the switch ends by then, even if its processor answers late. */
 const keptMs = 20_000;
 
-/** A failover ends the connections of the command. */
-const interrupted =
-  'A database went away during the move. Its state is in the databases: run this command again when the database is back, and it continues';
-
 /** Connects to every shard as the owner. Errors that the operator can fix are shown without a trace. */
 async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>): Promise<string> {
   const config = loadConfig(process.env);
@@ -32,7 +28,10 @@ async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>
   } catch (error) {
     if (error instanceof MoveError) throw new CommandError(error.message);
     if (!isUnavailable(error) && !isDiskFull(error)) throw error;
-    throw new CommandError(`${interrupted}: ${(error as Error).message}`);
+    // A failover ends the connections of the command.
+    throw new CommandError(
+      `A database went away during the move (${(error as Error).message}). Run this command again when it is back: it continues.`,
+    );
   }
 }
 

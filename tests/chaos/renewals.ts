@@ -23,13 +23,17 @@ const makeDue = `WITH next AS (
   SELECT pg_notify('subscriptions_due', '') FROM changed LIMIT 1`;
 
 /** Runs until the signal. The database may be killed at any moment. */
-export async function keepRenewing(connectionString: string, stopped: AbortSignal): Promise<void> {
+export async function keepRenewing(
+  connectionString: string,
+  stopped: AbortSignal,
+  pauseMs: number = everyMs,
+): Promise<void> {
   while (!stopped.aborted) {
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
     client.on('error', () => undefined);
     try {
       await client.connect();
-      for (; !stopped.aborted; await sleep(everyMs)) await client.query(makeDue, [dueAtOnce]);
+      for (; !stopped.aborted; await sleep(pauseMs)) await client.query(makeDue, [dueAtOnce]);
     } catch {
       await sleep(everyMs);
     } finally {
@@ -79,9 +83,12 @@ interface BilledSubscription {
   readonly statuses: readonly string[];
 }
 
+/** `uuid_extract_timestamp`, which PostgreSQL 15 does not have. */
+const createdAt = `to_timestamp(('x' || translate(left(s.id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)`;
+
 const billedStatement = `
   SELECT s.id, s.status, s.completed_cycles, coalesce(s.due_at > now(), false) AS is_scheduled,
-    round(extract(epoch FROM uuid_extract_timestamp(s.id) - s.start_at) / 86400)::integer AS days,
+    round(extract(epoch FROM ${createdAt} - s.start_at) / 86400)::integer AS days,
     array_agg(coalesce(o.subscription_cycle, 0) ORDER BY o.id) AS cycles, array_agg(o.status ORDER BY o.id) AS statuses
   FROM subscriptions s JOIN orders o ON o.company_id = s.company_id AND o.subscription_id = s.id
   GROUP BY s.company_id, s.id`;

@@ -27,6 +27,8 @@ export interface Shops {
 
 interface PreparedCompany {
   readonly apiKey: string;
+  /** The key of its sandbox. */
+  readonly sandboxKey: string;
   readonly connectionId: string;
   readonly companyId: string;
   /** Of a subscription that is renewed every day. */
@@ -61,11 +63,14 @@ export async function prepareCompany(
     });
     const { current } = await loadMasterSecrets(config);
     const pepper = originalKeys(current)['api-keys'];
-    const reserved = await reserveApiKey(control, pepper, live, Date.now(), 'secret');
-    const { text } = await createApiKey(db, reserved, Date.now(), { name: 'chaos' });
+    const keyOf = async (company: typeof live): Promise<string> => {
+      const reserved = await reserveApiKey(control, pepper, company, Date.now(), 'secret');
+      return (await createApiKey(db, reserved, Date.now(), { name: 'chaos' })).text.reveal();
+    };
+    const [apiKey, sandboxKey] = [await keyOf(live), await keyOf(sandbox)];
     const context = { requestId: 'req_chaos', company: live, nowMs: Date.now(), db };
     const { id: planId } = await createPlan(context, dailyPlan);
-    return { apiKey: text.reveal(), connectionId, companyId: live.id, planId };
+    return { apiKey, sandboxKey, connectionId, companyId: live.id, planId };
   } finally {
     await Promise.all([db.close(), first.close()]);
   }

@@ -22,7 +22,6 @@ export interface Supervised {
   killNow(): void;
 }
 
-const program = programPath('main');
 const restartPauseMs = 200;
 const readyTimeoutMs = 120_000;
 
@@ -45,7 +44,7 @@ export function supervise(
   function start(): void {
     const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
     const machine = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
-    const started = spawn(process.execPath, [program], {
+    const started = spawn(process.execPath, [programPath('main')], {
       env: { ...machine, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

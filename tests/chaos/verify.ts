@@ -127,7 +127,7 @@ async function unequalSums(db: Queryable, { charged, refunded }: Totals): Promis
   const [ours] = await db.query<{ charged: number; refunded: number }>(
     `SELECT coalesce(sum(amount) FILTER (WHERE type = 'sale'), 0)::bigint AS charged,
        coalesce(sum(amount) FILTER (WHERE type = 'refund'), 0)::bigint AS refunded
-     FROM transactions WHERE status = 'succeeded'`,
+     FROM transactions t JOIN companies c ON c.id = t.company_id WHERE c.mode = 'live' AND t.status = 'succeeded'`,
   );
   if (ours?.charged === charged && ours.refunded === refunded) return [];
   return [`the journal has ${charged} charged and ${refunded} refunded, the ledger ${JSON.stringify(ours)}`];

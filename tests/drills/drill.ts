@@ -13,6 +13,10 @@ export interface Drill {
 export interface DrillStage {
   /** The folder of the drill. It is removed after a drill that passed, and kept after one that failed. */
   readonly folder: string;
+  /** Repeats the plan of a drill that makes random choices: `--seed`. */
+  readonly seed?: number;
+  /** The faults to play, of a drill that has several: `--faults`. Default: all of them. */
+  readonly faults?: readonly string[];
   /** Prints progress. */
   note(text: string): void;
   /** Runs after the drill, in reverse order, even if the drill failed. */

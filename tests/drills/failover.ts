@@ -10,7 +10,9 @@ import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';
 import { atMost, type Drill, exactly, type Figure, shown } from './drill.ts';
+import { startEtcd } from './support/etcd.ts';
 import { type PatroniCluster, patroniPrograms, startPatroniCluster } from './support/patroni.ts';
+import { longestGap, secondsOf } from './support/gaps.ts';
 import { ordersAt, statusOf, until } from './support/probes.ts';
 
 /**
@@ -53,9 +55,13 @@ export const drill: Drill = {
     ];
     const [one = 0, other = 0, oneRest = 0, otherRest = 0] = ofMembers;
     note('a cluster of two servers starts');
+    const address = '127.0.0.1';
+    const etcd = await startEtcd({ ...stage, address, ports: [[etcdClient, etcdPeer]] });
     const cluster = await startPatroniCluster(stage, {
-      proxy,
-      etcd: [etcdClient, etcdPeer],
+      name: 'svc',
+      place: { address },
+      proxy: { address, port: proxy },
+      etcd,
       members: [
         { postgres: one, rest: oneRest },
         { postgres: other, rest: otherRest },
@@ -158,7 +164,7 @@ export const drill: Drill = {
       shown('answers that said "repeat"', [...diary.passing].map(([name, count]) => `${name} ${count}`).join(', ')),
       ...figuresOf('killed', killed),
       ...figuresOf('switchover', switched),
-      atMost('standby killed: no order acknowledged for', lengthOf(alone), wantedBackSeconds, ' s'),
+      atMost('standby killed: no order acknowledged for', secondsOf(alone), wantedBackSeconds, ' s'),
       exactly('processes that ended', restarts.length, 0),
       exactly('promises broken in the books', violations.length, 0),
     ];
@@ -219,26 +225,12 @@ async function outage(
   const readyTimes = readiness.filter(({ ready }) => ready).map(({ atMs }) => atMs);
   return {
     withoutPrimary: (reachableMs - startedMs) / 1_000,
-    withoutWrites: lengthOf(longest),
+    withoutWrites: secondsOf(longest),
     writesBack: (backMs - reachableMs) / 1_000,
     unreadyAfter: (unreadyMs - longest.startMs) / 1_000,
     readyMeanwhile: meanwhile.filter(({ atMs, ready }) => ready && atMs > unreadyMs).length,
     readyBack: (firstAfter(readyTimes, reachableMs) - reachableMs) / 1_000,
   };
-}
-
-interface Gap {
-  readonly startMs: number;
-  readonly endMs: number;
-}
-
-const lengthOf = ({ startMs, endMs }: Gap): number => (endMs - startMs) / 1_000;
-
-/** Orders may still be acknowledged after the kill, so the outage is the longest time without one. */
-function longestGap(writes: readonly number[], fromMs: number, untilMs: number): Gap {
-  const times = [fromMs, ...writes.filter((atMs) => atMs > fromMs && atMs < untilMs), untilMs];
-  const gaps = times.slice(1).map((endMs, index) => ({ startMs: times[index] ?? fromMs, endMs }));
-  return gaps.reduce((one, other) => (lengthOf(other) > lengthOf(one) ? other : one));
 }
 
 function figuresOf(round: string, seen: Outage): Figure[] {

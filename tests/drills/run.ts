@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { describeFigures, type Drill, type Figure, missingPrograms, passed } from './drill.ts';
 import { programPath } from './support/programs.ts';
 
 /**
  * `npm run drill`: lists the drills. `npm run drill NAME…` runs some of them, `npm run drill all` every one, one
- * after the other. Exits with 1 if a figure misses its target; a skipped drill does not count as a failure.
+ * after the other. `--seed N` repeats the plan of a drill with random choices. Exits with 1 if a figure misses its target; a skipped drill does not count as a failure.
  *
  * A drill is a file in this folder that exports `drill`.
  */
@@ -49,8 +50,13 @@ async function play(name: string): Promise<boolean> {
   }
   const stageFolder = await mkdtemp(join(tmpdir(), `svc-drill-${name}-`));
   const steps: (() => unknown)[] = [];
-  const finish = async (): Promise<void> => {
-    for (const step of steps.splice(0).toReversed()) await step();
+  let finished: Promise<void> | undefined;
+  // An interrupted drill fails while its steps run: they run once, and both wait for their end.
+  const finish = (): Promise<void> => {
+    finished ??= (async () => {
+      for (const step of steps.splice(0).toReversed()) await step();
+    })();
+    return finished;
   };
   const interrupted = (): void => void finish().finally(() => process.exit(130));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);
@@ -58,6 +64,8 @@ async function play(name: string): Promise<boolean> {
   try {
     figures = await drill.run({
       folder: stageFolder,
+      seed,
+      ...(faults && { faults }),
       note: (text) => process.stderr.write(`${name}: ${text}\n`),
       cleanUp: (step) => steps.push(step),
     });
@@ -78,7 +86,16 @@ async function play(name: string): Promise<boolean> {
   return true;
 }
 
-const asked = process.argv.slice(2);
+const { values, positionals: asked } = parseArgs({
+  options: { seed: { type: 'string' }, faults: { type: 'string' } },
+  allowPositionals: true,
+});
+const seed = Number(values.seed ?? Date.now() % 1_000_000);
+const faults = values.faults?.split(',');
+if (!Number.isSafeInteger(seed) || seed < 0) {
+  process.stderr.write('--seed must be a whole number, for example --seed 7.\n');
+  process.exit(1);
+}
 const unknown = asked.filter((name) => name !== 'all' && !names.includes(name));
 if (unknown.length > 0) {
   process.stderr.write(`There is no drill ${unknown.join(', ')}; there are: ${names.join(', ')}.\n`);

@@ -10,7 +10,7 @@ import { programPath } from './programs.ts';
 /** The `svc` command as a person runs it, and a plain receiver on this machine. */
 
 const run = promisify(execFile);
-const program = programPath('svc');
+const program = (): string => programPath('svc');
 
 export interface Ended {
   readonly code: number;
@@ -25,7 +25,7 @@ const environment = (settings: Record<string, string>): NodeJS.ProcessEnv => {
 
 export async function svc(settings: Record<string, string>, ...parameters: string[]): Promise<Ended> {
   try {
-    const done = await run(process.execPath, [program, ...parameters], { env: environment(settings) });
+    const done = await run(process.execPath, [program(), ...parameters], { env: environment(settings) });
     return { code: 0, ...done };
   } catch (error) {
     const { code, stdout, stderr } = error as Ended;
@@ -41,7 +41,7 @@ export interface RunningCommand {
 }
 
 export function startSvc(settings: Record<string, string>, ...parameters: string[]): RunningCommand {
-  const child = spawn(process.execPath, [program, ...parameters], { env: environment(settings) });
+  const child = spawn(process.execPath, [program(), ...parameters], { env: environment(settings) });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {

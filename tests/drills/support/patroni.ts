@@ -1,29 +1,37 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, chownSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { chmodSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { DrillStage } from '../drill.ts';
-import { findProgram } from './programs.ts';
+import type { Etcd } from './etcd.ts';
+import { openHaproxy, recommendedHaproxy } from './haproxy.ts';
+import type { Place } from './network.ts';
+import { openServer, ownFile, ownFolder, program, type Server, serverFolder } from './servers.ts';
 
-/**
- * Two PostgreSQL servers under Patroni with a synchronous standby, etcd for their election, and HAProxy in front of
- * the primary.
- */
+/** PostgreSQL servers under Patroni with a synchronous standby, and HAProxy in front of the primary. */
 
 export interface PatroniCluster {
   /** The URL of the database through HAProxy, as the service uses it. */
   readonly connectionString: string;
+  /** The same database, as a superuser. */
+  readonly superuserUrl: string;
+  readonly proxy: Server;
   /** Returns the member that is the primary. */
   primary(): Promise<string>;
+  /** Returns the member that may become the primary. */
+  synchronous(): Promise<string>;
   /** Returns the server behind HAProxy that accepts writes; fails if there is none. */
   reachablePrimary(): Promise<string>;
+  /** The folder with the data of a member. */
+  diskOf(member: string): string;
   /** Sends SIGKILL to Patroni and PostgreSQL of a member, as if its machine lost power. */
   kill(member: string): Promise<void>;
   start(member: string): void;
-  /** Waits until the standby is synchronous, so that each acknowledged commit is on both servers. */
+  /** Stops all processes of a member, as if its machine were suspended; returns how they go on. */
+  freeze(member: string): () => void;
+  /** Waits until all members run and the standby is synchronous, so that each acknowledged commit is on two servers. */
   waitForStandby(timeoutMs: number): Promise<void>;
   switchover(from: string, to: string): Promise<void>;
 }
@@ -31,140 +39,102 @@ export interface PatroniCluster {
 export const patroniPrograms = ['patroni', 'patronictl', 'etcd', 'haproxy', 'pg_controldata', 'pg_rewind'];
 
 const startMaxMs = 120_000;
-const scope = 'svc';
 const password = 'password of a drill';
-const urlOf = (port: number, database: string, role: string): string =>
-  `postgres://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 
 /** The recommendation of docs/self-hosting.md; Patroni's own defaults for the first three are 30, 10 and 10. */
 export const recommended = {
   patroni: { ttl: 20, loop_wait: 5, retry_timeout: 5, synchronous_mode: true, postgresql: { use_pg_rewind: true } },
-  haproxy: [
-    'mode tcp',
-    'timeout connect 2s',
-    'timeout check 2s',
-    'timeout client 30m',
-    'timeout server 30m',
-    'option httpchk OPTIONS /primary',
-    'http-check expect status 200',
-    'default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
-  ],
+  haproxy: recommendedHaproxy,
 };
 
 interface Member {
   readonly name: string;
+  readonly address: string;
   readonly postgresPort: number;
   readonly restPort: number;
+  readonly disk: string;
   readonly dataDirectory: string;
   readonly configFile: string;
-  patroni?: ChildProcess;
+  readonly patroni: Server;
 }
 
-interface Ports {
-  readonly etcd: readonly [client: number, peer: number];
-  readonly proxy: number;
+interface ClusterPlan {
+  /** Of the cluster; also of its folder. */
+  readonly name: string;
+  readonly place: Place;
+  readonly proxy: { readonly address: string; readonly port: number };
+  readonly etcd: Pick<Etcd, 'hosts'>;
   readonly members: readonly { readonly postgres: number; readonly rest: number }[];
+  /** Further settings of Patroni and of PostgreSQL. */
+  readonly settings?: object;
+  readonly parameters?: Readonly<Record<string, string | number>>;
+  /** Prepares the folder for the data of a member. */
+  readonly prepareDisk?: (folder: string) => void;
 }
 
 export async function startPatroniCluster(
-  { folder, cleanUp }: Pick<DrillStage, 'folder' | 'cleanUp'>,
-  ports: Ports,
+  { folder: parent, cleanUp }: Pick<DrillStage, 'folder' | 'cleanUp'>,
+  plan: ClusterPlan,
 ): Promise<PatroniCluster> {
-  const owner = serverOwner();
-  const path = [serverFolder(), process.env.PATH].join(':');
-  // The user of the servers needs access to the folder.
-  chmodSync(folder, 0o711);
-  const ownFolder = (name: string): string => {
-    const own = join(folder, name);
-    mkdirSync(own, { mode: 0o700 });
-    if (owner) chownSync(own, owner.uid, owner.gid);
-    return own;
-  };
-  const startAsOwner = (name: string, args: readonly string[], logName: string): ChildProcess => {
-    const log = openSync(join(folder, `${logName}.log`), 'a');
-    try {
-      // In a separate session, so that Ctrl-C ends it only through the clean-up.
-      return spawn(program(name), args, {
-        cwd: folder,
-        env: { PATH: path, HOME: folder, LC_ALL: 'C.UTF-8' },
-        stdio: ['ignore', log, log],
-        detached: true,
-        ...owner,
-      });
-    } finally {
-      closeSync(log);
-    }
-  };
-
-  const superuserUrl = urlOf(ports.proxy, 'postgres', 'postgres');
-  const [clientPort, peerPort] = ports.etcd;
-  const etcdUrl = `http://127.0.0.1:${clientPort}`;
-  const peerUrl = `http://127.0.0.1:${peerPort}`;
-  const members = ports.members.map(({ postgres, rest }, index): Member => {
+  const { name: scope, place, prepareDisk = () => undefined } = plan;
+  const { namespace, address } = place;
+  // The account of the servers needs access to the folder.
+  chmodSync(parent, 0o711);
+  const folder = ownFolder(parent, scope);
+  const urlOf = (database: string, role: string): string =>
+    `postgres://${role}:${encodeURIComponent(password)}@${plan.proxy.address}:${plan.proxy.port}/${database}`;
+  const superuserUrl = urlOf('postgres', 'postgres');
+  const members = plan.members.map(({ postgres, rest }, index): Member => {
     const name = `node${index + 1}`;
-    const own = ownFolder(name);
-    const member = {
-      name,
-      postgresPort: postgres,
-      restPort: rest,
-      dataDirectory: join(own, 'data'),
-      configFile: join(own, 'patroni.json'),
-    };
+    const disk = ownFolder(folder, name);
+    prepareDisk(disk);
+    const configFile = join(folder, `${name}.json`);
+    const patroni = openServer({ name, program: 'patroni', args: [configFile], folder, namespace });
+    const dataDirectory = join(disk, 'data');
+    const member = { name, address, postgresPort: postgres, restPort: rest, disk, dataDirectory, configFile, patroni };
     // JSON is valid YAML.
-    writeFileSync(member.configFile, JSON.stringify(patroniConfig(member, own, clientPort), null, 2), { mode: 0o644 });
+    ownFile(configFile, JSON.stringify(patroniConfig(member, plan), null, 2));
     return member;
   });
-  const proxyConfig = join(folder, 'haproxy.cfg');
-  writeFileSync(proxyConfig, haproxyConfig(ports.proxy, members), { mode: 0o644 });
-  const etcd = startAsOwner(
-    'etcd',
-    Object.entries({
-      'data-dir': ownFolder('etcd'),
-      name: 'etcd',
-      'listen-client-urls': etcdUrl,
-      'advertise-client-urls': etcdUrl,
-      'listen-peer-urls': peerUrl,
-      'initial-advertise-peer-urls': peerUrl,
-      'initial-cluster': `etcd=${peerUrl}`,
-    }).map(([name, value]) => `--${name}=${value}`),
-    'etcd',
-  );
-  const proxy = startAsOwner('haproxy', ['-db', '-f', proxyConfig], 'haproxy');
+  const proxy = openHaproxy('haproxy', folder, plan.proxy, members);
+  proxy.start();
 
   const memberNamed = (name: string): Member => {
     const member = members.find((each) => each.name === name);
     if (!member) throw new Error(`There is no member ${name}.`);
     return member;
   };
-  const start = (name: string): void => {
-    const member = memberNamed(name);
-    member.patroni = startAsOwner('patroni', [member.configFile], name);
-  };
+  const start = (name: string): void => memberNamed(name).patroni.start();
   const endMember = async (member: Member, signal: NodeJS.Signals): Promise<void> => {
-    await end(member.patroni);
+    await member.patroni.kill();
     const postmaster = postmasterOf(member);
-    if (postmaster) process.kill(postmaster, signal);
+    if (postmaster) for (const each of [signal, 'SIGCONT'] as const) signalTo(postmaster, each);
     while (postmasterOf(member)) await sleep(20);
   };
   // SIGQUIT leaves no shared memory behind.
   cleanUp(async () => {
     await Promise.all(members.map((member) => endMember(member, 'SIGQUIT')));
-    await Promise.all([end(proxy), end(etcd)]);
+    await proxy.kill();
   });
 
-  async function roles(): Promise<Map<string, string>> {
-    const rest = await Promise.any(
+  async function states(): Promise<readonly { name: string; role: string; state: string }[]> {
+    const { members: found } = await Promise.any(
       members.map(async ({ restPort }) => {
-        const response = await fetch(`http://127.0.0.1:${restPort}/cluster`, { signal: AbortSignal.timeout(2_000) });
-        return (await response.json()) as { members: { name: string; role: string }[] };
+        const response = await fetch(`http://${address}:${restPort}/cluster`, { signal: AbortSignal.timeout(2_000) });
+        return (await response.json()) as { members: { name: string; role: string; state: string }[] };
       }),
     );
-    return new Map(rest.members.map(({ name, role }) => [role, name]));
+    return found;
   }
   async function primary(): Promise<string> {
-    const leader = (await roles()).get('leader');
+    const leader = (await states()).find(({ role }) => role === 'leader');
     if (!leader) throw new Error('The cluster has no leader.');
-    return leader;
+    return leader.name;
+  }
+  async function synchronous(): Promise<string> {
+    const standby = (await states()).find(({ role }) => role === 'sync_standby');
+    if (!standby) throw new Error('The cluster has no synchronous standby.');
+    return standby.name;
   }
   async function reachablePrimary(): Promise<string> {
     const [row] = await ask<{ port: number }>(
@@ -183,13 +153,15 @@ export async function startPatroniCluster(
     }
   }
   const waitForStandby = (timeoutMs: number): Promise<void> =>
-    waitFor('The synchronous standby', timeoutMs, async () => {
-      const standby = (await roles()).get('sync_standby');
+    waitFor(`The synchronous standby of ${scope}`, timeoutMs, async () => {
+      const found = await states();
+      const running = found.filter(({ state }) => state === 'running' || state === 'streaming');
+      const standby = found.find(({ role }) => role === 'sync_standby');
       const [row] = await ask<{ synchronous: boolean }>(
         superuserUrl,
         `SELECT count(*) > 0 AS synchronous FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`,
       );
-      return standby !== undefined && row?.synchronous === true;
+      return running.length === members.length && standby !== undefined && row?.synchronous === true;
     });
 
   for (const { name } of members) start(name);
@@ -198,11 +170,23 @@ export async function startPatroniCluster(
   await ask(superuserUrl, 'CREATE DATABASE svc OWNER svc', 30_000);
   await waitForStandby(startMaxMs);
   return {
-    connectionString: urlOf(ports.proxy, 'svc', 'svc'),
+    connectionString: urlOf('svc', 'svc'),
+    superuserUrl: urlOf('svc', 'postgres'),
+    proxy,
+    diskOf: (name) => memberNamed(name).disk,
     primary,
+    synchronous,
     reachablePrimary,
     kill: (name) => endMember(memberNamed(name), 'SIGKILL'),
     start,
+    freeze(name) {
+      const { patroni } = memberNamed(name);
+      const frozen = [patroni.pid, ...postgresOf(memberNamed(name))].filter((pid) => pid !== undefined);
+      for (const pid of frozen) signalTo(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of frozen) signalTo(pid, 'SIGCONT');
+      };
+    },
     waitForStandby,
     async switchover(from, to) {
       const { configFile } = memberNamed(from);
@@ -212,36 +196,25 @@ export async function startPatroniCluster(
   };
 }
 
-function program(name: string): string {
-  const file = findProgram(name);
-  if (!file) throw new Error(`The program ${name} is not installed.`);
-  return file;
-}
-
-/** These programs are in the folder of the server, while `postgres` on the PATH could be a single link. */
-const serverFolder = (): string => dirname(program('pg_controldata'));
-
-/** PostgreSQL refuses to run as root; then the account of its package exists. */
-function serverOwner(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const idOf = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: idOf('-u'), gid: idOf('-g') };
-}
-
-function patroniConfig({ name, postgresPort, restPort, dataDirectory }: Member, own: string, etcdPort: number): object {
-  const rest = `127.0.0.1:${restPort}`;
-  const address = `127.0.0.1:${postgresPort}`;
+function patroniConfig(
+  { name, address: host, postgresPort, restPort, disk, dataDirectory }: Omit<Member, 'patroni'>,
+  { name: scope, etcd, settings = {}, parameters = {} }: ClusterPlan,
+): object {
+  const rest = `${host}:${restPort}`;
+  const address = `${host}:${postgresPort}`;
   return {
     scope,
     name,
     restapi: { listen: rest, connect_address: rest },
-    etcd3: { host: `127.0.0.1:${etcdPort}` },
+    // Not etcd3, with which Patroni 3.0.2 makes a suspended primary the leader again, and loses orders.
+    etcd: { hosts: etcd.hosts },
     bootstrap: {
       dcs: {
         ...recommended.patroni,
+        ...settings,
         postgresql: {
           ...recommended.patroni.postgresql,
-          parameters: { max_connections: 100, shared_buffers: '32MB' },
+          parameters: { max_connections: 100, shared_buffers: '32MB', ...parameters },
         },
       },
       initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, 'data-checksums'],
@@ -251,24 +224,18 @@ function patroniConfig({ name, postgresPort, restPort, dataDirectory }: Member, 
       connect_address: address,
       data_dir: dataDirectory,
       bin_dir: serverFolder(),
-      pgpass: join(own, 'pgpass'),
+      pgpass: `${disk}.pgpass`,
       authentication: {
         superuser: { username: 'postgres', password },
         replication: { username: 'replicator', password },
         rewind: { username: 'rewind', password },
       },
+      // Otherwise a new member waits for the next checkpoint.
+      basebackup: [{ checkpoint: 'fast' }],
       parameters: { unix_socket_directories: '', dynamic_shared_memory_type: 'mmap' },
-      pg_hba: ['host replication replicator 127.0.0.1/32 scram-sha-256', 'host all all 127.0.0.1/32 scram-sha-256'],
+      pg_hba: ['host replication all samenet scram-sha-256', 'host all all samenet scram-sha-256'],
     },
   };
-}
-
-function haproxyConfig(port: number, members: readonly Member[]): string {
-  const servers = members.map(
-    ({ name, postgresPort, restPort }) => `server ${name} 127.0.0.1:${postgresPort} check port ${restPort}`,
-  );
-  const lines = [`bind 127.0.0.1:${port}`, ...recommended.haproxy, ...servers];
-  return `listen primary\n${lines.map((line) => `  ${line}\n`).join('')}`;
 }
 
 function postmasterOf({ dataDirectory }: Member): number | undefined {
@@ -280,11 +247,28 @@ function postmasterOf({ dataDirectory }: Member): number | undefined {
   }
 }
 
-async function end(child: ChildProcess | undefined): Promise<void> {
-  if (!child || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
+/** The processes of the server: the first one and its children. */
+function postgresOf(member: Member): number[] {
+  const postmaster = postmasterOf(member);
+  if (!postmaster) return [];
+  const children = readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      return Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]) === postmaster;
+    } catch {
+      return false;
+    }
+  });
+  return [postmaster, ...children.map(Number)];
+}
+
+function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 async function ask<Row extends object>(connectionString: string, text: string, timeoutMs = 2_000): Promise<Row[]> {
