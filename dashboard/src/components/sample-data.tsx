@@ -45,12 +45,15 @@ function Progress({ data }: { readonly data: SampleData }) {
         <span className="font-medium">{title}</span>
         <span className="text-sm text-muted tabular-nums">{texts.percent(data.done, data.total)}</span>
       </div>
-      <progress
+      <div
+        role="progressbar"
         aria-label={title}
-        max={data.total}
-        value={data.done}
-        className="mt-2 block h-1.5 w-full accent-accent"
-      />
+        aria-valuemax={data.total}
+        aria-valuenow={data.done}
+        className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-line"
+      >
+        <div className="h-full rounded-full bg-accent-ink" style={{ width: texts.percent(data.done, data.total) }} />
+      </div>
       {data.state === 'filling' && <p className="mt-2 text-sm text-muted">{texts.fillingText}</p>}
     </div>
   );

@@ -166,9 +166,8 @@ export async function advanceClock(
   const { db, clock } = parts;
   const offsetMs = await companyClock.lease(db, company.id, leaseMs);
   if (offsetMs === undefined) {
-    throw new ApiError('resource_in_use', 'The clock is already being advanced. Retry when it has finished.', {
-      headers: { 'Retry-After': '1' },
-    });
+    const message = 'The clock is being advanced, or sample data is being created. Retry when it has finished.';
+    throw new ApiError('resource_in_use', message, { headers: { 'Retry-After': '1' } });
   }
   try {
     const fromMs = clock.nowMs() + offsetMs;
