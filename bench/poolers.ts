@@ -109,7 +109,7 @@ async function countConnections(
   try {
     for (let index = 1; index <= processes; index += 1)
       servers.push(await environment.startService(`${name}-${index}`, { settings }));
-    await sleep(startedMs);
+    await sleep(pauseMs);
     const idle = await now();
     let loaded = idle;
     const over = new AbortController();
@@ -131,7 +131,7 @@ async function countConnections(
   }
 }
 
-const startedMs = 6_000;
+const pauseMs = 6_000;
 
 function reportOf(ways: readonly Way[], counted: readonly (readonly Cell[])[]): Report {
   const middle = ({ rounds }: Way, pick: (one: Measured) => number): number => median(rounds.map(pick));
