@@ -35,7 +35,7 @@ export async function withVault<Result>(
       return (vaults.find((one) => one.name === name) as (typeof vaults)[number]).vault;
     };
     // One shard shows whether the keys and the tables can be used. Whether the others respond is checked elsewhere.
-    return work(shardedVault(vaultOf, first ? [first.vault] : []));
+    return work(shardedVault(vaultOf, () => (first ? [first.vault] : [])));
   });
 }
 

@@ -116,6 +116,12 @@ export const settings = {
     'Port for `/healthz`, `/readyz` and `/metrics` of a `worker` without the role `api`. `0` turns it off.',
   ),
   SVC_DATABASE_POOL: integer(10, 1, 500, 'Maximum number of PostgreSQL connections for the requests of one process.'),
+  SVC_DATABASE_CONNECTIONS: integer(
+    200,
+    20,
+    10_000,
+    'With `SVC_SHARDS`: maximum number of PostgreSQL connections of one process to all shards together. A shard without requests and jobs has none.',
+  ),
   SVC_DATABASE_TIMEOUT_MS: integer(
     15_000,
     500,

@@ -109,5 +109,8 @@ export const retentions: Readonly<Record<string, Retention>> = {
   webhook_deliveries: time('deliveries of events', days(limits.eventRetentionDays), 'partitions'),
   webhook_delivery_logs: time('attempts to deliver', days(limits.eventRetentionDays), 'partitions'),
   webhook_endpoints: records('webhook endpoints'),
+  shard_leases: bounded('which worker does the jobs of which shard', 'two rows for each shard'),
+  shard_uses: bounded('which shards are in use', 'one row for each shard'),
+  shard_workers: bounded('workers that share the shards', 'one row until a worker has ended'),
   workers: bounded('running workers', 'one row until a worker has ended'),
 };

@@ -1218,6 +1218,28 @@ CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id, id);
 CREATE TRIGGER sessions_token_replaced AFTER UPDATE OF token_hash ON public.sessions FOR EACH ROW WHEN ((old.token_hash <> new.token_hash)) EXECUTE FUNCTION end_keys_of_session();
 
+CREATE TABLE shard_leases (
+  shard text NOT NULL,
+  place smallint NOT NULL,
+  worker_id uuid NOT NULL,
+  CONSTRAINT shard_leases_pkey PRIMARY KEY (shard, place),
+  CONSTRAINT shard_leases_place_check CHECK (((place >= 1) AND (place <= 2))),
+  CONSTRAINT shard_leases_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES shard_workers(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX shard_leases_worker ON public.shard_leases USING btree (worker_id, shard);
+
+CREATE TABLE shard_uses (
+  shard text NOT NULL,
+  used_until timestamp with time zone NOT NULL,
+  CONSTRAINT shard_uses_pkey PRIMARY KEY (shard)
+);
+
+CREATE TABLE shard_workers (
+  id uuid NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT shard_workers_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE subscription_movements (
   company_id uuid NOT NULL,
   subscription_id uuid NOT NULL,

@@ -8,24 +8,18 @@ import { baseUrlOf, type Config } from './config.ts';
 import { type DemoAtStart, prepareDemo } from './demo.ts';
 import type { EmailDependencies } from './features/customer-emails/mail.ts';
 import { customerPageLink } from './features/customer-sessions/service.ts';
-import { maintainPartitions } from './features/events/jobs.ts';
-import { batchConnections, type MoneyDependencies } from './features/orders/service.ts';
-import { maintainRequestPartitions } from './features/requests/jobs.ts';
-import { allRestores, markName, type RestoreWatch, watchRestores } from './features/restores/service.ts';
-import { ensureRoles } from './features/team/service.ts';
+import { allRestores, type RestoreWatch } from './features/restores/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './observation/gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import { limits } from './limits.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';
-import { openPayments } from './payments.ts';
 import { createBackground } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
-import { type ClockWatch, combinedClocks, watchClocks } from './platform/clock-watch.ts';
+import { type ClockWatch, combinedClocks } from './platform/clock-watch.ts';
 import { controlPlaneOn, type DatabasePool } from './platform/database.ts';
-import { byKeySettings, queueSettings } from './platform/database-settings.ts';
-import { openDatabaseClock } from './platform/database-clock.ts';
+import { queueSettings } from './platform/database-settings.ts';
 import { explainDatabase } from './platform/database-error.ts';
 import { daySeconds } from './platform/durations.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
@@ -41,15 +35,14 @@ import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
 import type { Telemetry } from './platform/telemetry/telemetry.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
-import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
-import { movedFrom } from './shards/follow.ts';
 import { openShards, type Shards } from './shards/shards.ts';
+import { alwaysUsed, type ShardUse } from './shards/use.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { fileStore } from './start/file-store.ts';
-import { openFurther } from './start/further-shards.ts';
-import { checksOf, type ConfiguredShard, type ConfiguredShards, openConfigured } from './start/configured-shard.ts';
+import { inUse, observedShard, openAllShards, prepareShard, shardUse, type StartedShard } from './start/open-shards.ts';
+import { checksOf, openConfigured } from './start/configured-shard.ts';
 import { checkMachine, webhookAuthorities } from './start/preflight.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
@@ -142,6 +135,7 @@ interface Parts extends Surroundings {
   readonly first: StartedShard;
   readonly directory: Directory;
   readonly connections: Connections;
+  readonly use: ShardUse;
   readonly clock: Clock;
   readonly clocks: ClockWatch;
   readonly restores: Pick<RestoreWatch, 'isRestored' | 'waiting'>;
@@ -162,8 +156,9 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const configured = openConfigured(databases, config, resources);
   const [{ db: firstDb }] = configured;
   const control = controlPlaneOn(firstDb);
-  watchDatabases(resources.components, configured);
-  watchReplicas(resources.components, configured);
+  const use = shardUse(configured, control, surroundings);
+  watchDatabases(resources.components, configured, use);
+  watchReplicas(resources.components, configured, use);
   const ring = await openKeyRing(control, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());
   const { keys } = ring;
@@ -171,7 +166,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   if (configured.length > 1) await onAccessChange(control, directory.forget);
   const everywhere = openShards(control, configured, directory);
   const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
-  const { first, shards } = await openAll(surroundings, connections, configured, directory);
+  const { first, shards } = await openAllShards({ ...surroundings, use }, connections, configured, directory);
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
   const restores = allRestores(() => shards.all.map((shard) => shard.restores));
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -201,13 +196,17 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     webhookSecretKey: keys['webhook-secrets'],
     port,
     baseUrl: baseUrlOf(config, port),
-    readiness: () => [clockCheck(clocks), ...anyShard(configured.map((one) => () => checksOf(one, resources)))],
+    use,
+    readiness: () => [
+      clockCheck(clocks),
+      ...anyShard(inUse(use, configured).map((one) => () => checksOf(one, resources))),
+    ],
     gauges: {
       roles: config.SVC_ROLES,
       pools: resources.pools,
       components: resources.components,
       serving: {
-        shards: configured.map((one) => ({ ...one, db: onceOpen(shards, one) })),
+        shards: configured.map((one) => observedShard(shards, use, one)),
         clocks,
         restores,
         connections: connections.health,
@@ -218,76 +217,11 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   };
 }
 
-/** Opens the first shard, which must be there, and the others. */
-async function openAll(
-  surroundings: Surroundings,
-  connections: Connections,
-  [main, ...others]: ConfiguredShards,
-  directory: Directory,
-): Promise<Pick<Parts, 'first' | 'shards'>> {
-  const names = others.map(({ name }) => name);
-  const shards = openShards<StartedShard>(controlPlaneOn(main.db), [], directory, [main.name, ...names]);
-  const open = async (one: ConfiguredShard): Promise<StartedShard> => {
-    const movedTo = names.length > 0 ? movedFrom(shards, one.name, ({ orders }) => orders.charging) : undefined;
-    const opened = await openShard(surroundings, connections, one, movedTo);
-    shards.add(opened);
-    return opened;
-  };
-  const first = await open(main);
-  await openFurther(others, surroundings, async (other) => {
-    await prepareShard(other.db, first.clock.nowMs());
-    await open(other);
-  });
-  return { first, shards };
-}
-
-/** Its database, which counts as away until the shard is open. */
-function onceOpen(shards: AppShards, { name: shard, db }: ConfiguredShard): Pick<DatabasePool, 'query' | 'ping'> {
-  return {
-    query: async (text, values) => shards.of({ shard }).db.query(text, values),
-    async ping(deadlineMs) {
-      shards.of({ shard });
-      await db.ping(deadlineMs);
-    },
-  };
-}
-
-interface StartedShard extends Shard, ConfiguredShard {
-  readonly clocks: ClockWatch;
-}
-
-/** Opens what works on one shard: its clock, the watch over restores, and the payments. */
-async function openShard(
-  { config, log, resources, vault }: Surroundings,
-  connections: Connections,
-  configured: ConfiguredShard,
-  movedTo: MoneyDependencies['movedTo'],
-): Promise<StartedShard> {
-  const { name, apiUrl, pooler, db } = configured;
-  const onClockError = (error: unknown): void =>
-    log.warn({ err: error, shard: name }, 'the database did not return its time');
-  const clock = await openDatabaseClock(db, onClockError);
-  resources.onStop(async () => clock.stop());
-  const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem, shard: name }, 'clocks differ'));
-  resources.onStop(async () => clocks.stop());
-  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, markName(name)) });
-  resources.onStop(() => restores.stop());
-  const batchDb = resources.openPool(apiUrl, 'money', {
-    shard: name,
-    pooler,
-    poolSize: batchConnections,
-    settings: byKeySettings,
-  });
-  const onExpired = (): void => clocks.noteExpired();
-  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo });
-  return { ...configured, clock, clocks, restores, ...payments };
-}
-
 /** In a process with an API, requests come first: the jobs open many connections at once, and delay the first answers. */
 const workerDelayMs = 300;
 
 async function startWorkerRole(parts: Parts): Promise<void> {
-  const { config, resources, keys, shards, baseUrl } = parts;
+  const { config, resources, keys, shards, use, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) {
     resources.onStop(() => mailer.close());
@@ -301,9 +235,11 @@ async function startWorkerRole(parts: Parts): Promise<void> {
     shards.each((shard) => {
       const { name, apiUrl, pooler } = shard;
       const options = { shard: name, pooler, poolSize: dispatcherConnections, settings: queueSettings };
-      working.add({ ...shard, batchDb: resources.openPool(apiUrl, 'webhooks', options) });
+      const batchDb = resources.openPool(apiUrl, 'webhooks', options);
+      use.watch(name, { begin: batchDb.resume, end: batchDb.rest });
+      working.add({ ...shard, batchDb });
     });
-    worker = startWorker({
+    const dependencies = {
       shards: working,
       clock: parts.clock,
       files: parts.objectStore ?? disk,
@@ -318,7 +254,8 @@ async function startWorkerRole(parts: Parts): Promise<void> {
         mailDays: config.SVC_MAIL_DAYS,
       },
       log: parts.log,
-    });
+    };
+    worker = startWorker(dependencies, use === alwaysUsed ? undefined : { use });
   };
   const timer = setTimeout(begin, config.SVC_ROLES.includes('api') ? workerDelayMs : 0);
   resources.serves(async () => {
@@ -366,13 +303,6 @@ async function startHealthServer(parts: Parts): Promise<void> {
   const app = healthServer({ checks, components, metrics, clocks, restores, ...shardsToShow(parts.gauges) });
   resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
-}
-
-/** Creates what a shard must contain before the first request: partitions and roles. */
-async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
-  await maintainPartitions(db);
-  await maintainRequestPartitions(db);
-  await ensureRoles(db, nowMs);
 }
 
 const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({

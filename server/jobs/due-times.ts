@@ -2,6 +2,7 @@ import { retryDelaysSeconds as mailDelaysSeconds } from '../features/mails/jobs.
 import { checkDelaysMs, correctedDelayMs, lockMs, repeatWithinMs } from '../features/orders/operations/timing.ts';
 import { noticeDelaysMs } from '../features/processors/notices.ts';
 import { limits } from '../limits.ts';
+import { usedMs } from '../shards/use.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../platform/durations.ts';
 import { anyRow } from '../platform/sql.ts';
 
@@ -138,6 +139,9 @@ export const dueTimes: readonly DueTime[] = [
   { table: 'unreferenced_files', column: 'due_at', key: ['file_key'], furthestMs: String(hourMs) },
   // A worker that has ended is noticed by its silence, and its deliveries wait until then.
   { table: 'workers', column: 'seen_at', key: ['id'], furthestMs: '0' },
+  // A worker that has ended keeps its leases until then.
+  { table: 'shard_workers', column: 'seen_at', key: ['id'], furthestMs: '0' },
+  { table: 'shard_uses', column: 'used_until', key: ['shard'], furthestMs: String(usedMs) },
   // A rotation of keys waits for the processes that were seen lately.
   { table: 'key_readers', column: 'seen_at', key: ['id'], furthestMs: '0' },
   {

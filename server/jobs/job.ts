@@ -33,20 +33,25 @@ export function atOnce<Dependencies>(work: (dependencies: Dependencies) => Promi
   };
 }
 
-interface Repeated {
+export interface Repeated {
+  /** Resolves when the first turn has ended, or a stop came before. */
+  readonly first: Promise<void>;
   /** Ends the pause, and waits for the turn that runs. */
   stop(): Promise<void>;
 }
 
-/** Runs a job again and again. It pauses when it is idle and its alarm did not ring during the turn. */
+/** Runs a job again and again. It pauses when it is idle and its alarm did not ring during the turn. `firstInMs` is the pause before. */
 export function repeat<Dependencies extends { readonly log: Logger; readonly name?: string }>(
   job: Job<Dependencies>,
   dependencies: Dependencies,
   alarm: Alarm = createAlarm(),
+  firstInMs = 0,
 ): Repeated {
   const state = { isStopping: false };
-  const ended = loop();
+  const first = Promise.withResolvers<void>();
+  const ended = loop().finally(first.resolve);
   return {
+    first: first.promise,
     async stop() {
       state.isStopping = true;
       alarm.ring();
@@ -56,10 +61,12 @@ export function repeat<Dependencies extends { readonly log: Logger; readonly nam
 
   async function loop(): Promise<void> {
     const isStopping = (): boolean => state.isStopping;
+    if (firstInMs > 0) await alarm.pause(firstInMs);
     while (!isStopping()) {
       // The turn that begins does what earlier messages announced.
       alarm.rang();
       const left = await turn();
+      first.resolve();
       // A stop that rang during the turn must not wait for the pause.
       if (isStopping()) return;
       if (left === 'failed') await alarm.pause(Math.min(job.everyMs, retryMs));

@@ -9,15 +9,21 @@ const never = new Promise<never>(() => undefined);
 describe('a shard that hangs', () => {
   it('does not hold back the metrics of the process for longer than a scrape waits', async () => {
     const standby = { state: async () => undefined };
-    const ping = async (): Promise<void> => undefined;
     const sources = {
       roles: ['api'],
       pools: [],
       components: { used: async () => undefined, states: () => new Map() },
       serving: {
         shards: [
-          { name: 'a', db: { query: async () => [], ping }, standby },
-          { name: 'b', db: { query: () => never, ping: () => Promise.reject(new Error('away')) }, standby },
+          { name: 'a', db: { query: async () => [] }, standby, isUsed: () => true, isUp: async () => true },
+          { name: 'b', db: { query: () => never }, standby, isUsed: () => true, isUp: async () => false },
+          {
+            name: 'c',
+            db: { query: () => assert.fail('it rests') },
+            standby,
+            isUsed: () => false,
+            isUp: async () => true,
+          },
         ],
         clocks: { skews: () => ({ databaseMs: 0, vaultMs: undefined }) },
         restores: { isRestored: () => false, waiting: () => ({}) },
@@ -33,6 +39,7 @@ describe('a shard that hangs', () => {
     assert.deepEqual(up, [
       { shard: 'a', value: 1 },
       { shard: 'b', value: 0 },
+      { shard: 'c', value: 1 },
     ]);
   });
 
@@ -41,7 +48,11 @@ describe('a shard that hangs', () => {
     const well = vaultWith(async () => ({ problem: undefined, processorProblem: 'a processor does not answer' }));
     const away = vaultWith(async () => ({ problem: 'the vault cannot use its database', processorProblem: undefined }));
     const hanging = vaultWith(() => never);
-    const healthOf = (...vaults: Vault[]): Promise<VaultHealth> => shardedVault(async () => well, vaults).health();
+    const healthOf = (...vaults: Vault[]): Promise<VaultHealth> =>
+      shardedVault(
+        async () => well,
+        () => vaults,
+      ).health();
     assert.deepEqual(await healthOf(hanging, well), {
       problem: undefined,
       processorProblem: 'a processor does not answer',

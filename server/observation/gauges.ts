@@ -16,19 +16,23 @@ import { version } from '../version.ts';
 
 export type PoolName = 'requests' | 'money' | 'webhooks' | 'vault' | 'replica';
 
+export interface ObservedShard {
+  readonly name: string;
+  readonly db: Pick<DatabasePool, 'query'>;
+  readonly replica?: Pick<Replica, 'state'> | undefined;
+  readonly standby: StandbyWatch;
+  /** A shard that rests has nothing to do, and is not asked. */
+  isUsed(): boolean;
+  isUp(deadlineMs: number): Promise<boolean>;
+}
+
 export interface GaugeSources {
   readonly roles: readonly string[];
   readonly pools: readonly { readonly name: PoolName; readonly pool: Pick<DatabasePool, 'stats'> }[];
   readonly components: Pick<Components, 'used' | 'states'>;
   /** What only a process with the API or the worker has. */
   readonly serving?: {
-    /** The database of each shard, by name. */
-    readonly shards: readonly {
-      readonly name: string;
-      readonly db: Pick<DatabasePool, 'query' | 'ping'>;
-      readonly replica?: Pick<Replica, 'state'> | undefined;
-      readonly standby: StandbyWatch;
-    }[];
+    readonly shards: readonly ObservedShard[];
     readonly clocks: Pick<ClockWatch, 'skews'>;
     readonly restores: { isRestored(): boolean; waiting(): Readonly<Partial<Record<GateWait, number>>> };
     readonly connections: { broken(): readonly string[] };
@@ -41,8 +45,9 @@ export interface GaugeSources {
 export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
   const { roles, pools, components, serving, admission } = sources;
   // A database that does not answer must not hold back the other metrics.
+  const used = serving?.shards.filter((shard) => shard.isUsed()) ?? [];
   const [backlog, backupAge] = await Promise.all([
-    serving && readBacklogs(serving.shards),
+    readBacklogs(used),
     serving?.backupPath ? backupAgeSeconds(serving.backupPath) : undefined,
     components.used(),
   ]);
@@ -57,8 +62,8 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
     ),
     ...[...Map.groupBy(pools, ({ name }) => name)].flatMap(([name, ofName]) => poolSamples(name, ofName)),
     ...(serving ? await shardSamples(serving.shards) : []),
-    ...(serving ? await standbySamples(serving.shards) : []),
-    ...(serving ? await replicaSamples(serving.shards) : []),
+    ...(await standbySamples(used)),
+    ...(await replicaSamples(used)),
     ...(serving ? stateSamples(serving) : []),
     ...(backlog ? backlogSamples(backlog, serving?.sendsMail === true) : []),
     ...(backupAge === undefined ? [] : [{ name: 'svc_backup_age_seconds', value: backupAge } as const]),
@@ -69,16 +74,8 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
 const pingMs = 1_000;
 
 /** Whether each shard responds. */
-async function shardStates(
-  shards: NonNullable<GaugeSources['serving']>['shards'],
-): Promise<Readonly<Record<string, boolean>>> {
-  const states = shards.map(async ({ name, db }) => {
-    const isUp = await db.ping(pingMs).then(
-      () => true,
-      () => false,
-    );
-    return [name, isUp] as const;
-  });
+async function shardStates(shards: readonly ObservedShard[]): Promise<Readonly<Record<string, boolean>>> {
+  const states = shards.map(async (shard) => [shard.name, await shard.isUp(pingMs)] as const);
   return Object.fromEntries(await Promise.all(states));
 }
 
@@ -88,7 +85,7 @@ export function shardsToShow({ serving }: GaugeSources): Pick<Operations, 'shard
   return { blocked: () => blockedShards(shards), ...(shards.length > 1 && { shards: () => shardStates(shards) }) };
 }
 
-async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+async function shardSamples(shards: readonly ObservedShard[]): Promise<Sample[]> {
   return Object.entries(await shardStates(shards)).map(([shard, isUp]) => ({
     name: 'svc_shard_up',
     value: isUp ? 1 : 0,
@@ -97,12 +94,13 @@ async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards
 }
 
 /** The shards whose writes wait for a synchronous standby. */
-async function blockedShards(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<readonly string[]> {
-  const names = shards.map(async ({ name, standby }) => ((await standby.state())?.problem === undefined ? [] : [name]));
+async function blockedShards(shards: readonly ObservedShard[]): Promise<readonly string[]> {
+  const used = shards.filter((shard) => shard.isUsed());
+  const names = used.map(async ({ name, standby }) => ((await standby.state())?.problem === undefined ? [] : [name]));
   return (await Promise.all(names)).flat();
 }
 
-async function standbySamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+async function standbySamples(shards: readonly ObservedShard[]): Promise<Sample[]> {
   const samples = shards.map(async ({ name: shard, standby }): Promise<Sample> => {
     const isBlocked = (await standby.state())?.problem !== undefined;
     return { name: 'svc_shard_writes_blocked', value: isBlocked ? 1 : 0, labels: { shard } };
@@ -110,7 +108,7 @@ async function standbySamples(shards: NonNullable<GaugeSources['serving']>['shar
   return Promise.all(samples);
 }
 
-async function replicaSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+async function replicaSamples(shards: readonly ObservedShard[]): Promise<Sample[]> {
   const samples = shards.map(async ({ name: shard, replica }): Promise<Sample[]> => {
     if (!replica) return [];
     const { problem, lagSeconds } = await replica.state();
@@ -128,7 +126,7 @@ async function replicaSamples(shards: NonNullable<GaugeSources['serving']>['shar
 const backlogMs = 2_000;
 
 /** The sum over the shards that respond; undefined if none does. */
-async function readBacklogs(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Backlog | undefined> {
+async function readBacklogs(shards: readonly ObservedShard[]): Promise<Backlog | undefined> {
   const read = await Promise.all(
     shards.map(({ db }) =>
       inTime(

@@ -65,6 +65,7 @@ export async function watchClocks(
   clock: DatabaseClock,
   vault: { nowMs(): Promise<number | undefined> },
   onProblem: (problem: string) => void,
+  isUsed: () => boolean = () => true,
 ): Promise<ClockWatch> {
   let vaultMs: number | undefined;
   let expired = 0;
@@ -98,7 +99,9 @@ export async function watchClocks(
   }
 
   await watch();
-  const timer = setInterval(() => void watch(), recheckMs);
+  const timer = setInterval(() => {
+    if (isUsed()) void watch();
+  }, recheckMs);
   timer.unref();
 
   return {

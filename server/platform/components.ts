@@ -30,6 +30,12 @@ export function withCause({ message, cause }: Error): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
+interface WatchedShard {
+  readonly name: string;
+  /** A shard that rests is not watched. */
+  isUsed(): boolean;
+}
+
 export interface Components {
   /** Records the result of a use: undefined if it succeeded. */
   note(component: Component, problem: Error | undefined): void;
@@ -37,7 +43,7 @@ export interface Components {
    * Uses a part now and regularly, as the service uses it: with the same credentials, and for the same rights. A use that
    * fails or takes too long means that the part is down. A further shard is only logged: `svc_shard_up` shows it.
    */
-  watch(component: Component, use: () => Promise<unknown>, everyMs: number, shard?: string): void;
+  watch(component: Component, use: () => Promise<unknown>, everyMs: number, shard?: WatchedShard): void;
   /** Whether the part is down now, so that an error of it is no second problem. Uses it once more if it was up. */
   explains(component: Component): Promise<boolean>;
   /** Resolves when every part that is watched has been used once, or after a moment. */
@@ -99,9 +105,10 @@ export function openComponents(log: Pick<Logger, 'info' | 'error'>, nowMs?: () =
   return {
     note: (component, problem) => note(partOf(component), problem),
     watch(component, use, everyMs, shard) {
-      const part = partOf(component, shard);
+      const part = partOf(component, shard?.name);
       let underWay: Promise<void> | undefined;
-      part.look = () => {
+      part.look = async () => {
+        if (shard?.isUsed() === false) return undefined;
         // A part that hangs is not used a second time meanwhile.
         underWay ??= withinTime(use(), useMs)
           .then(

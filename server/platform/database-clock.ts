@@ -66,6 +66,7 @@ export async function openDatabaseClock(
   db: Queryable,
   onError: (error: unknown) => void,
   local: LocalClocks = systemClocks,
+  isUsed: () => boolean = () => true,
 ): Promise<DatabaseClock> {
   let { offsetMs } = await readWell(db, local);
   const apart = (): number => local.wallMs() - local.monotonicMs();
@@ -80,6 +81,7 @@ export async function openDatabaseClock(
   }
 
   const timer = setInterval(() => {
+    if (!isUsed()) return;
     const isDue = local.monotonicMs() - syncedAtMs >= syncMs - driftCheckMs / 2;
     if (isDue || Math.abs(apart() - apartAtSyncMs) > driftMs) sync().catch(onError);
   }, driftCheckMs);

@@ -1,16 +1,16 @@
 import pg from 'pg';
+import type { ShardBudget } from './connection-budget.ts';
+import { type Clients, openPool } from './connection-pool.ts';
 import {
   type Client,
   type DatabaseConnection,
   connectionOptionsOf,
   type Timeouts,
   timeoutsFor,
-  WatchedClient,
 } from './database-connections.ts';
 import { settingText } from './database-settings.ts';
 import { type Listening, openListening } from './listen.ts';
 import type { Pooler } from './pooler.ts';
-import { readInSlices } from './read-in-slices.ts';
 import { commit, run, runInTransaction, type Sending, transactionOn } from './statements.ts';
 
 /** Only in types: the tables that statements on a database may use. */
@@ -67,12 +67,16 @@ export const controlPlaneOn = (pool: DatabasePool): ControlPool => pool as unkno
 interface Connectivity {
   /**
    * Calls `onMessage` for each NOTIFY on the channel, and `onGap` after a reconnect, when messages may have been
-   * missed. Stops when the pool closes.
+   * missed. Stops when the pool closes, or the result is called.
    */
-  listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<void>;
+  listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<() => void>;
   stats(): { total: number; idle: number; waiting: number; max: number };
   /** Fails if the database does not answer in time, or cannot write. An answer of the last second counts, unless `isNow`. */
   ping(deadlineMs: number, isNow?: boolean): Promise<void>;
+  /** Closes the connections that no statement uses, and the one that listens, until `resume`. Statements open new ones. */
+  rest(): void;
+  /** Listens again, and calls each `onGap`. */
+  resume(): void;
   /** Waits for running statements. */
   close(): Promise<void>;
   /** Closes every connection: running statements and all later ones fail at once. */
@@ -106,6 +110,8 @@ export interface DatabaseOptions {
   readonly isReplica?: boolean;
   /** How long a connection that is not used stays open. */
   readonly idleMs?: number;
+  /** Bounds the connections of all pools of the process together. */
+  readonly budget?: ShardBudget | undefined;
 }
 
 const usualStatementTimeoutMs = 15_000;
@@ -124,6 +130,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
   const sending: Sending = { begin, isPrepared: pooler?.keepsStatements ?? (() => true), ...health };
   const statements = statementsOn(pool, sending, pooled !== undefined);
   let listening: Listening | undefined;
+  let isResting = false;
   let ended: Promise<void> | undefined;
   const refuseWhenClosed = (): void => {
     if (ended) throw new DatabaseClosedError('The database connections of this process are closed.');
@@ -148,8 +155,9 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
 
     async listen(channel, onMessage, onGap) {
       refuseWhenClosed();
-      listening ??= openListening({ connection, heartbeatMs: timeouts.heartbeatMs, onError });
-      await listening.listen(channel, { onMessage, onGap });
+      listening ??= openListening({ connection, heartbeatMs: timeouts.heartbeatMs, onError, budget: options.budget });
+      if (isResting) listening.pause();
+      return listening.listen(channel, { onMessage, onGap });
     },
 
     stats: () => ({
@@ -159,6 +167,17 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       max: options.poolSize,
     }),
     ping: health.ping,
+
+    rest() {
+      isResting = true;
+      listening?.pause();
+      while (pool.closeIdle());
+    },
+
+    resume() {
+      isResting = false;
+      if (!ended) listening?.resume();
+    },
 
     async close() {
       await end();
@@ -211,50 +230,6 @@ function statementsOn(pool: pg.Pool, sending: Sending, isPooled: boolean): Pick<
       }
     },
   };
-}
-
-interface Clients {
-  readonly pool: pg.Pool;
-  readonly all: ReadonlySet<WatchedClient>;
-  readonly idle: ReadonlySet<WatchedClient>;
-}
-
-/** Settings are made by a statement: poolers refuse most of them in the first message of a connection. */
-function openPool(connection: pg.ClientConfig, options: DatabaseOptions, settings: string): Clients {
-  const all = new Set<WatchedClient>();
-  const idle = new Set<WatchedClient>();
-  const remember = (client: WatchedClient): void => {
-    all.add(client);
-    client.socket.once('close', () => {
-      all.delete(client);
-      idle.delete(client);
-    });
-  };
-  const config = {
-    ...connection,
-    onOpen: remember,
-    Client: WatchedClient as unknown as new () => WatchedClient,
-    max: options.poolSize,
-    idleTimeoutMillis: options.idleMs ?? 60_000,
-  };
-  const pool = new pg.Pool(config);
-  // The handler stays for the whole life of each connection: a lost connection without a handler would end the
-  // process.
-  pool.on('connect', (client) => {
-    client.on('error', options.onError);
-    readInSlices((client as unknown as Client).connection.stream);
-    if (!settings) return;
-    client.query(settings).catch((error: Error) => {
-      options.onError(error);
-      (client as unknown as WatchedClient).cut();
-    });
-  });
-  pool.on('acquire', (client) => idle.delete(client as unknown as WatchedClient));
-  pool.on('release', (error: Error | undefined, client) => {
-    if (!error) idle.add(client as unknown as WatchedClient);
-  });
-  pool.on('error', () => undefined);
-  return { pool, all, idle };
 }
 
 interface Health extends Pick<Sending, 'answered' | 'failed'> {

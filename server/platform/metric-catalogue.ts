@@ -236,7 +236,7 @@ export const catalogue = {
   },
   svc_shard_up: {
     kind: 'gauge',
-    help: '1 while the database of the shard responds, otherwise 0.',
+    help: '1 while the database of the shard responds, otherwise 0. Of a shard that rests: what the last look at it showed.',
     labels: { shard: 'name of the shard; a without SVC_SHARDS' },
     roles: serving,
   },

@@ -45,11 +45,18 @@ export interface GrowingShards<Part extends ShardDatabase> extends Shards<Part> 
 /** A company is on a shard that this process does not know, or has not reached since it started. */
 export class UnknownShardError extends Error {}
 
+interface OpenOptions {
+  /** The shards that are added later. */
+  readonly further?: readonly string[];
+  /** Called with each shard that a request uses. */
+  readonly onUse?: (shard: string) => void;
+}
+
 export function openShards<Part extends ShardDatabase>(
   control: ControlPool,
   initial: readonly Part[],
   directory: Pick<Directory, 'find'>,
-  further: readonly string[] = [],
+  { further = [], onUse }: OpenOptions = {},
 ): GrowingShards<Part> {
   const all: Part[] = [];
   const away = new Set(further);
@@ -65,6 +72,7 @@ export function openShards<Part extends ShardDatabase>(
   const of = ({ shard }: { readonly shard: string }): Part => {
     const part = byName.get(shard);
     if (!part) throw new UnknownShardError(`The shard "${shard}" is away, or SVC_SHARDS does not name it.`);
+    onUse?.(shard);
     return part;
   };
   return {

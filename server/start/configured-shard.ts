@@ -13,6 +13,8 @@ export interface ConfiguredShard extends ShardDatabase {
   readonly pooler?: Pooler | undefined;
   readonly replica?: Replica | undefined;
   readonly standby: StandbyWatch;
+  /** What the last question to the shard showed; for one that rests. */
+  readonly seen: { isUp: boolean };
 }
 
 /** A read on a replica that hangs is repeated on the primary after this time. */
@@ -24,7 +26,7 @@ function open({ name, apiUrl, pooler, readUrl }: DatabaseUrls, config: Config, r
   const options = { shard: name, isReplica: true, statementTimeoutMs };
   const standby = readUrl && resources.openPool(readUrl, 'replica', options);
   const replica = standby ? openReplica({ primary, standby }, { waitMs: config.SVC_READ_WAIT_MS }) : undefined;
-  return { name, apiUrl, pooler, db: primary, replica, standby: watchStandby(primary) };
+  return { name, apiUrl, pooler, db: primary, replica, standby: watchStandby(primary), seen: { isUp: true } };
 }
 
 /** The first shard, which must be there, and the others. */

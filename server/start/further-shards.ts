@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAway } from '../platform/database.ts';
 import { explainDatabase } from '../platform/database-error.ts';
+import { inParallel } from '../platform/in-parallel.ts';
 import type { Logger } from '../platform/log.ts';
+import { readMigrations } from '../platform/migration-files.ts';
 import { migrate } from '../platform/migrations.ts';
 import { type Pooler, refusePooler } from '../platform/pooler.ts';
 import type { Resources } from './resources.ts';
@@ -9,6 +11,8 @@ import type { Resources } from './resources.ts';
 /** A process that starts waits this long for the connection to a shard. */
 const connectMs = 2_000;
 const retryMs = 3_000;
+/** More would only wait for each other, and need more connections. */
+const openedAtOnce = 16;
 
 interface FurtherShard {
   readonly name: string;
@@ -26,6 +30,7 @@ export async function openFurther<Further extends FurtherShard>(
   open: (shard: Further) => Promise<void>,
 ): Promise<void> {
   const stopping = new AbortController();
+  const migrations = await readMigrations();
   const waiting: Promise<void>[] = [];
   resources.serves(async () => {
     stopping.abort();
@@ -34,7 +39,7 @@ export async function openFurther<Further extends FurtherShard>(
 
   async function attempt(shard: Further): Promise<void> {
     await refusePooler(shard.apiUrl, `The shard "${shard.name}" of SVC_SHARDS`, 'SVC_POOL_SHARDS', connectMs);
-    await migrate(shard.apiUrl, undefined, connectMs);
+    await migrate(shard.apiUrl, migrations, connectMs);
     await shard.pooler?.examine();
     if (!stopping.signal.aborted) await open(shard);
   }
@@ -71,5 +76,5 @@ export async function openFurther<Further extends FurtherShard>(
     }
   }
 
-  await Promise.all(shards.map(openNow));
+  await inParallel(shards, openedAtOnce, openNow);
 }

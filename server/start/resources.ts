@@ -3,6 +3,7 @@ import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platfo
 import { type Components, openComponents } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PoolName } from '../observation/gauges.ts';
+import { connectionBudget } from '../platform/connection-budget.ts';
 import { firstShard } from '../shards/shards.ts';
 import { quietDuringOutages } from './outage-log.ts';
 import { applicationName } from './application-name.ts';
@@ -36,6 +37,8 @@ export function openResources(config: Config, log: Logger): Resources {
   const steps: (() => Promise<unknown>)[] = [];
   const pools: OpenPool[] = [];
   const components = openComponents(log);
+  // With one database, the sizes of its pools are the bound.
+  const budget = config.SVC_SHARDS.size > 0 ? connectionBudget(config.SVC_DATABASE_CONNECTIONS) : undefined;
   const outageLog = quietDuringOutages(log, components);
   return {
     pools,
@@ -48,6 +51,7 @@ export function openResources(config: Config, log: Logger): Resources {
         applicationName: applicationName(name, config.SVC_ROLES),
         onError: (error) => log.warn({ err: error, pool: name, shard }, 'a database connection was lost'),
         statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
+        budget: budget?.of(shard),
         ...more,
       });
       pools.push({ name, shard, pool });
@@ -70,10 +74,13 @@ export function openResources(config: Config, log: Logger): Resources {
   };
 }
 
+/** Without connections there is nothing to wait for. */
+const isOpen = ({ pool }: OpenPool): boolean => pool.stats().total > 0;
+
 /** A database that does not answer must not delay the shutdown. */
 function abortDeadPools(pools: readonly OpenPool[]): { stop(): void } {
   const timer = setInterval(() => {
-    for (const { pool } of pools) pool.ping(stoppingPingMs).catch(() => pool.abort());
+    for (const { pool } of pools.filter(isOpen)) pool.ping(stoppingPingMs).catch(() => pool.abort());
   }, stoppingPingMs / 2);
   return { stop: () => clearInterval(timer) };
 }

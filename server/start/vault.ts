@@ -15,6 +15,7 @@ import { localVault, type Vault } from '../vault/vault.ts';
 import { controlPlaneOn } from '../platform/database.ts';
 import { openDirectory } from '../shards/directory.ts';
 import { openShards } from '../shards/shards.ts';
+import { alwaysUsed, openShardUse } from '../shards/use.ts';
 import { shardedVault } from '../vault/sharded.ts';
 import type { DatabaseUrls } from './database.ts';
 import { listenOrExplain } from './listen.ts';
@@ -70,7 +71,10 @@ async function vaultOn(
   }));
   if (!first) throw new Error('a vault needs a database');
   // The other roles watch it themselves.
-  if (config.SVC_ROLES.every((role) => role === 'vault')) watchDatabases(resources.components, [first, ...others]);
+  const use = others.length > 0 ? openShardUse(async () => true) : alwaysUsed;
+  resources.onStop(async () => use.stop());
+  if (config.SVC_ROLES.every((role) => role === 'vault')) watchDatabases(resources.components, [first, ...others], use);
+  for (const { name, db } of others) use.watch(name, { begin: db.resume, end: db.rest });
   await whileSlow(resources.log, () => refuseOldPostgres((text) => first.db.query(text)));
   const keys = await whileSlow(resources.log, () => openKeyStore(config, first.db));
   const origins = originsOf(config);
@@ -82,10 +86,10 @@ async function vaultOn(
   const [only] = parts;
   if (only && parts.length === 1) return only.vault;
   const control = controlPlaneOn(first.db);
-  const shards = openShards(control, parts, openDirectory(control));
+  const shards = openShards(control, parts, openDirectory(control), { onUse: use.note });
   return shardedVault(
     async (companyId) => (await shards.find(companyId)).vault,
-    parts.map(({ vault }) => vault),
+    () => parts.filter(({ name }, index) => index === 0 || use.isUsed(name)).map(({ vault }) => vault),
   );
 }
 

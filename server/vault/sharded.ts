@@ -6,7 +6,11 @@ const othersMs = 100;
 const noShard = 'the shard of the company is not known at the moment';
 
 /** A vault whose cards are on the shards of their companies. Each call goes to the shard of its company. */
-export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all: readonly Vault[]): Vault {
+export function shardedVault(
+  vaultOf: (companyId: string) => Promise<Vault>,
+  /** The vault of the first shard, and those in use. */
+  inUse: () => readonly Vault[],
+): Vault {
   const routed =
     <Request extends { readonly companyId: string }, Result>(
       call: (vault: Vault, request: Request) => Promise<Result>,
@@ -49,7 +53,7 @@ export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all
     verification: routed((vault, card) => vault.verification(card)),
     async health() {
       const states: VaultHealth[] = [];
-      const asked = all.map(async (vault) => {
+      const asked = inUse().map(async (vault) => {
         const state = await vault.health();
         states.push(state);
         if (state.problem !== undefined) throw new Error(state.problem);
@@ -65,6 +69,6 @@ export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all
         processorProblem: states.find(({ processorProblem }) => processorProblem !== undefined)?.processorProblem,
       };
     },
-    nowMs: async () => all[0]?.nowMs(),
+    nowMs: async () => inUse()[0]?.nowMs(),
   };
 }

@@ -50,6 +50,7 @@ before(async () => {
     db: on(name),
     batchDb: on(name),
     clock,
+    seen: { isUp: true },
     ...service.paymentsOn(name),
   }));
   const find = async (companyId: string): Promise<string> => (await service.shards.find(companyId)).name;

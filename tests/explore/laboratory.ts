@@ -251,7 +251,7 @@ export async function openLaboratory(): Promise<Laboratory> {
       companyIds,
       key,
       shop: await openShop(service, undefined, { key }),
-      vault: shardedVault(vaultOf, vaults),
+      vault: shardedVault(vaultOf, () => vaults),
       processors: processors as [ConnectedProcessor, ConnectedProcessor],
       async remove() {
         await Promise.all(processors.map((processor) => processor.close()));

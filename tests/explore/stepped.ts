@@ -130,7 +130,9 @@ export function steppedPool(
       }
     },
     // Notifications only speed things up; without them the timers find the work.
-    listen: async () => undefined,
+    listen: async () => () => undefined,
+    rest: () => undefined,
+    resume: () => undefined,
     stats: () => real.stats(),
     ping: (withinMs) => real.ping(withinMs),
     abort: () => undefined,

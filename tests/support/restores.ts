@@ -5,6 +5,7 @@ export const restoresWith = (given: Partial<RestoreWatch> = {}): RestoreWatch =>
   isRestored: () => false,
   waiting: () => ({}),
   recorded: () => undefined,
+  look: async () => undefined,
   earlierResult: async () => undefined,
   stop: async () => undefined,
   ...given,

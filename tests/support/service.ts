@@ -41,7 +41,7 @@ import { addressCheck } from '../../server/platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from '../../server/platform/outbound/outbound.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
-import { watchStandby } from '../../server/platform/synchronous-standby.ts';
+import { observed } from './observed-shard.ts';
 import { startTelemetry } from '../../server/platform/telemetry/telemetry.ts';
 import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
@@ -203,7 +203,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ? (vaults[0] as (typeof vaults)[number]).vault
       : shardedVault(
           async (companyId) => (await ofCompany.find(companyId)).vault,
-          vaults.map((one) => one.vault),
+          () => vaults.map((one) => one.vault),
         );
   const vault = options.vault ?? ownVault;
   const pepper = serviceKeys['api-keys'];
@@ -271,7 +271,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       pools: [{ name: 'requests', pool: apiDb }],
       components,
       serving: {
-        shards: ofApi.map((one) => ({ ...one, standby: watchStandby(one.db) })),
+        shards: ofApi.map((one) => ({ ...one, ...observed(one.db) })),
         clocks,
         restores,
         connections: connections.health,

@@ -153,7 +153,7 @@ export async function forgetOldNotices(db: Queryable, count: number): Promise<nu
   return deleteOldNotices(db, limits.noticeRetentionDays, count);
 }
 
-const pollEveryMs = 10 * minuteMs;
+export const pollEveryMs = 10 * minuteMs;
 
 /** Asks processors for what they do not send as a notice, settlements for example. */
 export async function pollProcessors(dependencies: NoticeDependencies, count: number): Promise<number> {

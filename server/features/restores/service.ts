@@ -123,6 +123,8 @@ export interface RestoreWatch {
   isRestored(): boolean;
   /** How many companies wait for what. */
   waiting(): Readonly<Partial<Record<GateWait, number>>>;
+  /** Looks at once, which happens regularly anyway. */
+  look(): Promise<void>;
   /** Called when a live transaction was recorded. */
   recorded(companyId: string, transactionId: string): void;
   /** Called when a processor had executed a reference before we sent it. */
@@ -136,13 +138,16 @@ interface WatchOptions {
   readonly log: Logger;
   /** The path of the high-water mark. */
   readonly file: string;
+  /** A database that is not used is not asked. */
+  readonly isUsed?: () => boolean;
 }
 
 const pollMs = 10_000;
 const writeMs = 1_000;
 
 /** Tracks whether the database is restored, and detects it. */
-export async function watchRestores({ db, clock, log, file }: WatchOptions): Promise<RestoreWatch> {
+export async function watchRestores(options: WatchOptions): Promise<RestoreWatch> {
+  const { db, clock, log, file, isUsed = () => true } = options;
   const installation = (await findInstallation(db)) ?? '';
   const found = await readMark(file);
   let mark: HighWaterMark | undefined = found?.installation === installation ? found : undefined;
@@ -194,8 +199,8 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   if (isRestored) log.warn('the database is restored: charges are closed until they are compared');
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'failed to check whether the database was restored');
-  const timers = [setInterval(() => void poll().catch(onError), pollMs), setInterval(() => void write(), writeMs)];
-  for (const timer of timers) timer.unref();
+  const look = async (): Promise<void> => poll().catch(onError);
+  const timers = [every(pollMs, () => isUsed() && look()), every(writeMs, write)];
 
   return {
     isRestored: () => isRestored || Object.keys(waiting).length > 0,
@@ -204,6 +209,7 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     recorded(companyId, transactionId) {
       mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs(), connections };
     },
+    look,
     async earlierResult(companyId, reference, executedAtMs) {
       const detail = `reference ${reference} of company ${companyId} was executed before it was sent`;
       const executedAt = new Date(executedAtMs);
@@ -218,6 +224,8 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
     },
   };
 }
+
+const every = (ms: number, work: () => unknown): NodeJS.Timeout => setInterval(() => void work(), ms).unref();
 
 /** What the mark names and the database does not have. */
 interface Gone {

@@ -159,7 +159,7 @@ const due = (which: string): string => `
   LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL`;
 
 // A company whose clock is being advanced is billed by the advance itself.
-const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
+export const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
   AND NOT ${renewalsWait('c')}`;
 // No company's clock is behind real time, so what is due by real time is due by any clock. The company is read row by
 // row: with a join, the planner sorts all due rows to return the first hundred.

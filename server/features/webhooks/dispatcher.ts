@@ -88,7 +88,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const claimer = createClaimer(batchDb, sender, { workerId, heldMax });
   const worker: Worker = { db, log, workerId, times, alarm, sender, claimer };
   const heartbeat = startHeartbeat(worker);
-  listenForChanges(worker);
+  const listening = listenForChanges(worker);
   const loop = startLoop(worker, heartbeat.first);
 
   return {
@@ -96,6 +96,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       sender.stop();
       loop.stop();
       heartbeat.stop();
+      void listening.then((end) => end?.());
       await loop.ended;
       const deadlineMs = clock.nowMs() + times.finishingMs;
       while (sender.inFlight() > 0 && clock.nowMs() < deadlineMs) await alarm.pause(100);
@@ -175,7 +176,7 @@ function startHeartbeat({ db, log, workerId, times, alarm }: Worker): { first: P
 /**
  * An empty notification means that deliveries are due; any other contains the id of an endpoint that has changed.
  */
-function listenForChanges({ db, log, alarm, sender, claimer }: Worker): void {
+function listenForChanges({ db, log, alarm, sender, claimer }: Worker): Promise<(() => void) | undefined> {
   const release = (endpointId: string): void => {
     claimer.noteChanged(endpointId);
     sender.releaseEndpoint(endpointId);
@@ -186,5 +187,8 @@ function listenForChanges({ db, log, alarm, sender, claimer }: Worker): void {
     for (const { id } of sender.endpoints()) release(id);
     alarm.ring();
   };
-  db.listen(webhooksDueChannel, hear, hearAgain).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
+  return db.listen(webhooksDueChannel, hear, hearAgain).catch((error: unknown) => {
+    log.warn({ err: error }, 'cannot listen');
+    return undefined;
+  });
 }

@@ -1,1 +1,1 @@
-export { dispatcherConnections, startDispatcher } from './dispatcher.ts';
+export { type Dispatcher, dispatcherConnections, startDispatcher } from './dispatcher.ts';
