@@ -95,9 +95,11 @@ export async function copy(move: Move): Promise<void> {
       throw new MoveError(`${servers}: ${error.message}. It connects with the URL of that shard in the settings.`);
     });
   }
+  // An outage before this command must not count: the server never forgets its errors.
+  const { errors: earlier = 0 } = (await queries.readCopy(target.db, name)) ?? {};
   await until('The copy', copyMs, 100, async () => {
     const state = await queries.readCopy(target.db, name);
-    if ((state?.errors ?? 0) >= errorsMax)
+    if ((state?.errors ?? 0) - earlier >= errorsMax)
       throw new MoveError(`The copy fails again and again: the log of the server of shard "${target.name}" says why.`);
     if (await queries.hasLostSlot(source.db, target.db, name)) throw lostSlot(move);
     return state?.missing === 0;

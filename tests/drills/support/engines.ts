@@ -1,4 +1,3 @@
-import { chmodSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,7 +79,6 @@ export async function startEngines(
   settings: Readonly<Record<string, string>>,
 ): Promise<Engines> {
   const { folder, note, cleanUp } = stage;
-  chmodSync(folder, 0o711);
   const ports = await freePorts(random, 34);
   const take = (count: number): number[] => ports.splice(0, count);
   const network = openNetwork(stage, shardNames);

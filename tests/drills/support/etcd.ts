@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openServer, ownFolder, type Server } from './servers.ts';
 
@@ -19,6 +20,8 @@ interface EtcdPlace {
 }
 
 export async function startEtcd({ folder, address, ports, cleanUp }: EtcdPlace): Promise<Etcd> {
+  // The account of the servers needs access to the folder.
+  chmodSync(folder, 0o711);
   const urlOf = (port: number): string => `http://${address}:${port}`;
   const members = ports.map(([client, peer], index) => {
     const name = `etcd${index + 1}`;
