@@ -73,6 +73,8 @@ const values: Record<string, readonly [says: string, ...values: string[]]> = {
   SVC_VAULT_PORT: ['SVC_VAULT_PORT must be a whole number', 'x'],
   SVC_HEALTH_PORT: ['SVC_HEALTH_PORT must be a whole number', '70000'],
   SVC_DATABASE_POOL: ['SVC_DATABASE_POOL must be a whole number', '0', '501'],
+  SVC_DATABASE_CONNECTIONS: ['SVC_DATABASE_CONNECTIONS must be a whole number', '19', 'many'],
+  SVC_REDIS_SENTINELS: ['SVC_REDIS_SENTINELS must be a comma-separated list of hosts', '10.0.0.1', 'redis:0'],
   SVC_DATABASE_TIMEOUT_MS: ['SVC_DATABASE_TIMEOUT_MS must be a whole number', '10'],
   SVC_TRUST_PROXY: ['SVC_TRUST_PROXY must be a comma-separated list of IP addresses', 'everybody', '10.0.0.0/33'],
   SVC_WEBHOOK_ALLOW: ['SVC_WEBHOOK_ALLOW must be a comma-separated list of IP addresses', 'localhost'],

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { line } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 
 export const sampleData = Type.Object(
@@ -12,7 +13,7 @@ export const sampleData = Type.Object(
 export type SampleData = Static<typeof sampleData>;
 
 export const sandboxClear = Type.Object(
-  { confirm: Type.String({ description: 'The name of the sandbox, so that no other one is cleared by mistake.' }) },
+  { confirm: line({ description: 'The name of the sandbox, so that no other one is cleared by mistake.' }) },
   { additionalProperties: false, title: 'SandboxClear' },
 );
 export type SandboxClear = Static<typeof sandboxClear>;

@@ -280,6 +280,22 @@ describe('a statement is about no other operation', () => {
     }
   });
 
+  it('when what is due is claimed: not about the history of sample data that is being written', async () => {
+    const companyId = service.company.id;
+    const due = await operationThatIs({ state: 'in_doubt' });
+    await changeOpen(due, `id = first_id(now() - interval '2 hours')`);
+    await service.db.query(`INSERT INTO sample_data (company_id, state, ends_at) VALUES ($1, 'filling', now())`, [
+      companyId,
+    ]);
+    try {
+      assert.deepEqual(await claimDue(service.db, 100, [1000], 1000), []);
+      await service.db.query(`UPDATE sample_data SET state = 'filled'`);
+      assert.equal((await claimDue(service.db, 100, [1000], 1000)).length, 1);
+    } finally {
+      await service.db.query('DELETE FROM sample_data');
+    }
+  });
+
   it('when a reader claims one: not about what waits or is accepted', async () => {
     const accepted = await operationThatIs({ state: 'accepted', type: 'refund', of: failedId });
     const waiting = await operationThatIs({ state: 'waiting' });
