@@ -105,10 +105,15 @@ async function play(
   const { endedMs, repair } = await fault.strike(engines, shard);
   const backMs = await firstOrder(concerned, endedMs);
   await repair?.();
-  const [doubtSeconds, readySeconds] = await Promise.all([
+  const [doubtSeconds, readySeconds, ...areWhole] = await Promise.all([
     secondsInDoubt(concerned.db, 2 * wantedDoubtSeconds * 1_000),
     readyAgain(sightings, fault, endedMs),
-    ...engines.shards.map(({ cluster }) => cluster.waitForStandby(standbyMaxMs)),
+    ...engines.shards.map(({ cluster }) =>
+      cluster.waitForStandby(standbyMaxMs).then(
+        () => true,
+        () => false,
+      ),
+    ),
   ]);
   const doctor = await svc({ ...engines.environment }, 'doctor', '--all-shards');
   if (doctor.code !== 0) note(`svc doctor: ${doctor.stdout}${doctor.stderr}`);
@@ -131,6 +136,7 @@ async function play(
       [startedMs, untilMs],
     ),
     ...said(title, fault, shard.name, sightings, [startedMs, untilMs]),
+    exactly(`${title}: all members run again`, areWhole.every(Boolean), true),
     exactly(`${title}: svc doctor --all-shards`, doctor.code, 0),
   ];
 }

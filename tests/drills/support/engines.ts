@@ -58,6 +58,7 @@ export const recommendedParameters = {
   wal_level: 'logical',
   max_connections: 200,
   max_slot_wal_keep_size: '10GB',
+  wal_keep_size: '256MB',
   tcp_keepalives_idle: 30,
   tcp_keepalives_interval: 10,
   tcp_keepalives_count: 3,
@@ -66,10 +67,9 @@ export const recommendedParameters = {
 const smallParameters = {
   shared_buffers: '32MB',
   max_wal_size: '96MB',
-  wal_keep_size: '32MB',
   checkpoint_timeout: '1min',
 };
-const diskMegabytes = 512;
+const diskMegabytes = 1_024;
 const shardNames = ['a', 'b'] as const;
 const certificates = fileURLToPath(new URL('../../support/certificates/ca.pem', import.meta.url));
 
