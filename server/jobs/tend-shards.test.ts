@@ -36,6 +36,7 @@ async function quiet(): Promise<void> {
 }
 
 interface Tended {
+  readonly workerId: string;
   /** The shards that are worked on now. */
   readonly working: Set<string>;
   readonly rested: string[];
@@ -50,8 +51,9 @@ function startTending(control: ControlPool = service.control, names: readonly st
     db: { ...service.db, rest: () => void rested.push(name) },
     seen: { isUp: true },
   }));
+  const workerId = randomUUID();
   const tending = tendShards({
-    workerId: randomUUID(),
+    workerId,
     control,
     shards: () => shards,
     use: { hold: () => () => undefined, isUsed: (shard) => working.has(shard) },
@@ -71,7 +73,7 @@ function startTending(control: ControlPool = service.control, names: readonly st
     times,
   });
   started.push(tending);
-  return { working, rested, stop: tending.stop };
+  return { workerId, working, rested, stop: tending.stop };
 }
 
 const until = (what: string, look: () => boolean | Promise<boolean>): Promise<boolean> =>
@@ -124,8 +126,13 @@ describe('a worker', () => {
     await until('both have leases', async () => (await leasesOf()) === 2);
     assert.deepEqual(worker.rested, [], 'one worker looks at each shard');
     state.isDead = true;
-    await service.db.query(`UPDATE shard_workers SET seen_at = now() - interval '1 min'`);
-    await until('one has all leases', async () => (await leasesOf()) === 1);
+    await until('one has all leases', async () => {
+      // Its last transaction may still be under way.
+      await service.db.query(`UPDATE shard_workers SET seen_at = now() - interval '1 min' WHERE id = $1`, [
+        dead.workerId,
+      ]);
+      return (await leasesOf()) === 1;
+    });
     await until('it looks at both', () => new Set(worker.rested).size === 2);
   });
 
