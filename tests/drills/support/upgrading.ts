@@ -67,7 +67,7 @@ export async function drillUpgrade(stage: DrillStage, setting: UpgradeSetting): 
       DATABASE_URL: name === 'old' ? urls.owner : urls.api,
       SVC_VAULT_URL: `http://127.0.0.1:${vaultPort}`,
       SVC_DATA_DIR: join(folder, name),
-      ...(name === 'old' && { SVC_DEMO: 'empty' }),
+      ...(name === 'old' && { SVC_DEMO: '1' }),
     });
 
   note('the release before starts');
