@@ -200,7 +200,7 @@ export async function watchRestores(options: WatchOptions): Promise<RestoreWatch
   const onError = (error: unknown): void =>
     log.warn({ err: error }, 'failed to check whether the database was restored');
   const look = async (): Promise<void> => poll().catch(onError);
-  const timers = [every(pollMs, () => isUsed() && look()), every(writeMs, write)];
+  const timers = [every(pollMs, () => isUsed() && look()), every(writeMs, () => isUsed() && write())];
 
   return {
     isRestored: () => isRestored || Object.keys(waiting).length > 0,
