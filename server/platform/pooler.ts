@@ -62,17 +62,25 @@ async function keepsStatements(connectionString: string): Promise<boolean> {
   });
 }
 
+const pidOf = async (client: pg.Client): Promise<number> =>
+  (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+
+/** A server names its own process when a client connects; a pooler names something of its own. */
+const isServer = (client: pg.Client & { readonly processID?: number }, pid: number): boolean =>
+  client.processID === pid;
+
 /** Whether two clients get the same connection of the server, or one client gets several. */
 async function isPooledByTransaction(connectionString: string, connectMs?: number): Promise<boolean> {
-  const pidOf = async (client: pg.Client): Promise<number> =>
-    (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
   const comparedWith = (first: pg.Client, before: number) => async (second: pg.Client) => {
     await second.query('BEGIN');
     return (await pidOf(second)) === before || (await pidOf(first)) !== before;
   };
   return withClient(
     connectionString,
-    async (first) => withClient(connectionString, comparedWith(first, await pidOf(first)), connectMs),
+    async (first) => {
+      const pid = await pidOf(first);
+      return !isServer(first, pid) && withClient(connectionString, comparedWith(first, pid), connectMs);
+    },
     connectMs,
   );
 }
