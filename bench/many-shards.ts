@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { familyCpuSeconds, watchOthers } from './processes.ts';
 import { fullBed, type ShardBed, startShardBed } from './shard-bed.ts';
+import { watchConnections } from './shard-connections.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
 
 /** `npm run bench many-shards`: how long `svc` commands take with 200 shards, and how many connections they open. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pollMs = 20;
 
 const commands: readonly string[] = [
   'migrate',
@@ -26,36 +25,6 @@ interface Ran {
   readonly output: string;
   readonly mostConnections: number;
   readonly postgresSeconds: number;
-}
-
-/** The connections of all commands, over all servers. */
-async function watchConnections(bed: ShardBed): Promise<{ most(): number; stop(): Promise<void> }> {
-  const servers = [...new Set([...bed.shards.values()].map((url) => new URL('/postgres', url).href))];
-  const clients = servers.map((connectionString) => new pg.Client({ connectionString }));
-  for (const client of clients) await client.connect();
-  let most = 0;
-  const over = new AbortController();
-  const count = `SELECT count(*)::integer AS count FROM pg_stat_activity WHERE application_name LIKE 'svc %'`;
-  const watching = (async () => {
-    while (!over.signal.aborted) {
-      const counts = await Promise.all(
-        clients.map(async (client) => Number((await client.query(count)).rows[0].count)),
-      );
-      most = Math.max(
-        most,
-        counts.reduce((sum, one) => sum + one, 0),
-      );
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
-    }
-  })();
-  return {
-    most: () => most,
-    async stop() {
-      over.abort();
-      await watching;
-      for (const client of clients) await client.end();
-    },
-  };
 }
 
 async function svc(bed: ShardBed, words: readonly string[]): Promise<Ran> {

@@ -20,6 +20,7 @@ import { workload as renewals } from './renewals.ts';
 import { workload as poolers } from './poolers.ts';
 import { formatReport, saveReport } from './report.ts';
 import { openTree, startEnvironmentOf } from './tree.ts';
+import { workload as shardProcess } from './shard-process.ts';
 import { workload as start } from './start.ts';
 import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
@@ -34,6 +35,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   poolers,
   'control-plane': controlPlane,
   'many-shards': manyShards,
+  'shard-process': shardProcess,
   coupons,
   renewals,
   webhooks,

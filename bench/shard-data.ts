@@ -90,6 +90,9 @@ const indexed = `
   FROM (SELECT DISTINCT ON (company_id) company_id, id FROM orders ORDER BY company_id, id DESC) newest
   WHERE newest.company_id = o.company_id`;
 
+// The same for the sums of their days.
+const summed = `UPDATE figure_states SET due_at = now() + interval '20 hours'`;
+
 const keys = `
   INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses)
   SELECT k.company_id, k.api_key_id, 'secret', 'bench', k.lookup_id, decode(k.secret_hash, 'hex'), $2, '{}'
@@ -126,6 +129,7 @@ export async function seedShard(
   await sql.query(transactions);
   await sql.query(found);
   await sql.query(indexed);
+  await sql.query(summed);
   const sandboxes = made.filter(({ mode }) => mode === 'sandbox').map(({ id }) => id);
   const issued = sandboxes.map((companyId) => ({
     companyId,

@@ -17,7 +17,9 @@ const startsOfEach = 10;
 const targetMs = 400;
 
 async function unpackRelease(folder: string): Promise<string> {
-  execFileSync(process.execPath, ['scripts/release.ts', '--without-extras', '--out', folder], { cwd: root });
+  execFileSync(process.execPath, ['scripts/release.ts', '--preview', '--without-extras', '--out', folder], {
+    cwd: root,
+  });
   const unpacked = join(folder, 'unpacked');
   await mkdir(unpacked);
   const [archive = ''] = globSync('svc-*.tar.gz', { cwd: folder });

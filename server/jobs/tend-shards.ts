@@ -35,7 +35,7 @@ export interface Tending<Shard extends TendedShard> {
 
 interface TendingTimes {
   readonly beatMs: number;
-  /** How often a worker looks at a shard that rests. */
+  /** A worker looks at a shard that rests at least this often, and each time for what is due before the next look. */
   readonly lookMs: number;
   /** How often it looks whether the work on a shard that is not in use is done. */
   readonly lookAgainMs: number;
@@ -45,7 +45,7 @@ interface TendingTimes {
 
 const usualTimes: TendingTimes = {
   beatMs,
-  lookMs: 60 * secondMs,
+  lookMs: 120 * secondMs,
   lookAgainMs: 3 * secondMs,
   aloneMs: 30 * secondMs,
 };
@@ -78,9 +78,13 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
       const { name } = state.shard;
       if (!leases.has(name)) works.end(state);
       else if (works.isInUse(state)) works.begin(state);
-      else if (performance.now() >= state.lookAtMs && (state.work || leases.looksAt(name))) startLook(state);
+      else if (isTimeToLook(state) && (state.work || leases.looksAt(name))) startLook(state);
     }
   }
+
+  /** Without the control plane no process can say that it uses a shard, so the looks are closer together. */
+  const isTimeToLook = ({ lookAtMs }: State<Shard>): boolean =>
+    performance.now() >= lookAtMs - (leases.isAlone() ? times.lookMs / 2 : 0);
 
   function startLook(state: State<Shard>): void {
     if (looking.has(state) || looking.size >= looksAtOnce) return;
@@ -101,7 +105,7 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
     const isSoon = due?.some((job) => !canWait.has(job)) === true;
     if (rests) works.end(state);
     else if (works.unused() < (isSoon ? workedAtOnce.soon : workedAtOnce.later)) works.begin(state);
-    const spreadMs = times.lookMs * (0.7 + 0.6 * tending.random());
+    const spreadMs = times.lookMs * (0.6 + 0.4 * tending.random());
     state.lookAtMs = performance.now() + (rests ? spreadMs : state.work ? times.lookAgainMs : waitMs);
     if (!tending.use.isUsed(name)) db.rest();
   }
@@ -198,6 +202,7 @@ function holdLeases<Shard extends TendedShard>(tending: Tending<Shard>, { aloneM
   let isTaking = false;
   const isAlone = (): boolean => performance.now() - takenMs > aloneMs;
   return {
+    isAlone,
     has: (shard: string): boolean => held.has(shard) || isAlone(),
     looksAt: (shard: string): boolean => held.get(shard)?.looks === true || isAlone(),
     /** Returns how much longer each shard is in use; undefined if that is not known. */

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './compare.ts';
+import type { ServerProcess } from './environment.ts';
+import { openShop, workload as orders } from './orders.ts';
+import { cpuSeconds, residentMb, watchOthers } from './processes.ts';
+import type { SeededCompany } from './shard-data.ts';
+import { watchConnections } from './shard-connections.ts';
+import { fullBed, type ShardBed, startShardBed } from './shard-bed.ts';
+import type { Bench, Report, Target, Workload } from './workload.ts';
+
+/** `npm run bench shard-process`: what one process with all roles costs with 200 shards: its start, its rest, and its orders. */
+
+const starts = 3;
+/** After a start the jobs of a day run on some shards. */
+const settleSeconds = 90;
+const restSeconds = 180;
+const limits = { startSeconds: 10, restCpu: 3, residentMb: 300, connections: 200, orderRatio: 1.05 };
+
+interface Rest {
+  readonly cpu: number;
+  readonly megabytes: number;
+  readonly connections: number;
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const bed = await startShardBed({ ...fullBed, note: bench.note });
+  try {
+    const startSeconds: number[] = [];
+    for (let round = 1; round < starts; round += 1) {
+      const { server, seconds } = await startWith(bench, bed.settings);
+      startSeconds.push(seconds);
+      await server.stop();
+    }
+    const { server, seconds } = await startWith(bench, bed.settings);
+    startSeconds.push(seconds);
+    const rest = await atRest(bench, bed, server);
+    const first = await firstRequests(bed, server);
+    const many = await ordersOn(bench, bed, server);
+    await server.stop();
+    const few = await startWith(bench, settingsOfOne(bed));
+    const one = await ordersOn(bench, bed, few.server);
+    await few.server.stop();
+    return reportOf(bed, startSeconds, rest, first, { many, one });
+  } finally {
+    await bed.stop();
+  }
+}
+
+async function startWith(
+  { environment, note }: Bench,
+  settings: ShardBed['settings'],
+): Promise<{ server: ServerProcess; seconds: number }> {
+  const startedMs = performance.now();
+  const server = await environment.startService('shards', { settings });
+  const seconds = (performance.now() - startedMs) / 1000;
+  note(`ready after ${seconds.toFixed(1)} s, ${(cpuSeconds(server.pid) ?? 0).toFixed(1)} s of its CPU time`);
+  return { server, seconds };
+}
+
+async function atRest({ note }: Bench, bed: ShardBed, { pid }: ServerProcess): Promise<Rest> {
+  await sleep(settleSeconds * 1000);
+  const before = cpuSeconds(pid) ?? Number.NaN;
+  const others = watchOthers(bed.postgresPids[0] ?? 0);
+  const watched = await watchConnections(bed);
+  await sleep(restSeconds * 1000);
+  await watched.stop();
+  const connections = watched.most();
+  const cpu = (((cpuSeconds(pid) ?? Number.NaN) - before) / restSeconds) * 100;
+  const megabytes = residentMb(pid) ?? Number.NaN;
+  note(
+    `at rest ${cpu.toFixed(1)} % CPU, ${Math.round(megabytes)} MB, at most ${connections} connections; others used ${Math.round((others() ?? 0) * 100)} %`,
+  );
+  return { cpu, megabytes, connections };
+}
+
+const farCompany = (bed: ShardBed): SeededCompany => {
+  const company = bed.companies.at(-1);
+  if (!company) throw new Error('the bed has no company');
+  return company;
+};
+
+/** The first request to shards that rest, and the second to the same ones. */
+async function firstRequests(bed: ShardBed, { baseUrl }: ServerProcess): Promise<{ first: number; second: number }> {
+  const companies = [...new Map(bed.companies.map((one) => [one.shard, one])).values()].slice(20, 40);
+  const took = async (): Promise<number> => {
+    const all: number[] = [];
+    for (const { key } of companies) {
+      const startedMs = performance.now();
+      const response = await fetch(`${baseUrl}/v1/orders?limit=10`, { headers: { authorization: `Bearer ${key}` } });
+      if (!response.ok) throw new Error(await response.text());
+      await response.arrayBuffer();
+      all.push(performance.now() - startedMs);
+    }
+    return median(all);
+  };
+  return { first: await took(), second: await took() };
+}
+
+/** Only the shard of the company that orders, beside the control plane. */
+function settingsOfOne(bed: ShardBed): ShardBed['settings'] {
+  const { shard } = farCompany(bed);
+  return { ...bed.settings, SVC_SHARDS: `${shard}=${bed.shards.get(shard)}` };
+}
+
+let shops: Promise<Awaited<ReturnType<typeof openShop>>> | undefined;
+
+/** The median time of an order of one client after the other on one shard, in milliseconds. */
+async function ordersOn({ client, note, options }: Bench, bed: ShardBed, server: ServerProcess): Promise<number> {
+  const { key } = farCompany(bed);
+  shops ??= openShop(server, key, 10);
+  const { customers, products } = await shops;
+  const job = { module: orders.module, request: 'order', key, data: { customers, products }, baseUrl: server.baseUrl };
+  await client.run({ ...job, connections: 4, seconds: 10 });
+  const { p50Ms, statuses } = await client.run({ ...job, connections: 1, seconds: options.seconds ?? 20 });
+  note(`orders on one shard: ${p50Ms.toFixed(2)} ms (${JSON.stringify(statuses)})`);
+  return p50Ms;
+}
+
+function reportOf(
+  bed: ShardBed,
+  startSeconds: readonly number[],
+  rest: Rest,
+  requests: { readonly first: number; readonly second: number },
+  { many, one }: { readonly many: number; readonly one: number },
+): Report {
+  const start = median(startSeconds);
+  const ratio = many / one;
+  const targets: Target[] = [
+    target('start', start, limits.startSeconds, 's'),
+    target('CPU at rest', rest.cpu, limits.restCpu, '%'),
+    target('memory at rest', rest.megabytes, limits.residentMb, 'MB'),
+    target('connections at rest', rest.connections, limits.connections, ''),
+    target('order with all shards, to two shards', ratio, limits.orderRatio, '×'),
+  ];
+  const rows = [
+    ['start, s', rounded(start)],
+    ['CPU at rest, %', rounded(rest.cpu)],
+    ['memory at rest, MB', Math.round(rest.megabytes)],
+    ['most connections at rest', rest.connections],
+    ['first request to a shard that rests, ms', rounded(requests.first)],
+    ['the next one, ms', rounded(requests.second)],
+    ['order with all shards, ms', rounded(many)],
+    ['order with two shards, ms', rounded(one)],
+  ];
+  const title = `One process with all roles, ${bed.shards.size} shards on ${bed.postgresPids.length} servers, ${bed.companies.length} sandbox companies`;
+  return { tables: [{ title, columns: ['', 'measured'], rows }], targets };
+}
+
+const rounded = (value: number): number => Number(value.toFixed(2));
+
+const target = (name: string, value: number, most: number, unit: string): Target => ({
+  name,
+  wanted: `≤ ${most} ${unit}`.trim(),
+  measured: `${rounded(value)} ${unit}`.trim(),
+  met: value <= most,
+});
+
+export const workload: Workload = { module: import.meta.url, requests: {}, run };
