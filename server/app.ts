@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Company } from './company.ts';
 import type { Config } from './config.ts';
-import { mountCustomerPages, openCustomerPages } from './customer-pages.ts';
+import { emailsOf, mountCustomerPages, openCustomerPages } from './customer-pages.ts';
 import { type GaugeSources, shardsToShow } from './observation/gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
@@ -27,6 +27,8 @@ import { customerEmailRoutes } from './features/customer-emails/dashboard-routes
 import { customerRoutes } from './features/customers/routes.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
 import { type CardDependencies, paymentMethodsOf, releaseCards } from './features/payment-methods/service.ts';
+import { failedOrderRoutes } from './features/failed-orders/dashboard-routes.ts';
+import type { FailedOrderDependencies } from './features/failed-orders/service.ts';
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
@@ -133,6 +135,13 @@ function processorDependencies(
   return { vault, connections, baseUrl, acquirers: config.SVC_ACQUIRERS, forgetAccess };
 }
 
+/** Without a mail server and a mailbox, no emails are written. */
+function failedOrderDependencies(dependencies: AppDependencies, pageLinks: LinkDependencies): FailedOrderDependencies {
+  const { config } = dependencies;
+  const emails = config.SMTP_URL || showsMailbox(config) ? emailsOf(dependencies) : undefined;
+  return { pageLinks, emails };
+}
+
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, shards, clock, log, background, keys, limiter, telemetry, references, vault } = dependencies;
@@ -160,6 +169,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     keys: { control: shards.control, clock, pepper, forgetAccess },
     webhooks,
     receipts: pages.receipts,
+    failedOrders: failedOrderDependencies(dependencies, pages.pageLinks),
     control: shards.control,
     lists: () => all,
   });
@@ -324,14 +334,27 @@ interface DashboardDependencies {
   readonly keys: KeyDependencies;
   readonly receipts: ReceiptLinks;
   readonly webhooks: WebhookDependencies;
+  readonly failedOrders: FailedOrderDependencies;
   /** The lists that can be exported. */
   readonly lists: () => readonly Route[];
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
 export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
-  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks, receipts, lists } =
-    dependencies;
+  const {
+    control,
+    orders,
+    team,
+    clock,
+    settings,
+    processors,
+    disputes,
+    keys,
+    webhooks,
+    receipts,
+    failedOrders,
+    lists,
+  } = dependencies;
   return [
     ...figureRoutes(() => processors.connections.health.broken()),
     ...overviewRoutes(clock),
@@ -339,6 +362,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...savedViewRoutes(),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
+    ...failedOrderRoutes(failedOrders),
     ...bulkRefundRoutes(),
     ...exportRoutes(lists),
     ...checkoutDashboardRoutes(),

@@ -7,6 +7,7 @@ import {
   type LinkDependencies,
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
+import type { EmailDependencies } from './features/customer-emails/service.ts';
 import { companyById } from './features/companies/service.ts';
 import {
   companyPageRoutes,
@@ -14,7 +15,7 @@ import {
   endedPageRoutes,
 } from './features/customer-sessions/email-link.ts';
 import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
-import { customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
+import { customerPageLink, customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
@@ -31,7 +32,7 @@ import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountReceipts } from './pages/receipts.ts';
 import type { Clock } from './platform/clock.ts';
-import { hourMs } from './platform/durations.ts';
+import { daySeconds, hourMs } from './platform/durations.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { OfCompany, RequestContext } from './request-context.ts';
@@ -56,6 +57,22 @@ interface Surroundings
   readonly keys: ServiceKeys;
   readonly limiter: RateLimiter;
 }
+
+/** What writes emails to customers. */
+export const emailsOf = ({
+  baseUrl,
+  keys,
+  clock,
+}: Pick<Surroundings, 'baseUrl' | 'keys' | 'clock'>): EmailDependencies => ({
+  baseUrl,
+  clock,
+  linkKey: keys['customer-links'],
+  mailKey: keys.mails,
+  customerPageLink: async (context, { id: customerId, email }) => {
+    const seconds = limits.customerPageLinkInEmailDays * daySeconds;
+    return (await customerPageLink(context, { baseUrl }, { customerId, email, seconds }))?.url;
+  },
+});
 
 /** What the pages and the routes of the API share. */
 export function openCustomerPages(

@@ -57,6 +57,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   figure_days: bounded('sums of the home page', 'one row for each day and company'),
   figure_marks: bounded('days whose sums are to be made again', 'one row for each change until the worker has read it'),
   figure_states: bounded('how far the sums are', 'one row for each company'),
+  failed_order_links: records('which payment link asks for the money of a failed order'),
   idempotency_keys: time('responses to idempotency keys', 'a day', 'expired idempotency keys'),
   installation: bounded('the name of the installation', 'one row'),
   key_readers: bounded('processes that use the keys', 'a day after a process was last seen'),

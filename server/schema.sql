@@ -538,6 +538,19 @@ CREATE INDEX exports_expiry ON public.exports USING btree (expires_at);
 CREATE INDEX exports_failed ON public.exports USING btree (company_id, id) WHERE ((state = 'failed'::text) AND (chunks > 0));
 CREATE INDEX exports_running ON public.exports USING btree (leased_until) WHERE (state = 'running'::text);
 
+CREATE TABLE failed_order_links (
+  company_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  payment_link_id uuid NOT NULL,
+  total bigint NOT NULL,
+  sent_at timestamp with time zone,
+  CONSTRAINT failed_order_links_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT failed_order_links_company_id_payment_link_id_fkey FOREIGN KEY (company_id, payment_link_id) REFERENCES payment_links(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT failed_order_links_company_id_payment_link_id_key UNIQUE (company_id, payment_link_id),
+  CONSTRAINT failed_order_links_pkey PRIMARY KEY (company_id, order_id),
+  CONSTRAINT failed_order_links_total_check CHECK ((total > 0))
+);
+
 CREATE TABLE figure_days (
   company_id uuid NOT NULL,
   starts_at timestamp with time zone NOT NULL,

@@ -6,14 +6,12 @@ import { buildApp, showsMailbox } from './app.ts';
 import { usualReferences } from './references.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type DemoAtStart, prepareDemo } from './demo.ts';
-import type { EmailDependencies } from './features/customer-emails/mail.ts';
-import { customerPageLink } from './features/customer-sessions/service.ts';
+import { emailsOf } from './customer-pages.ts';
 import { allRestores, type RestoreWatch } from './features/restores/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './observation/gauges.ts';
 import { startWorker } from './jobs/worker.ts';
-import { limits } from './limits.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';
 import { createBackground } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
@@ -21,7 +19,6 @@ import { type ClockWatch, combinedClocks } from './platform/clock-watch.ts';
 import { controlPlaneOn, type DatabasePool } from './platform/database.ts';
 import { queueSettings } from './platform/database-settings.ts';
 import { explainDatabase } from './platform/database-error.ts';
-import { daySeconds } from './platform/durations.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { ObjectStore } from './platform/files/s3-store.ts';
 import type { Logger } from './platform/log.ts';
@@ -304,17 +301,6 @@ async function startHealthServer(parts: Parts): Promise<void> {
   resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }
-
-const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({
-  baseUrl,
-  clock,
-  linkKey: keys['customer-links'],
-  mailKey: keys.mails,
-  customerPageLink: async (context, { id: customerId, email }) => {
-    const seconds = limits.customerPageLinkInEmailDays * daySeconds;
-    return (await customerPageLink(context, { baseUrl }, { customerId, email, seconds }))?.url;
-  },
-});
 
 /** Loaded only if mails are sent. */
 async function openMailer(url: string, from: string): Promise<Mailer> {

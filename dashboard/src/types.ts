@@ -24,6 +24,7 @@ export type {
   FigureName,
   Statistics,
 } from '../../server/features/figures/schemas.ts';
+export type { SentLink, SentRequest, WhatNow } from '../../server/features/failed-orders/schemas.ts';
 export type { Note } from '../../server/features/notes/schemas.ts';
 export type { SampleData } from '../../server/features/sample-data/schemas.ts';
 export type { SavedView } from '../../server/features/saved-views/schemas.ts';

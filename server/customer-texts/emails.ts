@@ -45,6 +45,18 @@ export const emailTexts = {
     headline: (date: string) => `Your subscription renews on ${date}`,
     text: (name: string, amount: string, card: string) => `We will charge ${amount} for ${name} to your ${card}.`,
   },
+  paymentRequest: {
+    subject: (merchant: string, number: string) => `Pay your order ${number} at ${merchant}`,
+    headline: (amount: string) => `Your payment of ${amount} did not go through`,
+    text: (card: string) => `Your ${card} was not charged. You can still pay for this order with another card.`,
+    pay: (amount: string) => `Pay ${amount}`,
+  },
+  cardRequest: {
+    subject: (merchant: string) => `Please add another card at ${merchant}`,
+    headline: 'Please add another card',
+    text: (amount: string, card: string) => `We could not charge ${amount} to your ${card}.`,
+    ask: 'On your page, you can add another card.',
+  },
   viewReceipt: 'View receipt (PDF)',
   updateCard: 'Update card',
   manage: 'Manage subscription',

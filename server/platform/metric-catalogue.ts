@@ -209,6 +209,8 @@ export const catalogue = {
         'card_expiring',
         'subscription_canceled',
         'upcoming_renewal',
+        'payment_request',
+        'card_request',
       ],
     },
     roles: ['worker'],

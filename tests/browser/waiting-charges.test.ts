@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { common } from '../../dashboard/src/texts/common.ts';
+import { declineAdvice, whatNow } from '../../dashboard/src/texts/declines.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import type { Company } from '../../server/company.ts';
 import { everyDays } from '../support/billing.ts';
@@ -10,11 +12,11 @@ import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
 import { inspect } from '../support/inspect.ts';
 import { declinedOutcome, type FaultyService, startFaultyService } from '../support/faulty-service.ts';
-import { openShop, order, runWorker, type Shop } from '../support/orders.ts';
+import { capture, openShop, order, runWorker, type Shop } from '../support/orders.ts';
 import type { Reply, TestService } from '../support/service.ts';
 import { somePlan, subscribe } from '../support/subscriptions.ts';
 
-/** What a merchant sees of a charge that was not sent yet, in a real browser. */
+/** What a merchant sees of a charge that was not sent yet, or was declined, in a real browser. */
 
 let faulty: FaultyService;
 let service: TestService;
@@ -87,6 +89,41 @@ describe('the dashboard', () => {
     delete faulty.faults.charge;
     await runWorker(service);
     await page.getByRole('status').filter({ hasText: waiting.renewalTitle }).waitFor({ state: 'detached' });
+  });
+
+  it('says of a failed order once why, and offers a payment link, another card and a retry', async () => {
+    const card = await capture(service, shop.customerId, '4000000000009995', { key });
+    const { body: failed } = await order(service, shop, { payment_method_id: card }, { key });
+    await page.goto(`/orders/${failed.id}`);
+    const panel = page.getByRole('region', { name: whatNow.title });
+    await panel.getByText(declineAdvice.insufficient_funds.next).waitFor();
+    await page.getByRole('heading', { name: common.timeline }).waitFor();
+    await page.getByText('declined').first().waitFor();
+    assert.equal(await page.getByText(/enough funds/).count(), 1);
+    await opened.button(whatNow.sendLink('$49.00')).click();
+    await inspect(page, 'the question before a payment link is sent');
+    await opened.button(whatNow.send, opened.dialog()).click();
+    await page.getByText(whatNow.linkSent, { exact: true }).waitFor();
+    await panel.getByText(whatNow.sentAt).waitFor();
+    await opened.button(whatNow.sendAgain).click();
+    await opened.button(whatNow.send, opened.dialog()).click();
+    await page.getByText(whatNow.sentAlready).waitFor();
+    await panel.getByRole('link', { name: whatNow.viewLink }).waitFor();
+    await inspect(page, 'a failed order with a payment link');
+    await opened.button(whatNow.askCard).click();
+    await opened.dialog().getByText(whatNow.cardLater).waitFor();
+    await opened.button(whatNow.send, opened.dialog()).click();
+    await page.getByText(whatNow.cardSent, { exact: true }).waitFor();
+    await opened.button(orders.retry, panel).click();
+    await opened.button(orders.retry, opened.dialog()).click();
+    await page.getByText(orders.retryDone).waitFor();
+
+    const expired = await capture(service, shop.customerId, '4000000000000069', { key });
+    const { body: second } = await order(service, shop, { payment_method_id: expired }, { key });
+    await page.goto(`/orders/${second.id}`);
+    await panel.getByText(declineAdvice.expired_card.next).waitFor();
+    await opened.button(whatNow.copyLink).waitFor();
+    assert.equal(await opened.button(orders.retry).count(), 0);
   });
 
   it('has no errors in its console', () => assert.deepEqual(opened.problems, []));

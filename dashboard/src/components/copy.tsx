@@ -7,7 +7,7 @@ import { shortId } from '../format.ts';
 import { toast } from './toasts.tsx';
 
 /** Browsers offer the clipboard only over HTTPS and with permission. Otherwise, the text is selected and copied as by keyboard. */
-async function copyText(text: string): Promise<boolean> {
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

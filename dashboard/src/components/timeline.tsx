@@ -47,8 +47,15 @@ const pages: Readonly<Record<string, string>> = {
   customer: '/customers/',
 };
 
+interface TimelineProps {
+  readonly objectId: string;
+  readonly state?: string;
+  /** For a page that says itself why charges failed. */
+  readonly withoutReasons?: boolean;
+}
+
 /** Reloads the timeline whenever `state` changes. */
-export function Timeline({ objectId, state }: { objectId: string; state?: string }) {
+export function Timeline({ objectId, state, withoutReasons = false }: TimelineProps) {
   const shown = useRef(state);
   const entries = useGet<{ data: readonly TimelineEntry[] }>('/dashboard/timeline', { object_id: objectId });
   useEffect(() => {
@@ -58,7 +65,11 @@ export function Timeline({ objectId, state }: { objectId: string; state?: string
   return (
     <Panel title={common.timeline}>
       {entries.data ? (
-        <Events entries={entries.data.data.toReversed()} />
+        <Events
+          entries={entries.data.data
+            .map((entry) => (withoutReasons ? { ...entry, failure: null } : entry))
+            .toReversed()}
+        />
       ) : entries.error ? (
         <p className="text-muted">{entries.error.message}</p>
       ) : (

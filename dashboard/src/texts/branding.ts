@@ -47,6 +47,7 @@ export const branding = {
     subscription_canceled: 'Subscription canceled',
     upcoming_renewal: 'Upcoming renewal',
   },
+  requests: { payment_request: 'Payment link for a failed order', card_request: 'Request for another card' },
   upcomingDays: 'Days before a renewal',
   upcomingDaysHint: 'When the email “Upcoming renewal” is sent.',
   fromName: 'Sender name',

@@ -17,7 +17,7 @@ import {
   proofFor,
 } from './card-testing.ts';
 import type { Payment } from './page-schemas.ts';
-import { beginPayment, checkAttempts, isDecline, type PayDependencies, runPayment } from './pay.ts';
+import { beginPayment, checkAttempts, isDecline, mayUseSavedCards, type PayDependencies, runPayment } from './pay.ts';
 import { findOpenPayment } from './payment-queries.ts';
 import { type Failure, findSession, type SessionRow } from './queries.ts';
 import { type Choice, type Line, NoLongerSold, type Quote, quoteOf } from './quote.ts';
@@ -228,11 +228,14 @@ export async function shownQuote(
 /** Only for a customer that the merchant named when it created the session. */
 async function knownCustomer(
   context: RequestContext,
-  { customer_id }: SessionRow,
+  session: SessionRow,
 ): Promise<Pick<PageSession, 'customer' | 'saved_cards'>> {
+  const { customer_id } = session;
   const customer = customer_id ? (await customersById(context, [customer_id])).get(customer_id) : undefined;
   if (!customer || customer.deleted) return { customer: null, saved_cards: [] };
-  const cards = (await paymentMethodsOf(context.db, context.company.id, [customer.id])).get(customer.id) ?? [];
+  const cards = mayUseSavedCards(session)
+    ? ((await paymentMethodsOf(context.db, context.company.id, [customer.id])).get(customer.id) ?? [])
+    : [];
   const { email, first_name, last_name } = customer;
   return {
     customer: { email, first_name, last_name },

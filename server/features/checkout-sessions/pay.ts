@@ -95,7 +95,7 @@ async function begin(
   // Otherwise the card would be charged later, when the customer no longer waits for it.
   if (quote.total > 0) await checkGate(db, company.id);
   // What does not depend on the customer comes first: if it is refused, the time does not tell whether there is one.
-  await countPayment(db, context, session);
+  await countPayment(db, context, session, quote.total);
   const card = await chosenCard(context, cards, session, input);
   const { id: customerId, isNew } = await customerOf(context, session, input);
   if (isNew) await rememberCustomer(db, session, customerId);
@@ -138,6 +138,10 @@ async function customerOf(
   return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };
 }
 
+/** Saved cards are for customers that the merchant has identified. Everyone who has a payment link can open its page. */
+export const mayUseSavedCards = ({ customer_id, payment_link_id }: SessionRow): boolean =>
+  customer_id !== null && payment_link_id === null;
+
 /** The ID of a saved card, or the card of a token, which is used up. */
 async function chosenCard(
   context: RequestContext,
@@ -146,8 +150,7 @@ async function chosenCard(
   { card_token, payment_method_id }: Payment,
 ): Promise<string | RedeemedCard> {
   if (payment_method_id !== undefined) {
-    // Saved cards are for customers that the merchant has identified.
-    if (!session.customer_id) throw notFound('payment method', 'payment_method_id');
+    if (!mayUseSavedCards(session)) throw notFound('payment method', 'payment_method_id');
     return payment_method_id.toLowerCase();
   }
   if (card_token === undefined) throw invalidField('card_token', 'is required', 'required_field');
@@ -163,7 +166,7 @@ async function attachNew(
   card: RedeemedCard,
 ): Promise<string> {
   // Without a customer_id, it is not known who typed the card.
-  const unlisted = !isNew && session.customer_id === null;
+  const unlisted = !isNew && !mayUseSavedCards(session);
   return (await attachRedeemed(context, references, customerId, card, { set_as_default: isNew, unlisted })).id;
 }
 

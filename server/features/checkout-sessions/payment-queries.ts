@@ -80,14 +80,27 @@ export async function claimDuePayments(db: Queryable, count: number, againSecond
   );
 }
 
-/** Returns false if the link takes no more payments. */
-export async function addLinkPayment(db: Queryable, companyId: string, id: string, now: Date): Promise<boolean> {
-  const rows = await db.query(
+interface CountedPayment {
+  readonly payments: number;
+  /** The failed order whose money the link asks for. */
+  readonly failed_order: { readonly id: string; readonly total: number } | null;
+}
+
+/** Returns undefined if the link takes no more payments. */
+export async function addLinkPayment(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  now: Date,
+): Promise<CountedPayment | undefined> {
+  const [row] = await db.query<CountedPayment>(
     `UPDATE payment_links SET payments = payments + 1 WHERE company_id = $1 AND id = $2 AND active
-       AND (max_payments IS NULL OR payments < max_payments) AND (ends_at IS NULL OR ends_at > $3) RETURNING 1`,
+       AND (max_payments IS NULL OR payments < max_payments) AND (ends_at IS NULL OR ends_at > $3)
+     RETURNING payments, (SELECT jsonb_build_object('id', f.order_id, 'total', f.total) FROM failed_order_links f
+       WHERE f.company_id = payment_links.company_id AND f.payment_link_id = payment_links.id) AS failed_order`,
     [companyId, id, now],
   );
-  return rows.length === 1;
+  return row;
 }
 
 export async function removeLinkPayment(db: Queryable, companyId: string, id: string): Promise<void> {

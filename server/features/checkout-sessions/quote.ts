@@ -34,6 +34,9 @@ export interface Quote {
   readonly coupon: { readonly code: string } | null;
 }
 
+/** What is sold, of a session. */
+export type Sold = Pick<SessionRow, 'items' | 'plan_id' | 'coupon_code' | 'allow_coupons' | 'customer_id'>;
+
 type Priced = Pick<Quote, 'lines' | 'plan' | 'currency' | 'subtotal'>;
 
 /** Something that the session sells cannot be bought any more. The customer can do nothing about it. */
@@ -44,7 +47,7 @@ export class NoLongerSold extends ApiError {
 }
 
 /** Throws if something is no longer sold, or if the code cannot be used. */
-export async function quoteOf(context: RequestContext, session: SessionRow, choice: Choice): Promise<Quote> {
+export async function quoteOf(context: RequestContext, session: Sold, choice: Choice): Promise<Quote> {
   const priced = session.plan_id
     ? await pricePlan(context, session.plan_id)
     : await priceItems(context, session, choice);
@@ -63,11 +66,24 @@ export async function quoteOf(context: RequestContext, session: SessionRow, choi
 }
 
 /** The code that the merchant applied counts unless the customer enters another. */
-function codeOf(session: SessionRow, { coupon_code }: Choice): string | undefined {
+function codeOf(session: Sold, { coupon_code }: Choice): string | undefined {
   if (coupon_code !== undefined && !session.allow_coupons && coupon_code !== session.coupon_code) {
     throw invalidField('coupon_code', 'cannot be used on this page');
   }
   return coupon_code ?? session.coupon_code ?? undefined;
+}
+
+/** What these items cost now. Undefined if something of them is no longer sold. */
+export async function priceNow(
+  context: RequestContext,
+  sold: Pick<Sold, 'items' | 'coupon_code' | 'customer_id'>,
+): Promise<Pick<Quote, 'total' | 'currency'> | undefined> {
+  try {
+    return await quoteOf(context, { ...sold, plan_id: null, allow_coupons: false }, {});
+  } catch (error) {
+    if (error instanceof NoLongerSold) return undefined;
+    throw error;
+  }
 }
 
 async function pricePlan({ db, company }: RequestContext, planId: string): Promise<Priced> {
@@ -77,7 +93,7 @@ async function pricePlan({ db, company }: RequestContext, planId: string): Promi
   return { lines: [], plan, currency: plan.currency, subtotal: plan.amount + plan.one_time_amount };
 }
 
-async function priceItems({ db, company }: RequestContext, session: SessionRow, choice: Choice): Promise<Priced> {
+async function priceItems({ db, company }: RequestContext, session: Sold, choice: Choice): Promise<Priced> {
   const chosen = quantitiesOf(session, choice);
   const products = await findOffered(db, company.id, [...chosen.keys()]);
   const lines = session.items.map(({ product_id, quantity_min, quantity_max }) => {
@@ -95,7 +111,7 @@ async function priceItems({ db, company }: RequestContext, session: SessionRow, 
 }
 
 /** Throws if a quantity is outside of the range that the session allows. */
-export function quantitiesOf({ items }: SessionRow, { quantities = [] }: Choice): Map<string, number> {
+export function quantitiesOf({ items }: Pick<Sold, 'items'>, { quantities = [] }: Choice): Map<string, number> {
   const chosen = new Map(items.map(({ product_id, quantity }) => [product_id, quantity]));
   quantities.forEach(({ product_id, quantity }, index) => {
     const item = items.find((one) => one.product_id === product_id.toLowerCase());
@@ -112,7 +128,7 @@ export function quantitiesOf({ items }: SessionRow, { quantities = [] }: Choice)
 
 async function discountOf(
   { db, company, nowMs }: RequestContext,
-  { customer_id }: SessionRow,
+  { customer_id }: Sold,
   { lines, plan, currency, subtotal }: Priced,
   code: string,
 ): Promise<number> {

@@ -31,6 +31,7 @@ import { aboutToken, toWire, urlOf } from './session.ts';
 export { type CardTestingGuard, limitingDeclines } from './card-testing.ts';
 export { checkReturnUrl, offerOf } from './offer.ts';
 export { type CheckoutPageDependencies, type Merchant, merchantOf, paySessionById } from './page.ts';
+export { priceNow } from './quote.ts';
 export { aboutToken } from './session.ts';
 
 export interface LinkDependencies {

@@ -61,12 +61,18 @@ export type Occasion =
   | { readonly kind: 'final_notice'; readonly name: string; readonly card: Card }
   | { readonly kind: 'card_expiring'; readonly card: Card; readonly year: number; readonly month: number }
   | { readonly kind: 'subscription_canceled'; readonly name: string }
-  | (Paid & { readonly kind: 'upcoming_renewal'; readonly at: string });
+  | (Paid & { readonly kind: 'upcoming_renewal'; readonly at: string })
+  | { readonly kind: 'payment_request'; readonly order: Order; readonly url: string }
+  | { readonly kind: 'card_request'; readonly order: Order };
 
-export type EmailKind = Occasion['kind'];
+/** Emails that a member sends by hand. The settings of the merchant do not switch them off. */
+export const requestKinds = ['payment_request', 'card_request'] as const;
+
+/** Emails that the service sends when something has happened. */
+export type EmailKind = Exclude<Occasion['kind'], (typeof requestKinds)[number]>;
 
 /** Emails that a customer can stop. The others are about their money, and the law may require them. */
-export const optionalKinds: ReadonlySet<EmailKind> = new Set(['card_expiring', 'upcoming_renewal']);
+export const optionalKinds: ReadonlySet<Occasion['kind']> = new Set(['card_expiring', 'upcoming_renewal']);
 
 /** Emails that link to the page of the customer. */
 export const pageKinds: ReadonlySet<EmailKind> = new Set([
@@ -84,7 +90,7 @@ interface Surroundings {
   readonly customerPageUrl: string | undefined;
 }
 
-type Writer<Kind extends EmailKind> = (
+type Writer<Kind extends Occasion['kind']> = (
   occasion: Extract<Occasion, { readonly kind: Kind }>,
   surroundings: Surroundings,
 ) => EmailContent;
@@ -143,7 +149,7 @@ const ofDecline: Writer<'payment_failed'> = (occasion, { merchant, customerPageU
   };
 };
 
-const writers: { readonly [Kind in EmailKind]: Writer<Kind> } = {
+const writers: { readonly [Kind in Occasion['kind']]: Writer<Kind> } = {
   order_receipt: ofPayment,
   renewal_receipt: ofPayment,
   refund_receipt: ofRefund,
@@ -178,7 +184,32 @@ const writers: { readonly [Kind in EmailKind]: Writer<Kind> } = {
     paragraphs: [emailTexts.upcomingRenewal.text(name, amountText(amount, currency), textOf(card))],
     button: buttonTo(customerPageUrl, emailTexts.manage),
   }),
+  payment_request: ({ order, url }, { merchant }) => {
+    const amount = amountText(order.total, order.currency);
+    return {
+      ...plain,
+      subject: emailTexts.paymentRequest.subject(merchant, order.order_number),
+      headline: emailTexts.paymentRequest.headline(amount),
+      paragraphs: [emailTexts.paymentRequest.text(textOf(order.payment_method)), ...reasonOf(order)],
+      lines: [...itemLines(order, null), ...sumLines(order)],
+      facts: [[receiptTexts.order, order.order_number]],
+      button: { text: emailTexts.paymentRequest.pay(amount), url },
+    };
+  },
+  card_request: ({ order }, { merchant, customerPageUrl }) => ({
+    ...plain,
+    subject: emailTexts.cardRequest.subject(merchant),
+    headline: emailTexts.cardRequest.headline,
+    paragraphs: [
+      emailTexts.cardRequest.text(amountText(order.total, order.currency), textOf(order.payment_method)),
+      ...reasonOf(order),
+      emailTexts.cardRequest.ask,
+    ],
+    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+  }),
 };
+
+const reasonOf = ({ failure_code }: Order): string[] => (failure_code ? [declineTexts[failure_code]] : []);
 
 export function contentOf(occasion: Occasion, surroundings: Surroundings): EmailContent {
   // The table has the right writer for each kind; the compiler cannot see that the two belong together.

@@ -38,7 +38,7 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   const customer = (await customersById(context, [customerId])).get(customerId);
   if (!customer || customer.deleted) return;
   if (optionalKinds.has(kind) && (await hasOptedOut(db, company.id, customerId))) return;
-  if ((await mailsTodayOf(maker)) >= limits.customerEmailsPerDay) {
+  if (await isOverDailyLimit(maker)) {
     throw new DailyLimitError(
       `the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`,
     );
@@ -61,7 +61,13 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
 /** Counting a day of emails takes long, so it is done once a minute; the bound may be exceeded by the emails of a minute. */
 const counted = new WeakMap<Database, Map<string, { mails: number; untilMs: number }>>();
 
-async function mailsTodayOf({ context: { db, company }, dependencies: { clock } }: Maker): Promise<number> {
+export const isOverDailyLimit = async (maker: Pick<Maker, 'context' | 'dependencies'>): Promise<boolean> =>
+  (await mailsTodayOf(maker)) >= limits.customerEmailsPerDay;
+
+async function mailsTodayOf({
+  context: { db, company },
+  dependencies: { clock },
+}: Pick<Maker, 'context' | 'dependencies'>): Promise<number> {
   const counts = counted.get(db) ?? new Map<string, { mails: number; untilMs: number }>();
   counted.set(db, counts);
   const known = counts.get(company.id);

@@ -3,10 +3,11 @@ import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import { mailStates } from '../mails/schemas.ts';
 import { emailKinds } from '../profile/schemas.ts';
+import { requestKinds } from './content.ts';
 
 /** Used only by the dashboard. */
 
-const emailKind = choice(emailKinds);
+const emailKind = choice([...emailKinds, ...requestKinds]);
 
 export const customerEmail = Type.Object({
   id: uuid(),

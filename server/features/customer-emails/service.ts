@@ -21,6 +21,7 @@ import { type EmailLinks, writeEmail, type WrittenEmail } from './write-email.ts
 
 export type { EmailDependencies } from './mail.ts';
 export { writePastEmails } from './past-emails.ts';
+export { sendRequest } from './requests.ts';
 export { type EmailLinks, isUnsubscribeLink } from './write-email.ts';
 
 export async function stopOptionalEmails(db: Queryable, companyId: string, customerId: string): Promise<void> {
@@ -42,7 +43,7 @@ export async function getCustomerEmails(
     ...found,
     items: found.items.map((mail) => ({
       id: mail.id,
-      kind: mail.kind as EmailKind,
+      kind: mail.kind as CustomerEmail['kind'],
       state: stateOf(mail),
       recipient: mail.recipient,
       subject: mail.subject,

@@ -17,7 +17,8 @@ import { takesMoney } from './dispute-queries.ts';
 import { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 import type { Charging } from './operations/charging.ts';
 import { inUse } from './operations/errors.ts';
-import { insertOpen } from './operations/open-queries.ts';
+import { findOpenOf, insertOpen } from './operations/open-queries.ts';
+import { isPaidByLink } from './link-queries.ts';
 import { openOperation } from './operations/open-operation.ts';
 import { nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
@@ -70,6 +71,7 @@ export async function retryOrder(
           if (terms && (terms.declines !== state.order.attempt_count || state.order.status !== 'failed')) {
             throw notRetryable(state);
           }
+          await refuseIfPaidByLink(transaction, state);
           if (terms) await takeCustomerTry(transaction, context.company.id, orderId);
           return state.order.status === 'failed'
             ? openSale(charging, transaction, context, terms ? { ...state, card: terms.card.stored } : state, id, terms)
@@ -100,6 +102,21 @@ async function isRepeated(transaction: Database, { order, transactions }: OrderS
 function notRetryable({ order }: OrderState): ApiError {
   const message = `The status of this order is ${order.status}. Only failed and refund_failed orders can be retried.`;
   return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+/** Only orders without a subscription have a payment link. Its payment locks the order, as this retry does. */
+async function refuseIfPaidByLink(transaction: Database, { order }: OrderState): Promise<void> {
+  if (order.status !== 'failed' || order.subscription_id) return;
+  if (!(await isPaidByLink(transaction, order.company_id, order.id))) return;
+  const message = 'The payment link of this order was paid, or is being paid. Another charge would pay twice.';
+  throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+/** Whether the order is failed and no charge of it is in progress. Locks it until the transaction ends. */
+export async function isStillFailed(transaction: Database, companyId: string, orderId: string): Promise<boolean> {
+  const state = await lockOrder(transaction, companyId, orderId);
+  if (state?.order.status !== 'failed') return false;
+  return (await findOpenOf(transaction, companyId, orderId)).length === 0;
 }
 
 /**

@@ -71,7 +71,7 @@ export {
   type Referenced,
   subjects,
 } from './operations/reference.ts';
-export { nextAttempt } from './retry.ts';
+export { isStillFailed, nextAttempt } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 

@@ -25,6 +25,8 @@ export interface LinkRow {
   readonly ends_at: Date | null;
   readonly payments: number;
   readonly updated_at: Date;
+  /** Of a visit only: the failed order whose money the link asks for. */
+  readonly failed_order?: { readonly customer_id: string; readonly status: string } | null;
 }
 
 const columns = `company_id, id, sealed_token, name, mode, items, plan_id, success_url, coupon_code, allow_coupons, collect,
@@ -89,7 +91,10 @@ export async function findLinkByToken(
   tokenHash: Buffer,
 ): Promise<LinkRow | undefined> {
   const [row] = await db.query<LinkRow>(
-    `SELECT ${columns} FROM payment_links WHERE company_id = $1 AND token_hash = $2`,
+    `SELECT ${columns}, (SELECT jsonb_build_object('customer_id', o.customer_id, 'status', o.status)
+       FROM failed_order_links f JOIN orders o ON o.company_id = f.company_id AND o.id = f.order_id
+       WHERE f.company_id = payment_links.company_id AND f.payment_link_id = payment_links.id) AS failed_order
+     FROM payment_links WHERE company_id = $1 AND token_hash = $2`,
     [companyId, tokenHash],
   );
   return row;

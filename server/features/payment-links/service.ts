@@ -161,8 +161,8 @@ export const linkByToken = ({ db, company }: RequestContext, token: string): Pro
 export type LinkState = 'open' | 'inactive' | 'ended' | 'sold_out' | 'unavailable';
 
 export function stateOf({ company, nowMs }: RequestContext, link: LinkRow): LinkState {
-  const { active, max_payments, payments, ends_at } = link;
-  if (!active) return 'inactive';
+  const { active, max_payments, payments, ends_at, failed_order } = link;
+  if (!active || (failed_order && failed_order.status !== 'failed')) return 'inactive';
   if (ends_at !== null && ends_at.getTime() <= nowMs) return 'ended';
   if (max_payments !== null && payments >= max_payments) return 'sold_out';
   return company.processor ? 'open' : 'unavailable';
@@ -178,7 +178,7 @@ export async function visitLink(
     mode: link.mode,
     items: link.items,
     plan_id: link.plan_id,
-    customer_id: null,
+    customer_id: link.failed_order?.customer_id ?? null,
     success_url: link.success_url,
     cancel_url: null,
     coupon_code: link.coupon_code,

@@ -14,7 +14,8 @@ import { emails } from '../../texts/emails.ts';
 import type { CustomerEmail } from '../../types.ts';
 
 const tones = { sent: 'good', waiting: 'info', failed: 'bad' } as const;
-const isAboutOrder = ({ kind }: CustomerEmail): boolean => kind.endsWith('_receipt') || kind === 'payment_failed';
+const kindNames = { ...branding.kinds, ...branding.requests };
+const isAboutOrder = ({ kind }: CustomerEmail): boolean => /_receipt$|_request$|^payment_failed$/.test(kind);
 
 const filters: readonly Filter[] = [
   {
@@ -46,7 +47,7 @@ export function EmailsPage() {
             header: emails.kind,
             cell: ({ kind, recipient }) => (
               <>
-                {branding.kinds[kind]}
+                {kindNames[kind]}
                 <OnPhone>{recipient}</OnPhone>
               </>
             ),

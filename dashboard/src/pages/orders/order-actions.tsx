@@ -27,7 +27,6 @@ const paid: readonly Order['status'][] = [
   'chargeback_accepted',
   'chargeback_dismissed',
 ];
-const retryable: readonly Order['status'][] = ['failed', 'refund_failed'];
 /** A refund that failed did not return the money. */
 const disputable: readonly Order['status'][] = [...refundable, 'refund_failed'];
 
@@ -49,18 +48,18 @@ const isDecidedHere = (disputes: readonly Dispute[] | undefined, { mode }: Compa
   disputes !== undefined &&
   (disputes.length === 0 || (mode === 'live' && disputes.every(({ processor }) => processor === null)));
 
-/** What can be done with the order, besides a refund. */
+/** What can be done with the order, besides a refund. A failed order has its own panel. */
 function movesOf(order: Order, left: number, company: Company, disputes: readonly Dispute[] | undefined): Move[] {
   const resolve = `/dashboard/orders/${order.id}/chargeback/resolve`;
   return [
-    ...(retryable.includes(order.status)
+    ...(order.status === 'refund_failed'
       ? [
           {
             label: orders.retry,
             title: orders.retryTitle,
-            text: order.status === 'failed' ? orders.retryCharge : orders.retryRefund,
+            text: orders.retryRefund,
             done: orders.retryDone,
-            amount: order.status === 'failed' ? order.total : left,
+            amount: left,
             path: `/v1/orders/${order.id}/retry`,
           },
         ]

@@ -8,7 +8,6 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
-import { FailureReason } from '../../components/payment-cells.tsx';
 import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
@@ -22,6 +21,7 @@ import { orders } from '../../texts/orders.ts';
 import type { Order, Subscription } from '../../types.ts';
 import { OrderActions } from './order-actions.tsx';
 import { OrderDisputes, useDisputesOf } from './order-disputes.tsx';
+import { WhatNow } from './what-now.tsx';
 import { useParams } from '../../routing.tsx';
 
 const pollMs = 2_000;
@@ -49,7 +49,6 @@ function Details({ order }: { order: Order }) {
       lead={
         <>
           <span className="font-semibold text-ink tabular-nums">{money(order.total, currency)}</span>
-          {order.failure_reason && ` · ${order.failure_reason.replace(/\.$/, '')}`}
           {customer && ` · ${customer.email}`}
         </>
       }
@@ -57,6 +56,7 @@ function Details({ order }: { order: Order }) {
       actions={<OrderActions order={order} disputes={disputes} />}
     >
       {order.status === 'pending' && <WaitingCharge orderId={order.id} isRenewal={order.subscription_id !== null} />}
+      {order.status === 'failed' && <WhatNow order={order} subscription={subscription} />}
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <OrderDisputes disputes={disputes} />
@@ -75,7 +75,9 @@ function Details({ order }: { order: Order }) {
                   cell: ({ status, failure_reason }) => (
                     <>
                       <Badge status={status} />
-                      {failure_reason && <span className="block text-sm text-muted">{failure_reason}</span>}
+                      {failure_reason && failure_reason !== order.failure_reason && (
+                        <span className="block text-sm text-muted">{failure_reason}</span>
+                      )}
                     </>
                   ),
                 },
@@ -83,7 +85,7 @@ function Details({ order }: { order: Order }) {
               ]}
             />
           </Panel>
-          <Timeline objectId={order.id} state={order.status} />
+          <Timeline objectId={order.id} state={order.status} withoutReasons />
         </div>
         <div className="min-w-0">
           <Panel title={common.details}>
@@ -92,7 +94,6 @@ function Details({ order }: { order: Order }) {
                 [common.id, <CopyId key="id" id={order.id} />],
                 [common.customer, <CustomerLink key="customer" id={order.customer_id} customer={customer} />],
                 [common.card, <CardName key="card" card={card} />],
-                order.failure_code !== null && [orders.failure, <FailureReason key="failure" of={order} />],
                 order.attempt_count > 0 && [orders.attempts, order.attempt_count],
                 order.next_retry_at !== null && [orders.nextRetry, <DateTime key="retry" at={order.next_retry_at} />],
                 order.subscription_id !== null && [
