@@ -48,6 +48,8 @@ const make = {
   'card-font.css': () => fontFrom('.'),
   'tokens.css': () => readSource(own('shared/tokens.css')) + pageFile('font.css'),
   'docs.css': () => pageFile('tokens.css') + readSource(own('docs/docs.css')),
+  'mailbox.js': () => classicScript([own('mailbox/mailbox.ts')]),
+  'mailbox.css': () => pageFile('tokens.css') + readSource(own('mailbox/mailbox.css')),
   'theme.js': () => classicScript([own('docs/theme.ts')]),
   'card-brands.svg': () => `<svg xmlns="http://www.w3.org/2000/svg">${readSource('src/brands.svg')}</svg>`,
   'logo.svg': () => readSource(own('shared/logo.svg')),

@@ -157,7 +157,7 @@ function limitRows(): [string, string][] {
     ],
     [
       'Emails to customers',
-      `${limits.customerEmailsPerDay.toLocaleString('en')} a day per company; further ones wait for up to two days. Links that customers ask for: ${limits.linkMailsPerCompany.count.toLocaleString('en')} emails a day per company. A link to the customer page in an email is valid for ${limits.customerPageLinkInEmailDays} days`,
+      `${limits.customerEmailsPerDay.live.toLocaleString('en')} a day per company (sandbox: ${limits.customerEmailsPerDay.sandbox.toLocaleString('en')}); further ones wait for up to two days. Links that customers ask for: ${limits.linkMailsPerCompany.count.toLocaleString('en')} emails a day per company. A link to the customer page in an email is valid for ${limits.customerPageLinkInEmailDays} days`,
     ],
     ['Image link', `valid for ${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],

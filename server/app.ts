@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Company } from './company.ts';
 import type { Config } from './config.ts';
 import { emailsOf, mountCustomerPages, openCustomerPages } from './customer-pages.ts';
+import { deliveryOf } from './email-delivery.ts';
 import { type GaugeSources, shardsToShow } from './observation/gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
@@ -80,7 +81,7 @@ import { pageLimitsOf, rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
-import { isLocalName, sessionCookie } from './http/session-cookie.ts';
+import { sessionCookie } from './http/session-cookie.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
@@ -137,8 +138,7 @@ function processorDependencies(
 
 /** Without a mail server and a mailbox, no emails are written. */
 function failedOrderDependencies(dependencies: AppDependencies, pageLinks: LinkDependencies): FailedOrderDependencies {
-  const { config } = dependencies;
-  const emails = config.SMTP_URL || showsMailbox(config) ? emailsOf(dependencies) : undefined;
+  const emails = deliveryOf(dependencies.config) === 'stored' ? undefined : emailsOf(dependencies);
   return { pageLinks, emails };
 }
 
@@ -218,10 +218,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
   await mountNotices(app, { shards, vault, log }, http);
   const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
-  mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
+  const delivery = deliveryOf(config);
+  mountMailbox(app, dependencies.baseUrl, brand, delivery === 'mailbox' ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountRoutes(app, http, userRoutes(users), userSteps(users, http));
-  mountDashboard(app, brand, config.SMTP_URL ? 'sent' : showsMailbox(config) ? 'mailbox' : 'stored');
+  mountDashboard(app, brand, delivery);
   return app;
 }
 
@@ -268,14 +269,6 @@ function userDependencies(
 }
 
 const areSeveral = ({ all, away }: AppShards): boolean => all.length + away.size > 1;
-
-/**
- * The mailbox is shown only if no mail server is set, and only on a local machine: behind a proxy that does not
- * report client addresses, every client looks local, and mails contain links that grant access to accounts.
- */
-export function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
-  return !SMTP_URL && (!SVC_BASE_URL || isLocalName(new URL(SVC_BASE_URL).hostname));
-}
 
 interface RouteDependencies extends Pick<AppDependencies, 'webhooks'>, ClockDependencies {
   readonly team: TeamDependencies;

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from './company.ts';
 import type { Config } from './config.ts';
+import { deliveryOf } from './email-delivery.ts';
 import { checkoutPageRoutes } from './features/checkout-sessions/page-routes.ts';
 import {
   type CheckoutPageDependencies,
@@ -15,13 +16,17 @@ import {
   endedPageRoutes,
 } from './features/customer-sessions/email-link.ts';
 import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
+import type { AccountDependencies } from './features/customer-sessions/page.ts';
 import { customerPageLink, customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
+import type { Customer } from './features/customers/schemas.ts';
 import { customersById } from './features/customers/service.ts';
+import type { Order } from './features/orders/schemas.ts';
 import { logoWith } from './features/profile/service.ts';
 import { isPaid, linkedReceipt, type ReceiptLinks } from './features/receipts/service.ts';
+import { isTeamAddress } from './features/team/service.ts';
 import type { HttpDependencies } from './http/api-caller.ts';
 import { mountRoutes } from './http/mount.ts';
 import { type PageDependencies, type PageRoute, pageSteps } from './http/page-caller.ts';
@@ -42,7 +47,7 @@ import type { AppShards } from './shard.ts';
 
 interface CustomerPages {
   readonly pageLinks: LinkDependencies;
-  readonly checkout: OfCompany<CheckoutPageDependencies>;
+  readonly checkout: OfCompany<CheckoutPageDependencies & Pick<AccountDependencies, 'receiptUrlOf'>>;
   readonly receipts: ReceiptLinks;
   readonly emailLinks: EmailLinkDependencies;
 }
@@ -50,7 +55,7 @@ interface CustomerPages {
 interface Surroundings
   extends Pick<CheckoutPageDependencies, 'references'>,
     Pick<EmailLinkDependencies, 'background' | 'log'> {
-  readonly config: Pick<Config, 'SVC_RATE_LIMIT_REFUSED_CARDS'>;
+  readonly config: Pick<Config, 'SVC_RATE_LIMIT_REFUSED_CARDS' | 'SMTP_URL' | 'SVC_BASE_URL'>;
   readonly baseUrl: string;
   readonly shards: AppShards;
   readonly clock: Clock;
@@ -83,11 +88,29 @@ export function openCustomerPages(
   const linkKey = keys['page-links'];
   const receipts = { baseUrl, linkKey: keys['customer-links'], clock };
   const guard = { limiter, clock, refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS, linkKey };
-  const receiptUrlOf: CheckoutPageDependencies['receiptUrlOf'] = async (context, order) => {
+  const customerOf = async (context: RequestContext, { customer_id }: Order): Promise<Customer | undefined> =>
+    (await customersById(context, [customer_id])).get(customer_id);
+  const linkFor = async (
+    context: RequestContext,
+    order: Order,
+    customer: Customer | undefined,
+  ): Promise<string | null> => {
     if (!isPaid(order)) return null;
-    const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
-    const customer = (await customersById(context, [order.customer_id])).get(order.customer_id) ?? 'hidden';
-    return (await linkedReceipt(context, receipts, { orderId: order.id, refundId: null, expiresAtMs, customer })).url;
+    const wanted = { orderId: order.id, refundId: null, expiresAtMs: clock.nowMs() + limits.receiptLinkHours * hourMs };
+    return (await linkedReceipt(context, receipts, { ...wanted, customer: customer ?? 'hidden' })).url;
+  };
+  const receiptUrlOf: AccountDependencies['receiptUrlOf'] = async (context, order) =>
+    linkFor(context, order, await customerOf(context, order));
+  const delivery = deliveryOf(config);
+  const receiptOf: CheckoutPageDependencies['receiptOf'] = async (context, order, profile) => {
+    const customer = await customerOf(context, order);
+    const receipt_url = await linkFor(context, order, customer);
+    const isWritten = receipt_url !== null && order.total > 0 && profile.emails.enabled && profile.emails.order_receipt;
+    if (!isWritten || !customer || customer.deleted || delivery === 'stored')
+      return { receipt_url, receipt_email: null };
+    const isSandbox = context.company.mode === 'sandbox';
+    const isKept = isSandbox && delivery === 'sent' && !(await isTeamAddress(context, customer.email));
+    return { receipt_url, receipt_email: { to: customer.email, state: isKept ? 'kept' : delivery } };
   };
   return {
     pageLinks: { baseUrl, linkKey },
@@ -95,7 +118,7 @@ export function openCustomerPages(
     emailLinks: { baseUrl, mailKey: keys.mails, limiter, clock, background, log },
     checkout: ({ company }) => {
       const { db, orders, subscriptions } = shards.of(company);
-      return { db, orders, subscriptions, references, cards, images, guard, receiptUrlOf };
+      return { db, orders, subscriptions, references, cards, images, guard, receiptOf, receiptUrlOf };
     },
   };
 }

@@ -27,7 +27,6 @@ test('the login of the demo company works, also where its data is from before th
       dataDir: config.dataDir,
       keys: originalKeys(new Secret(Buffer.alloc(32, 9))),
       isEmpty: true,
-      hasMailbox: true,
     };
     const signIn = async ({ email, password }: { email: string; password: string }): Promise<string[]> => {
       const reply = await newPerson(service).call('POST', '/dashboard/session', { body: { email, password } });

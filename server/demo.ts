@@ -58,8 +58,6 @@ export interface DemoDependencies {
   readonly baseUrl: string;
   /** Whether a new demo company gets sample data. */
   readonly isEmpty: boolean;
-  /** Whether emails are shown and not sent. */
-  readonly hasMailbox: boolean;
 }
 
 const demoName = 'Tea House';
@@ -194,12 +192,7 @@ async function ensureLogin(dependencies: DemoDependencies, login: Login): Promis
   await setLogin(dependencies, await demoCompanies(dependencies), login);
 }
 
-async function demoCompanies({
-  shards,
-  clock,
-  isEmpty,
-  hasMailbox,
-}: DemoDependencies): Promise<Record<Company['mode'], Company>> {
+async function demoCompanies({ shards, clock, isEmpty }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
   const companies = await allCompanies(shards);
   const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
   const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);
@@ -211,8 +204,7 @@ async function demoCompanies({
   const made = await db.transaction(async (transaction) => {
     const pair = await createCompanies({ name, db: transaction }, beginsMs, demoName);
     const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: beginsMs, db: transaction };
-    const emails = !isEmpty && hasMailbox ? { emails: { enabled: true } } : {};
-    await changeProfile(context, { display_name: demoName, color: demoColor, ...emails });
+    await changeProfile(context, { display_name: demoName, color: demoColor });
     await createCoupon(context, firstCoupon);
     for (const { amount, ...product } of firstProducts) {
       const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });

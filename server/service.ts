@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import { buildApp, showsMailbox } from './app.ts';
+import { buildApp } from './app.ts';
+import { deliveryOf } from './email-delivery.ts';
 import { usualReferences } from './references.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type DemoAtStart, prepareDemo } from './demo.ts';
@@ -106,7 +107,7 @@ async function start(
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
   const { first, ...shared } = parts;
-  const demo = await prepareDemo({ ...shared, controlUrl: first.apiUrl, hasMailbox: showsMailbox(config) });
+  const demo = await prepareDemo({ ...shared, controlUrl: first.apiUrl });
   const port = app ? parts.port : config.SVC_HEALTH_PORT;
   const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
   const isWell = answersItself(config.HOST, port);
@@ -243,7 +244,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
       vault: parts.vault,
       mailer,
       mailKey: keys.mails,
-      emails: mailer || showsMailbox(config) ? emailsOf(parts) : undefined,
+      emails: mailer || deliveryOf(config) === 'mailbox' ? emailsOf(parts) : undefined,
       outbound: parts.outbound,
       webhookSecretKey: parts.webhookSecretKey,
       retention: {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { showsMailbox } from './app.ts';
+import { deliveryOf } from './email-delivery.ts';
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 import { version } from './version.ts';
@@ -34,7 +34,7 @@ export function welcome(
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
-  if (showsMailbox(config)) lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
+  if (deliveryOf(config) === 'mailbox') lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
   if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);
   if (demo?.isBeingFilled) lines.push(`  Sample data     90 days of it, ready in less than a minute`);
   if (demo) {

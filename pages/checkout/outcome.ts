@@ -1,8 +1,8 @@
-import { byId, element, filled } from '../shared/dom.ts';
+import { byId, element, filled, setText } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
 import { enterOutcome, leaveOutcome, type Outcome } from '../shared/outcome.ts';
 import { brandMark, cardName } from '../shared/saved-cards.ts';
-import type { Session } from './session.ts';
+import type { Result, Session } from './session.ts';
 import { texts } from './texts.ts';
 
 /** What the page shows instead of the form: it waits, it is done, or it cannot go on. */
@@ -60,6 +60,14 @@ export function showExpired({ merchant, cancel_url }: Session): void {
   });
 }
 
+/** Says where the email with the receipt goes. On the machine of a developer, it is in the mailbox. */
+function showReceiptEmail(email: Result['receipt_email']): void {
+  setText('outcome-sent', email && filled(texts.receiptEmail[email.state], { email: email.to }));
+  // Relative to /checkout/…, so that it also works under a path of a proxy.
+  const attributes = { href: '../mailbox', target: '_blank', rel: 'noopener noreferrer' };
+  if (email?.state === 'mailbox') byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
+}
+
 const returnDelayMs = 3_000;
 
 export function showCompleted({ result, merchant, mode, success_url }: Session): void {
@@ -86,6 +94,7 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
     note: success_url ? filled(texts.returning, values) : undefined,
     support,
   });
+  showReceiptEmail(result.receipt_email);
   const target = byId('outcome-link', HTMLAnchorElement);
   if (!target.hidden) setTimeout(() => location.assign(target.href), returnDelayMs);
 }

@@ -39,12 +39,14 @@ interface SavedCard {
   readonly is_default: boolean;
 }
 
-interface Result {
+export interface Result {
   readonly order_number: string;
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string } | null;
   readonly receipt_url: string | null;
+  /** Where the email with the receipt goes. A sandbox keeps it. */
+  readonly receipt_email: { readonly to: string; readonly state: 'sent' | 'mailbox' | 'kept' } | null;
 }
 
 interface Merchant {

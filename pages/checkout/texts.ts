@@ -123,6 +123,12 @@ export const texts = {
   amountPaid: 'Amount paid',
   paidWith: 'Paid with',
   receipt: 'View receipt',
+  receiptEmail: {
+    sent: 'A receipt was sent to {email}.',
+    mailbox: 'The receipt for {email} is in the mailbox.',
+    kept: 'Sandbox: the receipt for {email} was not sent.',
+  },
+  openMailbox: 'Open mailbox',
   continue: 'Continue to {merchant}',
   returning: 'You return to {merchant} in a moment.',
 };

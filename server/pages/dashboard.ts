@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { EmailDelivery } from '../email-delivery.ts';
 import { ApiError } from '../errors.ts';
 import { escaped } from '../platform/html.ts';
 import { acceptedEncoding } from '../http/compression.ts';
@@ -47,10 +48,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** What happens to emails: a server sends them, the page /mailbox shows them, or only `svc mails` does. */
-export type Emails = 'sent' | 'mailbox' | 'stored';
-
-export function mountDashboard(app: FastifyInstance, brand: Brand, emails: Emails): void {
+export function mountDashboard(app: FastifyInstance, brand: Brand, emails: EmailDelivery): void {
   const file = builtFile('index.html');
   const written: Readonly<Record<string, string>> = { brand: escaped(brand.name), emails };
   const document =

@@ -27,7 +27,6 @@ before(async () => {
   assert.ok(sandbox);
   const company = { ...service.company, id: sandbox.id };
   const key = await service.createKey(company);
-  await owner.in('PATCH', '/dashboard/profile', { emails: { enabled: true } });
   const shard = {
     name: company.shard,
     db: service.db,
@@ -46,6 +45,15 @@ before(async () => {
   const shop = await openShop(service, undefined, { key });
   orderId = (await succeeded(service, shop, { key })).id;
   await makeCustomerEmails(shard, links);
+  const role_id = (await owner.in('GET', '/v1/roles')).body.data[0].id;
+  const invited = await owner.in('POST', '/v1/team_members', {
+    email: 'grace@example.com',
+    first_name: 'Grace',
+    last_name: 'Hopper',
+    phone_number: '+15551230000',
+    role_id,
+  });
+  assert.equal(invited.status, 201, invited.text);
   page = await browser.newPage({ baseURL: service.baseUrl, viewport: { width: 1280, height: 900 } });
   await page.request.post('/dashboard/session', {
     data: { email: owner.email, password: owner.password },
@@ -87,7 +95,7 @@ describe('branding in the dashboard', () => {
   it('lists the emails to customers with their state', async () => {
     await page.goto('/emails');
     await page.getByText(branding.kinds.order_receipt).first().waitFor();
-    await page.getByRole('cell', { name: emails.states.waiting }).waitFor();
+    await page.getByRole('cell', { name: emails.states.kept }).waitFor();
     await inspect(page, '/emails');
   });
 
@@ -96,5 +104,61 @@ describe('branding in the dashboard', () => {
     const asked = page.waitForResponse((response) => response.url().endsWith(`/v1/orders/${orderId}/receipt`));
     await page.getByRole('button', { name: emails.receipt }).click();
     assert.match((await (await asked).json()).number, /^R-\d{6}$/);
+  });
+});
+
+describe('the mailbox', () => {
+  const rows = () => page.locator('#list li a');
+  const open = () => page.locator('#reading h2');
+
+  it('has a list with the times of the reader, and shows the email that is chosen, by click or key', async () => {
+    await page.goto('/mailbox');
+    assert.match((await rows().first().locator('time').textContent()) ?? '', /^\d{1,2}:\d{2}( [AP]M)?$/);
+    assert.match((await page.locator('.bar time').textContent()) ?? '', /^\w+, .+ \d{4} .+ \((now|.+ ago)\)$/);
+    // The newest email is open: the invitation, whose link can be followed.
+    assert.match((await open().textContent()) ?? '', /^You are invited/);
+    await page.locator('#reading pre a').waitFor();
+    await page.keyboard.press('j');
+    await page.locator('#reading iframe').waitFor();
+    assert.match((await open().textContent()) ?? '', /^Your receipt from/);
+    const frame = page.frameLocator('#reading iframe');
+    await frame.getByText('You paid $49.00').waitFor();
+    const opened = page.context().waitForEvent('page');
+    await frame.getByRole('link', { name: 'Unsubscribe' }).click();
+    await (await opened).close();
+    await page.getByRole('link', { name: 'Text and links' }).click();
+    await page.locator('#reading pre').getByText('You paid $49.00').waitFor();
+    await page.goBack();
+    await page.locator('#reading iframe').waitFor();
+    await inspect(page, '/mailbox');
+  });
+
+  it('searches while one types, and says when nothing is found', async () => {
+    await page.goto('/mailbox');
+    const count = await rows().count();
+    await page.keyboard.press('/');
+    await page.keyboard.type(`receipt R-0000`);
+    await page.waitForURL(/q=receipt/);
+    await page.locator('#reading iframe').waitFor();
+    assert.equal(await rows().count(), 1);
+    await page.getByRole('searchbox').fill('zeppelin');
+    await page.getByText('No email matches “zeppelin”').waitFor();
+    await inspect(page, '/mailbox without a result');
+    await page.getByRole('link', { name: 'Show all emails' }).click();
+    await rows()
+      .nth(count - 1)
+      .waitFor();
+  });
+
+  it('shows the list or the email on a phone, one at a time', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto('/mailbox');
+    assert.equal(await open().isVisible(), false);
+    await rows().nth(1).click();
+    await page.frameLocator('#reading iframe').getByText('You paid $49.00').waitFor();
+    assert.equal(await rows().first().isVisible(), false);
+    await page.getByRole('link', { name: /All emails/ }).click();
+    await rows().first().waitFor();
+    assert.equal(await open().isVisible(), false);
   });
 });

@@ -131,6 +131,9 @@ describe('the checkout page', () => {
       assert.equal(order.shipping.name, 'Ada Lovelace');
       await page.getByText(order.order_number).waitFor();
       assert.match((await page.locator('#outcome-receipt').getAttribute('href')) ?? '', /\/receipts\//);
+      await page.getByText(`The receipt for ${email} is in the mailbox.`).waitFor();
+      const mailbox = await page.getByRole('link', { name: 'Open mailbox' }).getAttribute('href');
+      assert.equal((await fetch(new URL(mailbox ?? '', page.url()))).status, 200);
       assert.equal((await ordersFor(email)).length, 1);
       assert.deepEqual(
         complaints.filter((text) => !text.includes('400')),

@@ -134,7 +134,7 @@ const routes = (node: Node, part: Part) => {
     references: usualReferences,
     images: { clock: part.clock },
     guard: { clock: part.clock, refusedCards: undefined },
-    receiptUrlOf: async () => null,
+    receiptOf: async () => ({ receipt_url: null, receipt_email: null }),
   };
   // What only other cases of these endpoints use is left out.
   return checkoutPageRoutes(() => dependencies as unknown as CheckoutPageDependencies);

@@ -36,7 +36,7 @@ export const branding = {
   previewContact: (email: string) => `Questions? Write to ${email}.`,
   emails: 'Emails to customers',
   enabled: 'Send emails to customers',
-  enabledHint: 'Off in the sandbox unless you turn it on.',
+  enabledHint: 'A sandbox sends emails only to members of its team.',
   kinds: {
     order_receipt: 'Receipt for an order',
     refund_receipt: 'Refund receipt',

@@ -9,7 +9,7 @@ export const emails = {
   kind: 'Email',
   recipient: 'To',
   state: 'State',
-  states: { sent: 'Sent', waiting: 'Waiting', failed: 'Failed' },
+  states: { sent: 'Sent', waiting: 'Waiting', failed: 'Failed', kept: 'Not sent (sandbox)' },
   all: 'All emails',
   about: 'About',
   empty: 'No emails yet',

@@ -6,6 +6,7 @@ import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
+import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
 import {
   type CardTestingGuard,
@@ -31,16 +32,27 @@ export interface Merchant {
   readonly support_email: string | null;
 }
 
+interface ShownReceipt {
+  readonly receipt_url: string | null;
+  /** Null if there is no email with the receipt. `kept`: a sandbox does not send it. */
+  readonly receipt_email: { readonly to: string; readonly state: 'sent' | 'mailbox' | 'kept' } | null;
+}
+
 export interface CheckoutPageDependencies extends PayDependencies {
   readonly guard: CardTestingGuard;
   readonly images: ImageLinks;
-  readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
+  readonly receiptOf: (context: RequestContext, order: Order, profile: Profile) => Promise<ShownReceipt>;
 }
 
-export async function merchantOf({ db, company }: RequestContext): Promise<Merchant> {
-  const { display_name, logo_url, color, support_email } = await profileOf(db, company);
-  return { name: display_name, logo_url, color, support_email };
-}
+export const merchantOf = async ({ db, company }: RequestContext): Promise<Merchant> =>
+  toMerchant(await profileOf(db, company));
+
+const toMerchant = ({ display_name, logo_url, color, support_email }: Profile): Merchant => ({
+  name: display_name,
+  logo_url,
+  color,
+  support_email,
+});
 
 interface SavedCard {
   readonly id: string;
@@ -51,12 +63,11 @@ interface SavedCard {
   readonly is_default: boolean;
 }
 
-interface Result {
+interface Result extends ShownReceipt {
   readonly order_number: string;
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string };
-  readonly receipt_url: string | null;
 }
 
 export interface PageSession {
@@ -94,18 +105,18 @@ export async function showSession(
   notice: PageSession['notice'] = null,
 ): Promise<PageSession> {
   const status = statusOf(context, session);
-  const merchant = await merchantOf(context);
+  const profile = await profileOf(context.db, context.company);
   const common = {
     mode: session.mode,
     livemode: context.company.mode === 'live',
-    merchant,
+    merchant: toMerchant(profile),
     allow_coupons: session.allow_coupons,
     collect: session.collect,
     attempt: session.attempts,
     notice,
     cancel_url: session.cancel_url,
   };
-  if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session)) };
+  if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session, profile)) };
   if (status === 'expired') return { ...common, ...empty, status };
   if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session)) };
   // The merchant has disconnected its processor since.
@@ -255,9 +266,10 @@ const isLongAgo = ({ nowMs }: RequestContext, { completed_at }: SessionRow): boo
   completed_at !== null && nowMs > completed_at.getTime() + dayMs;
 
 async function completed(
-  { orders, receiptUrlOf }: CheckoutPageDependencies,
+  { orders, receiptOf }: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
+  profile: Profile,
 ): Promise<typeof nothing & Pick<PageSession, 'status' | 'success_url' | 'result'>> {
   if (isLongAgo(context, session)) return { ...empty, status: 'completed' };
   const order = await orders.get(context, session.order_id ?? '', new Set());
@@ -271,7 +283,7 @@ async function completed(
       total,
       currency,
       card: { brand: payment_method.card_brand, last4: payment_method.card_last_four },
-      receipt_url: await receiptUrlOf(context, order),
+      ...(await receiptOf(context, order, profile)),
     },
   };
 }

@@ -21,9 +21,10 @@ import type { Mailer, MailContent } from '../../platform/mail/mailer.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customerPageLink } from '../customer-sessions/service.ts';
-import { sendDueMails } from '../mails/jobs.ts';
-import { contentOf, mailsToday } from '../mails/service.ts';
+import { removeExpiredLinks, sendDueMails } from '../mails/jobs.ts';
+import { contentOf, mailsToday, stateOf, writeLinkMail } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
+import { addActive } from '../team/service.ts';
 import { makeCustomerEmails, makeReminders } from './jobs.ts';
 import { logLine } from '../../../tests/support/log-lines.ts';
 
@@ -47,7 +48,7 @@ let shop: Shop;
 before(async () => {
   service = await startTestService();
   shop = await openShop(service);
-  await changeProfile(contextOf(service), { emails: { enabled: true } });
+  await joinTeam(shop.customerId);
   await made();
 });
 after(() => service.stop());
@@ -78,6 +79,13 @@ const made = (): Promise<unknown> => makeCustomerEmails(worker(), links());
 const mailsOf = (companyId = service.company.id): Promise<Row[]> =>
   service.db.query<Row>('SELECT * FROM mails WHERE company_id = $1 AND kind IS NOT NULL ORDER BY id', [companyId]);
 const opened = (row: Row): MailContent => contentOf(service.mailKey, row);
+
+/** A sandbox sends emails only to members of its team. */
+async function joinTeam(customerId: string): Promise<void> {
+  const { email } = (await service.call('GET', `/v1/customers/${customerId}`)).body;
+  const person = { email, first_name: 'Ada', last_name: 'Lovelace' };
+  await addActive(service.db, service.company.id, Date.now(), person, 'Viewer');
+}
 
 async function mailAbout(occasion: string, companyId?: string): Promise<Row> {
   const row = (await mailsOf(companyId)).find((one) => one.occasion === occasion);
@@ -167,10 +175,11 @@ describe('the receipt of an order', () => {
   it('is not written for events from before emails were turned on, nor while they are off', async () => {
     const other = await service.createMerchant();
     const theirs = await openShop(service, undefined, { key: other.key });
+    const context = contextOf(service, other.sandbox);
+    await changeProfile(context, { emails: { enabled: false } });
     await succeeded(service, theirs, { key: other.key });
     await made();
     assert.deepEqual(await mailsOf(other.sandbox.id), []);
-    const context = contextOf(service, other.sandbox);
     await changeProfile(context, { emails: { enabled: true } });
     await made();
     assert.deepEqual(await mailsOf(other.sandbox.id), []);
@@ -300,7 +309,9 @@ describe('emails that cannot be written', () => {
     const { db, ...rest } = worker();
     const query: typeof db.query = (text, values) =>
       db.query(
-        /count\(\*\).* FROM mails/.test(text) ? `SELECT ${limits.customerEmailsPerDay} AS count, $1::uuid` : text,
+        /count\(\*\).* FROM mails/.test(text)
+          ? `SELECT ${limits.customerEmailsPerDay.sandbox} AS count, $1::uuid`
+          : text,
         values,
       );
     const full = { ...rest, db: { ...db, query }, log: createLog('info', { write: (line) => void lines.push(line) }) };
@@ -579,7 +590,6 @@ describe('sending', () => {
 
   it('gives up at once when the server refuses the address, and the dashboard shows what it said', async () => {
     const owner = await signUp(service);
-    await owner.in('PATCH', '/dashboard/profile', { emails: { enabled: true } });
     await made();
     await quiet();
     const id = await paidBy(owner);
@@ -596,6 +606,36 @@ describe('sending', () => {
     assert.deepEqual((await owner.in('GET', '/dashboard/customer_emails?state=sent')).body.data, []);
     const other = await signUp(service);
     assert.deepEqual((await other.in('GET', '/dashboard/customer_emails')).body.data, []);
+  });
+
+  it('reaches no customer of a sandbox, only members of its team; the email is kept', async () => {
+    await quiet();
+    const stranger = await openShop(service);
+    const { id } = await succeeded(service, stranger);
+    const { email } = (await service.call('GET', `/v1/customers/${stranger.customerId}`)).body;
+    await made();
+    const asked = { recipient: email, subject: 'Your page', body: (link: string) => link, toCustomer: true };
+    const link = {
+      url: 'https://pay.example.com/x',
+      for: stranger.customerId,
+      expiresAt: new Date(Date.now() + dayMs),
+    };
+    await writeLinkMail(service.db, service.mailKey, service.company.id, Date.now(), { ...asked, link });
+    await withServer(async (mailer, received) => {
+      assert.equal(await send(mailer), 0);
+      assert.equal(received.length, 0);
+      await service.db.query(`UPDATE mails SET link_expires_at = now() WHERE recipient = $1`, [email]);
+      await removeExpiredLinks(service.db);
+      const row = await mailAbout(`receipt ${id}`);
+      assert.deepEqual(
+        [row.next_attempt_at, row.last_error, row.sealed_body, stateOf(row)],
+        [null, null, null, 'kept'],
+      );
+      await joinTeam(stranger.customerId);
+      await succeeded(service, stranger);
+      await made();
+      assert.equal(await send(mailer), 1, 'a member of the team is sent the email');
+    });
   });
 
   it('lets no text of a merchant or customer begin a header', async () => {
@@ -618,10 +658,10 @@ describe('sending', () => {
   });
 });
 
-/** Creates a paid order in the sandbox of a person, by the dashboard. */
+/** Creates a paid order in the sandbox of a person, by the dashboard. The person is also the customer, to whom a sandbox sends emails. */
 async function paidBy(person: Person): Promise<string> {
   const { body: customer } = await person.in('POST', '/v1/customers', {
-    email: 'cleo@example.com',
+    email: person.email,
     first_name: 'Cleo <b>',
     last_name: 'Patra',
     phone: '+15551230000',
@@ -723,9 +763,14 @@ describe('the mailbox', () => {
     await made();
     const row = await mailAbout(`receipt ${id}`);
     const page = await (await fetch(`${service.baseUrl}/mailbox`)).text();
-    assert.match(page, new RegExp(`<iframe src="/mailbox/${row.id}" sandbox`));
+    assert.match(page, new RegExp(`<iframe src="/mailbox/${row.id}" sandbox="allow-popups`));
     const shown = await fetch(`${service.baseUrl}/mailbox/${row.id}`);
-    assert.match(shown.headers.get('content-security-policy') ?? '', /sandbox$/);
+    const policy = shown.headers.get('content-security-policy') ?? '';
+    assert.match(
+      policy,
+      /^default-src 'none';.*frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox$/,
+    );
+    assert.doesNotMatch(policy, /script|allow-same-origin|https:/);
     assert.match(await shown.text(), /You paid \$49\.00/);
     assert.equal((await fetch(`${service.baseUrl}/mailbox/${shop.customerId}`)).status, 404);
   });

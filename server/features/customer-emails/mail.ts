@@ -39,9 +39,8 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
   if (!customer || customer.deleted) return;
   if (optionalKinds.has(kind) && (await hasOptedOut(db, company.id, customerId))) return;
   if (await isOverDailyLimit(maker)) {
-    throw new DailyLimitError(
-      `the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`,
-    );
+    const perDay = limits.customerEmailsPerDay[company.mode];
+    throw new DailyLimitError(`the company has reached the limit of ${perDay} emails to customers a day`);
   }
   const happened = ready ?? (await occasionOf(maker, draft, customer));
   if (!happened) return;
@@ -62,7 +61,7 @@ export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promis
 const counted = new WeakMap<Database, Map<string, { mails: number; untilMs: number }>>();
 
 export const isOverDailyLimit = async (maker: Pick<Maker, 'context' | 'dependencies'>): Promise<boolean> =>
-  (await mailsTodayOf(maker)) >= limits.customerEmailsPerDay;
+  (await mailsTodayOf(maker)) >= limits.customerEmailsPerDay[maker.context.company.mode];
 
 async function mailsTodayOf({
   context: { db, company },

@@ -2,8 +2,8 @@ import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { staysHere } from '../../shards/queries.ts';
 
-/** In the sandbox, sending is off unless it is turned on. */
-const sends = `coalesce((p.emails ->> 'enabled')::boolean, c.mode = 'live')`;
+/** Emails are written unless the merchant turns them off. */
+const sends = `coalesce((p.emails ->> 'enabled')::boolean, true)`;
 const companiesWithProfile = 'companies c LEFT JOIN company_profiles p ON p.company_id = c.id';
 
 /** The companies that send emails to customers. */

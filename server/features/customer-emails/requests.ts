@@ -28,7 +28,7 @@ export async function sendRequest(
   const { kind, order } = request;
   const customer = await recipientOf(context, order);
   if (await isOverDailyLimit({ context, dependencies })) {
-    const message = `This company has sent ${limits.customerEmailsPerDay} emails to customers today. Try again tomorrow.`;
+    const message = `This company has sent ${limits.customerEmailsPerDay[company.mode]} emails to customers today. Try again tomorrow.`;
     throw new ApiError('too_many_requests', message);
   }
   const pageUrl = kind === 'card_request' ? await dependencies.customerPageLink(context, customer) : undefined;

@@ -7,6 +7,7 @@ import { silentLog } from '../../../tests/support/silent-log.ts';
 import { createMemoryRateLimiter } from '../../platform/rate-limiter/memory.ts';
 import { getCustomerEmails } from '../customer-emails/service.ts';
 import { sendDueMails } from '../mails/jobs.ts';
+import { addActive } from '../team/service.ts';
 import { customerMailsToday, latestMails, mailsToday } from '../mails/service.ts';
 import { changeProfile } from '../profile/service.ts';
 import { pauseSubscription, resumeSubscription } from '../subscriptions/service.ts';
@@ -616,6 +617,9 @@ describe('a link by email', () => {
   it('counts neither as an email to the team nor as a notice, and is sent with the emails to customers', async () => {
     const scene = await openScene(service);
     const { body: customer } = await service.call('GET', `/v1/customers/${scene.customer_id}`, { key: scene.key });
+    // A sandbox sends emails only to its team.
+    const member = { email: customer.email, first_name: 'Ada', last_name: 'Lovelace' };
+    await addActive(service.db, scene.company.id, service.clock.nowMs(), member, 'Viewer');
     await ask(companyAddress(scene.company.id), customer.email);
     await service.background.flush();
     assert.equal(await mailsToday(service.db, scene.company.id), 0);

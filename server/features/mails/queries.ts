@@ -1,7 +1,7 @@
 import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Sql, sql } from '../../platform/sql.ts';
+import { anyRow, type Sql, sql } from '../../platform/sql.ts';
 import type { MailState } from './schemas.ts';
 import { staysHere } from '../../shards/queries.ts';
 
@@ -42,15 +42,29 @@ export async function insertMails(db: Queryable, companyId: string, mails: reado
 const requestedLink = 'requested_link';
 const isNotice = `kind IS NOT NULL AND kind <> '${requestedLink}'`;
 
+/**
+ * When an email to a customer is first sent. A sandbox sends only to members of its team, since the addresses of its customers may be
+ * those of real people: null keeps all others. It is decided here, so that no worker, also of the release before, sends them.
+ */
+const firstAttemptAt = (recipientKey: string): string =>
+  `(SELECT now() FROM companies c WHERE c.id = $1 AND (c.mode = 'live' OR ${anyRow(
+    `team_members m WHERE m.company_id = $1 AND m.email_key = ${recipientKey} AND m.status = 'active'`,
+  )}))`;
+
 export async function insertLinkMail(
   db: Queryable,
-  mail: Omit<MailRow, 'kind'> & { readonly link_for: string; readonly link_expires_at: Date },
+  mail: Omit<MailRow, 'kind'> & {
+    readonly recipient_key: string;
+    readonly link_for: string;
+    readonly link_expires_at: Date;
+  },
   toCustomer: boolean,
 ): Promise<void> {
   await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at
-       ${toCustomer ? ', kind, occasion, customer_id, object_id' : ''})
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8 ${toCustomer ? `, '${requestedLink}', 'link ' || $2::uuid, $7, $7` : ''})`,
+       ${toCustomer ? ', kind, occasion, customer_id, object_id, next_attempt_at' : ''})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8
+       ${toCustomer ? `, '${requestedLink}', 'link ' || $2::uuid, $7, $7, ${firstAttemptAt('$9')}` : ''})`,
     [
       mail.company_id,
       mail.id,
@@ -60,11 +74,13 @@ export async function insertLinkMail(
       mail.sealed_body,
       mail.link_for,
       mail.link_expires_at,
+      ...(toCustomer ? [mail.recipient_key] : []),
     ],
   );
 }
 
 export interface CustomerMailRow extends MailRow {
+  readonly recipient_key: string;
   readonly kind: string;
   readonly occasion: string;
   readonly customer_id: string;
@@ -83,8 +99,9 @@ export async function insertCustomerMail(
 ): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at,
-       kind, occasion, customer_id, object_id, inserted_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10, least(now(), $12))
+       kind, occasion, customer_id, object_id, inserted_at, next_attempt_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10, least(now(), $12),
+       ${firstAttemptAt('$13')})
      ON CONFLICT (company_id, occasion) WHERE occasion IS NOT NULL DO NOTHING RETURNING 1`,
     [
       mail.company_id,
@@ -99,6 +116,7 @@ export async function insertCustomerMail(
       mail.object_id,
       linkDays,
       at,
+      mail.recipient_key,
     ],
   );
   return rows.length > 0;
@@ -146,7 +164,8 @@ const notices = sql`kind IS NOT NULL AND kind <> ${requestedLink}`;
 const inState: Readonly<Record<MailState, Sql>> = {
   sent: sql`sent_at IS NOT NULL`,
   waiting: sql`sent_at IS NULL AND next_attempt_at IS NOT NULL`,
-  failed: sql`sent_at IS NULL AND next_attempt_at IS NULL`,
+  failed: sql`sent_at IS NULL AND next_attempt_at IS NULL AND last_error IS NOT NULL`,
+  kept: sql`sent_at IS NULL AND next_attempt_at IS NULL AND last_error IS NULL`,
 };
 
 export async function listCustomerMails(
@@ -163,8 +182,9 @@ export async function listCustomerMails(
 
 const noLink = 'sealed_body = NULL, link_for = NULL, link_expires_at = NULL';
 
-/** A mail without its link is not sent. */
-const dropLink = `${noLink}, next_attempt_at = NULL, last_error = COALESCE(last_error, 'the link opens nothing any more')`;
+/** A mail without its link is not sent. One that is kept has no error: it was never to be sent. */
+const dropLink = `${noLink}, next_attempt_at = NULL, last_error = CASE WHEN next_attempt_at IS NULL THEN last_error
+  ELSE COALESCE(last_error, 'the link opens nothing any more') END`;
 
 export async function dropLinksFor(db: Queryable, id: string): Promise<void> {
   await db.query(`UPDATE mails SET ${dropLink} WHERE link_for = $1`, [id]);

@@ -1,3 +1,3 @@
-/** What has become of an email, for the dashboard. */
-export const mailStates = ['sent', 'waiting', 'failed'] as const;
+/** For the dashboard. An email is kept if a sandbox wrote it to an address outside of its team. */
+export const mailStates = ['sent', 'waiting', 'failed', 'kept'] as const;
 export type MailState = (typeof mailStates)[number];

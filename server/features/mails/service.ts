@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { emailKeyOf } from '../customers/service.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { Shards } from '../../shards/shards.ts';
 import type { Page } from '../../http/lists.ts';
@@ -78,6 +79,7 @@ export async function writeLinkMail(
   const row = {
     ...mail,
     recipient,
+    recipient_key: emailKeyOf(recipient),
     subject,
     body: body(removedLink),
     sealed_body: key.seal(Buffer.from(toCustomer ? JSON.stringify({ text }) : text), aboutMail(mail)),
@@ -121,6 +123,7 @@ export async function writeCustomerMail(
   const row = {
     ...mail,
     recipient,
+    recipient_key: emailKeyOf(recipient),
     subject,
     body: content.text.replaceAll(/https?:\/\/\S+/g, removedLink),
     sealed_body: key.seal(Buffer.from(JSON.stringify(content)), aboutMail(mail)),
@@ -154,11 +157,18 @@ export async function customerMails(
   return listCustomerMails(db, companyId, filters, page);
 }
 
-export const stateOf = ({ sent_at, next_attempt_at }: Pick<ListedMail, 'sent_at' | 'next_attempt_at'>): MailState =>
-  sent_at ? 'sent' : next_attempt_at ? 'waiting' : 'failed';
+type Progress = Pick<ListedMail, 'sent_at' | 'next_attempt_at' | 'last_error'>;
+
+export function stateOf({ sent_at, next_attempt_at, last_error }: Progress): MailState {
+  if (sent_at) return 'sent';
+  if (next_attempt_at) return 'waiting';
+  return last_error === null ? 'kept' : 'failed';
+}
 
 export interface KeptMail extends NewMail {
   readonly id: string;
+  /** The name of the sender, if it is not the installation. */
+  readonly fromName: string | undefined;
   readonly html: string | undefined;
   readonly inserted_at: Date;
 }
@@ -168,8 +178,8 @@ export async function latestMails({ all }: Pick<Shards, 'all'>, key: ServiceKey,
   const mails = found.toSorted((one, other) => other.inserted_at.getTime() - one.inserted_at.getTime());
   return mails.slice(0, count).map((mail) => {
     const { id, recipient, subject, inserted_at } = mail;
-    const { text, html } = contentOf(key, mail);
-    return { id, recipient, subject, body: text, html, inserted_at };
+    const { text, html, fromName } = contentOf(key, mail);
+    return { id, recipient, subject, body: text, html, fromName, inserted_at };
   });
 }
 

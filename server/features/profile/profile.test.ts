@@ -41,11 +41,11 @@ const picture = (width: number, height: number): Promise<Buffer> =>
     .toBuffer();
 
 describe('the profile of a company', () => {
-  it('has defaults before the first change, and sends emails only in live', async () => {
+  it('has defaults before the first change, and writes emails in both modes', async () => {
     const { body } = await owner.in('GET', path);
     assert.deepEqual(
       [body.display_name, body.logo_url, body.color, body.emails.enabled, body.emails.order_receipt],
-      ['Engines (demo)', null, null, false, true],
+      ['Engines (demo)', null, null, true, true],
     );
     assert.deepEqual(body.customer_page, {
       allow_cancel: true,

@@ -24,23 +24,20 @@ import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, Profi
 /** The color of a company that has not chosen one. */
 export const defaultColor = '#4338ca';
 
-function emailDefaults(mode: Company['mode']): EmailSettings {
-  return {
-    // In the sandbox, the addresses of customers may be those of real people.
-    enabled: mode === 'live',
-    order_receipt: true,
-    refund_receipt: true,
-    renewal_receipt: true,
-    payment_failed: true,
-    final_notice: true,
-    card_expiring: true,
-    subscription_canceled: true,
-    upcoming_renewal: false,
-    upcoming_renewal_days: 7,
-    from_name: null,
-    reply_to: null,
-  };
-}
+const emailDefaults: EmailSettings = {
+  enabled: true,
+  order_receipt: true,
+  refund_receipt: true,
+  renewal_receipt: true,
+  payment_failed: true,
+  final_notice: true,
+  card_expiring: true,
+  subscription_canceled: true,
+  upcoming_renewal: false,
+  upcoming_renewal_days: 7,
+  from_name: null,
+  reply_to: null,
+};
 
 const customerPageDefaults: CustomerPageSettings = {
   allow_cancel: true,
@@ -50,14 +47,14 @@ const customerPageDefaults: CustomerPageSettings = {
   return_url: null,
 };
 
-export type ProfileOwner = Pick<Company, 'id' | 'name' | 'mode'>;
+export type ProfileOwner = Pick<Company, 'id' | 'name'>;
 
 /** What customers see of the company: on pages, in emails and on receipts. */
 export async function profileOf(db: Queryable, company: ProfileOwner): Promise<Profile> {
   return toProfile(await findProfile(db, company.id), company);
 }
 
-function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner): Profile {
+function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Profile {
   return {
     display_name: row?.display_name ?? name,
     has_own_display_name: typeof row?.display_name === 'string',
@@ -68,7 +65,7 @@ function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner
     website: row?.website ?? null,
     address: row?.address ?? null,
     tax_id: row?.tax_id ?? null,
-    emails: { ...emailDefaults(mode), ...row?.emails },
+    emails: { ...emailDefaults, ...row?.emails },
     customer_page: { ...customerPageDefaults, ...row?.customer_page },
     customer_page_url: `/customer/${companyAddress(id)}`,
     updated_at: row?.updated_at.toISOString() ?? null,

@@ -211,6 +211,14 @@ export async function findActiveMembers(db: Queryable, companyId: string): Promi
   );
 }
 
+export async function hasActiveMember(db: Queryable, companyId: string, emailKey: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM team_members WHERE company_id = $1 AND email_key = $2 AND status = 'active'`,
+    [companyId, emailKey],
+  );
+  return rows.length > 0;
+}
+
 export interface ActiveMember {
   readonly company: Company;
   /** Of the company. */

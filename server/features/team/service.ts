@@ -17,6 +17,7 @@ import {
   type ActiveMember,
   acceptInvitation,
   findActiveMembers,
+  hasActiveMember,
   findCompaniesWithoutRoles,
   findExistingMembers,
   findInvitation,
@@ -284,6 +285,10 @@ export async function addActive(
   if (!id) throw new Error(`company ${companyId} has no role ${role}`);
   return id;
 }
+
+/** Whether a member of the team has this address. A sandbox sends emails to no other. */
+export const isTeamAddress = ({ db, company }: RequestContext, email: string): Promise<boolean> =>
+  hasActiveMember(db, company.id, emailKeyOf(email));
 
 /**
  * Sends a mail to every member of a company, in the transaction of the change. Above the daily limit no mail is sent,

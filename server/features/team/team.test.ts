@@ -273,7 +273,7 @@ describe('mails', () => {
   it('are shown at /mailbox on the same machine only, newest first', async () => {
     const { body: member } = await invite(newMember());
     const html = await (await fetch(`${service.baseUrl}/mailbox`)).text();
-    assert.match(html, new RegExp(`to ${member.email}`));
+    assert.match(html, new RegExp(`To ${member.email} –`));
     assert.match(html, /<a href="http:\/\/service\.test\/invitations\//);
     const { host, port } = new URL(service.baseUrl);
     for (const headers of [{ host: `evil.example:${port}` }, { host, 'x-forwarded-for': '203.0.113.7' }]) {

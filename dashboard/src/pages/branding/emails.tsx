@@ -13,7 +13,7 @@ import { branding } from '../../texts/branding.ts';
 import { emails } from '../../texts/emails.ts';
 import type { CustomerEmail } from '../../types.ts';
 
-const tones = { sent: 'good', waiting: 'info', failed: 'bad' } as const;
+const tones = { sent: 'good', waiting: 'info', failed: 'bad', kept: 'calm' } as const;
 const kindNames = { ...branding.kinds, ...branding.requests };
 const isAboutOrder = ({ kind }: CustomerEmail): boolean => /_receipt$|_request$|^payment_failed$/.test(kind);
 
