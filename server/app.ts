@@ -144,13 +144,12 @@ function failedOrderDependencies(dependencies: AppDependencies, pageLinks: LinkD
 
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, shards, clock, log, background, keys, limiter, telemetry, references, vault } = dependencies;
+  const { config, shards, clock, log, webhooks, keys, limiter, telemetry, references, vault } = dependencies;
   const brand = readBrand(config);
   const { 'file-urls': signingKey, 'api-keys': pepper, mails: mailKey } = keys;
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
-  const { webhooks } = dependencies;
   const { orders, subscriptions, shardFor } = partsOf(shards);
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
@@ -210,7 +209,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     cardWatch,
   });
   app.addHook('onClose', async () => {
-    await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
+    await Promise.all([audit.flush(), dependencies.background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, ...shardsToShow(gauges) });

@@ -61,6 +61,7 @@ describe('a merchant', () => {
     await page.getByRole('menuitem', { name: orders.raise }).click();
     await button(orders.raise, dialog()).click();
     await page.getByText(orders.raiseDone).waitFor();
+    await page.getByRole('link', { name: disputes.respond, exact: true }).waitFor();
     const entry = page.getByRole('navigation', { name: shell.navigation }).getByRole('link', { name: /^Disputes/ });
     await entry.filter({ hasText: shell.needResponse('1') }).click();
     await rows(/Needs response.*Respond by .*, in 7 days/).click();
@@ -69,7 +70,14 @@ describe('a merchant', () => {
     const edge = await page.locator('main').evaluate((main) => main.getBoundingClientRect().right);
     assert.ok(deadline && deadline.x + deadline.width <= edge - 16, 'the deadline leaves the page');
     const text = page.getByLabel(disputes.questions[0]?.label ?? '', { exact: true });
+    await page.getByText(disputes.takenLine(1, disputes.sources.order)).waitFor();
+    assert.match(await text.inputValue(), new RegExp(`Order ${order_number} was placed .* \\$49\\.00`));
+    const bought = page.getByLabel(disputes.questions[1]?.label ?? '', { exact: true });
+    assert.notEqual(await bought.inputValue(), '');
+    const [stored] = await service.db.query('SELECT evidence FROM disputes WHERE order_id = $1', [id]);
+    assert.deepEqual(stored, { evidence: {} }, 'the suggestions are only on the screen');
     await text.fill('They confirmed the delivery.');
+    await bought.fill('');
 
     const chooser = page.locator('input[type=file]');
     await chooser.setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('a note') });
@@ -84,7 +92,11 @@ describe('a merchant', () => {
     await page.getByText(disputes.draftSaved).waitFor();
     await page.reload();
     await text.waitFor();
+    await page.getByText(disputes.prefilled).waitFor();
     assert.equal(await text.inputValue(), 'They confirmed the delivery.');
+    assert.equal(await bought.inputValue(), '', 'what was cleared stays empty');
+    await button(disputes.useSuggestion).first().click();
+    assert.notEqual(await bought.inputValue(), '');
     await inspect(page, 'the form for evidence');
 
     await text.fill('The delivery was signed: winning_evidence');

@@ -7,6 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { Browser, Page } from 'playwright-core';
 import { examine } from '../../cli/doctor.ts';
+import { whatNow } from '../../dashboard/src/texts/declines.ts';
+import { disputes } from '../../dashboard/src/texts/disputes.ts';
 import { home } from '../../dashboard/src/texts/home.ts';
 import { sampleData } from '../../dashboard/src/texts/sample-data.ts';
 import { loadConfig } from '../../server/config.ts';
@@ -124,6 +126,24 @@ describe('sample data', () => {
       problems.map(({ check }) => check),
       [],
     );
+  });
+
+  it('has a failed order and a dispute that say what to do next', async () => {
+    await page.goto('/orders?status=failed');
+    await page.getByRole('row').nth(1).click();
+    await page.getByRole('region', { name: whatNow.title }).getByRole('button').first().waitFor();
+    await inspect(page, 'a failed order of the sample data');
+    await page.goto('/disputes?status=needs_response');
+    await page.getByRole('row').nth(1).click();
+    await page.getByText(disputes.takenLine(1, disputes.sources.order)).waitFor();
+    const explanation = page.getByLabel(disputes.questions[0]?.label ?? '', { exact: true });
+    assert.match(await explanation.inputValue(), /was placed on .*\nCustomer: .*@/);
+    await inspect(page, 'the evidence of the sample data');
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /^[A-Z0-9]{8}$/ })
+      .click();
+    await page.getByRole('link', { name: disputes.respond, exact: true }).waitFor();
   });
 
   it('is cleared in the settings, after the name of the sandbox is entered', async () => {

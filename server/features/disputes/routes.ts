@@ -4,7 +4,8 @@ import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { disputeReasons } from '../../vault/processors/notices.ts';
-import { dispute, disputeDetail, disputeStatus, disputeUpdate, fileCreate } from './schemas.ts';
+import { dispute, disputeDetail, disputeStatus, disputeUpdate, evidenceSuggestions, fileCreate } from './schemas.ts';
+import { suggestEvidence } from './suggestions.ts';
 import {
   addFile,
   changeEvidence,
@@ -69,6 +70,18 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       idempotency: 'none',
       version: disputeUpdate,
       handle: ({ context, params }) => getDispute(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: `${path}/:id/suggestions`,
+      operationId: 'suggestDisputeEvidence',
+      summary: 'Draft evidence from what is recorded of the payment',
+      permission: 'orders:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: evidenceSuggestions, shape: 'other' },
+      handle: ({ context, params }) => suggestEvidence(context, params.id ?? ''),
     }),
     defineRoute({
       ...common,

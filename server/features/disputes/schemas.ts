@@ -3,6 +3,7 @@ import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { choice } from '../../platform/choice.ts';
+import { evidenceSources } from './evidence-draft.ts';
 import { disputeReasons, disputeStates, evidenceFiles, evidenceTexts } from '../../vault/processors/notices.ts';
 
 export const disputeStatus = choice(disputeStates, {
@@ -62,6 +63,24 @@ export const disputeDetail = Type.Object(
   { title: 'DisputeDetail' },
 );
 export type DisputeDetail = Static<typeof disputeDetail>;
+
+export const evidenceSuggestions = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        field: choice(evidenceTexts),
+        lines: Type.Array(
+          Type.Object({
+            text: Type.String(),
+            source: choice(evidenceSources, { description: 'Where it is recorded.' }),
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'EvidenceSuggestions' },
+);
+export type EvidenceSuggestions = Static<typeof evidenceSuggestions>;
 
 export const disputeUpdate = Type.Object({ evidence: texts }, { additionalProperties: false, title: 'DisputeUpdate' });
 export type DisputeUpdate = Static<typeof disputeUpdate>;

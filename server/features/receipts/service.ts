@@ -40,7 +40,7 @@ const paidStatuses: readonly Order['status'][] = [
 
 export const isPaid = ({ status }: Pick<Order, 'status'>): boolean => paidStatuses.includes(status);
 
-const numberText = (number: number): string => `R-${String(number).padStart(6, '0')}`;
+export const receiptNumber = (number: number): string => `R-${String(number).padStart(6, '0')}`;
 
 /** Returns the receipt of an order, or of one of its refunds. The first call gives it its number. */
 export async function getReceipt(
@@ -84,7 +84,7 @@ export async function linkedReceipt(
   const { id, number } = await ensureReceipt(db, company.id, wanted);
   const path = receiptPath(company.id, id);
   return {
-    number: numberText(number),
+    number: receiptNumber(number),
     url: baseUrl + signReceipt(linkKey, path, expiresAtMs, customer),
     expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
   };
@@ -157,7 +157,7 @@ export async function readReceipt(
   ]);
   const present = customers.get(order.customer_id);
   const customer = present && shows(present) ? present : undefined;
-  const number = numberText(row.number);
+  const number = receiptNumber(row.number);
   const facts = {
     number,
     createdAt: row.created_at,

@@ -1,18 +1,19 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
-import { FormError, PlainForm } from '../../components/form.tsx';
+import { FormError, type FormState, PlainForm } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { useEditForm } from '../../components/edit-form.tsx';
 import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { disputes, type Question } from '../../texts/disputes.ts';
-import type { DisputeDetail } from '../../types.ts';
+import type { DisputeDetail, EvidenceSuggestions } from '../../types.ts';
 import { EvidenceFiles, FileUpload } from './files.tsx';
 
 type Texts = Record<Question['name'], string>;
@@ -23,6 +24,37 @@ const textsOf = ({ evidence }: DisputeDetail): Texts =>
 const fields = editedFields<Texts>(
   Object.fromEntries(disputes.questions.map(({ name, label }) => [name, { label, path: `evidence.${name}` }])),
 );
+
+type Suggested = EvidenceSuggestions['data'][number];
+
+const textOf = ({ lines }: Suggested): string => lines.map(({ text }) => text).join('\n');
+
+/** Fills only what is empty. */
+const filled = (texts: Texts, suggestions: readonly Suggested[]): Texts => ({
+  ...texts,
+  ...Object.fromEntries(
+    suggestions
+      .filter(({ field }) => !texts[field]?.trim())
+      .map((suggestion) => [suggestion.field, textOf(suggestion)]),
+  ),
+});
+
+/** A dispute without a draft begins with what is recorded of the payment. What was typed meanwhile stays. */
+function usePrefilled(dispute: DisputeDetail, form: FormState<Texts>): readonly Suggested[] {
+  const canWrite = useCan('orders:write');
+  const { data } = useGet<EvidenceSuggestions>(
+    `/dashboard/disputes/${dispute.id}/suggestions`,
+    {},
+    { enabled: canWrite },
+  );
+  const isNew = useRef(Object.keys(dispute.evidence).length === 0);
+  useEffect(() => {
+    if (!data || !isNew.current) return;
+    isNew.current = false;
+    form.replace((latest) => filled(latest, data.data), filled(textsOf(dispute), data.data));
+  }, [data]);
+  return data?.data ?? [];
+}
 
 const count = new Intl.NumberFormat('en-US');
 
@@ -50,6 +82,7 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
     },
     onDone: () => toast(disputes.draftSaved),
   });
+  const suggestions = usePrefilled(dispute, form);
   const saved = useRef('');
   /** Submits what is on the screen. A repetition after a lost answer saves nothing: the evidence may be submitted already. */
   async function submit(key: string): Promise<DisputeDetail> {
@@ -67,18 +100,21 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
       )}
       <Panel title={disputes.evidence}>
         <PlainForm form={form} className="flex flex-col gap-5">
-          <p className="text-sm text-muted">{disputes.textLimit(count.format(answer.text_length_max))}</p>
+          <p className="text-sm text-muted">
+            {suggestions.length > 0 && `${disputes.prefilled} `}
+            {disputes.textLimit(count.format(answer.text_length_max))}
+          </p>
           <fieldset disabled={!canWrite} className="flex flex-col gap-4">
             {areas.slice(0, 3).map((question) => (
-              <AreaField key={question.name} form={form} path={`evidence.${question.name}`} {...fieldOf(question)} />
+              <EvidenceField key={question.name} form={form} question={question} suggestions={suggestions} />
             ))}
             <FieldRow>
               {lines.map((question) => (
-                <TextField key={question.name} form={form} path={`evidence.${question.name}`} {...fieldOf(question)} />
+                <EvidenceField key={question.name} form={form} question={question} suggestions={suggestions} />
               ))}
             </FieldRow>
             {areas.slice(3).map((question) => (
-              <AreaField key={question.name} form={form} path={`evidence.${question.name}`} {...fieldOf(question)} />
+              <EvidenceField key={question.name} form={form} question={question} suggestions={suggestions} />
             ))}
           </fieldset>
           <section aria-labelledby="evidence-files">
@@ -119,4 +155,37 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
   );
 }
 
-const fieldOf = ({ name, label, hint }: Question) => ({ name, label, hint });
+interface EvidenceFieldProps {
+  readonly form: FormState<Texts>;
+  readonly question: Question;
+  readonly suggestions: readonly Suggested[];
+}
+
+/** The field, and below it where its text is taken from, as long as it is unchanged. */
+function EvidenceField({ form, question, suggestions }: EvidenceFieldProps) {
+  const { name, label, hint, isLine } = question;
+  const suggestion = suggestions.find(({ field }) => field === name);
+  const bound = { form, name, label, hint, path: `evidence.${name}` };
+  const text = form.draft[name] ?? '';
+  return (
+    <div className="min-w-0">
+      {isLine ? <TextField {...bound} /> : <AreaField {...bound} rows={Math.max(3, text.split('\n').length + 1)} />}
+      {suggestion && text === textOf(suggestion) && (
+        <p className="mt-1 text-sm text-muted">
+          {disputes.takenFrom} {takenFrom(suggestion)}
+        </p>
+      )}
+      {suggestion && text.trim() === '' && (
+        <Button small kind="quiet" className="mt-1" onClick={() => form.set(name, textOf(suggestion))}>
+          {disputes.useSuggestion}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function takenFrom({ lines }: Suggested): string {
+  const [only, ...more] = lines;
+  if (only && more.length === 0) return `${disputes.sources[only.source]}.`;
+  return `${lines.map(({ source }, index) => disputes.takenLine(index + 1, disputes.sources[source])).join(', ')}.`;
+}

@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { needsResponse } from '../../components/deadline.tsx';
 import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Icon } from '../../components/icons.tsx';
@@ -14,6 +15,7 @@ import { useOpening } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
+import { disputes as disputeTexts } from '../../texts/disputes.ts';
 import { emails } from '../../texts/emails.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Company, Dispute, Order, Receipt } from '../../types.ts';
@@ -130,10 +132,16 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
     onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
     tells: true,
   });
+  const toAnswer = disputes?.find(needsResponse);
   const moves = movesOf(order, left, company, disputes);
   const tools = moves.filter(({ sandbox }) => sandbox);
   return (
     <>
+      {toAnswer && reason === undefined && (
+        <LinkButton to={`/disputes/${toAnswer.id}`} kind="primary">
+          {disputeTexts.respond}
+        </LinkButton>
+      )}
       {refundable.includes(order.status) && left > 0 && (
         <Button reason={reason} onClick={refund.start}>
           {orders.refund}
