@@ -37,6 +37,7 @@ import { figureRoutes } from './features/figures/routes.ts';
 import { noteRoutes } from './features/notes/routes.ts';
 import { savedViewRoutes } from './features/saved-views/routes.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
+import { paymentLinkDashboardRoutes } from './features/payment-links/dashboard-routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
@@ -358,6 +359,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...bulkRefundRoutes(),
     ...exportRoutes(lists),
     ...checkoutDashboardRoutes(),
+    ...paymentLinkDashboardRoutes(),
     ...subscriptionDashboardRoutes(),
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),

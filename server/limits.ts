@@ -105,6 +105,8 @@ export const limits = {
   exportRows: 1_000_000,
   /** Active payment links of a company. */
   paymentLinks: 1_000,
+  /** Of the visits of a payment link, these are counted. */
+  countedVisits: 10_000,
   evidenceTextLength: 20_000,
   /** A file of 5 MB in base64, and the rest of the request. */
   evidenceBodyBytes: 7 * 1024 * 1024,

@@ -82,6 +82,8 @@ const depends: Readonly<Record<string, readonly string[]>> = {
   createCustomerSession: ['return_url'],
   createPaymentLink: [
     'items',
+    'items[0].product_id',
+    'items[0].product',
     'items[0].quantity_min',
     'items[0].quantity_max',
     'plan_id',

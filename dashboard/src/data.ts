@@ -2,6 +2,7 @@ import {
   keepPreviousData,
   type Query as CachedQuery,
   useIsFetching,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
@@ -34,6 +35,18 @@ export function useGet<T>(
     enabled,
     ...(keep ? { placeholderData: keepPreviousData } : {}),
     ...(everyMs ? { refetchInterval: everyMs } : {}),
+  });
+}
+
+/** Several objects, with the same cache as `useGet`. */
+export function useGetAll<T>(paths: readonly string[], { enabled = true }: Pick<ReadOptions, 'enabled'> = {}) {
+  const { company } = useSignedIn();
+  return useQueries({
+    queries: paths.map((path) => ({
+      queryKey: [company.id, path, {}],
+      queryFn: ({ signal }: { signal: AbortSignal }) => call<T>('GET', path, { signal }),
+      enabled,
+    })),
   });
 }
 

@@ -156,3 +156,9 @@ export const priceText = (
   { amount, currency }: { readonly amount: number; readonly currency: string },
   cycle: Parameters<typeof cycleText>[0],
 ): string => `${money(amount, currency)} ${cycleText(cycle)}`;
+
+const countFormat = new Intl.NumberFormat('en-US');
+export const countText = (count: number): string => countFormat.format(count);
+
+const percentFormat = new Intl.NumberFormat('en-US', { style: 'percent' });
+export const percentText = (share: number): string => percentFormat.format(share);

@@ -1,8 +1,11 @@
-/** Every text of the page behind a link that does not work any more. `{merchant}` is a place for the name. To translate the page, translate this file. */
+/** Every text of the page behind a link that does not work any more, or that a program fetches. `{merchant}` is a place for the name. To translate the page, translate this file. */
 export const texts = {
   language: 'en',
   pageTitle: '{title} · {merchant}',
   sandbox: 'Sandbox',
+  openTitle: 'Pay {merchant}',
+  open: 'Continue to see what you pay and to enter your card.',
+  continue: 'Continue',
   soldOutTitle: 'Sold out',
   soldOut: 'This payment link has reached its number of payments. You were not charged.',
   endedTitle: 'This offer has ended',

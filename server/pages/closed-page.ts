@@ -23,8 +23,9 @@ interface Reason {
   readonly text: string;
 }
 
-/** Why a link does not work. The status of a link that can work again later is that of a service that is not available. */
+/** Why a link does not work, or shows no checkout page (`open`). The status of a link that can work again later is that of a service that is not available. */
 const closedReasons = {
+  open: { status: 200, title: texts.openTitle, text: texts.open },
   sold_out: { status: 410, title: texts.soldOutTitle, text: texts.soldOut },
   ended: { status: 410, title: texts.endedTitle, text: texts.ended },
   inactive: { status: 410, title: texts.inactiveTitle, text: texts.inactive },
@@ -60,17 +61,20 @@ export async function sendClosedPage(
   const heading = filled(title, all);
   const parts: Words = {
     root,
+    symbol: reason === 'open' ? 'lock' : 'clock',
     title: escaped(profile ? filled(texts.pageTitle, { ...all, title: heading }) : heading),
     heading: escaped(heading),
     text: escaped(filled(text, all)),
     colors: profile ? colorsOf(profile) : '',
     merchant: profile ? merchantOf(profile, context.company.mode === 'sandbox') : '',
-    actions: profile ? actionsOf(profile) : '',
+    actions: reason === 'open' ? continueLink : profile ? actionsOf(profile) : '',
   };
   const page = document().replaceAll(/\{\{(\w+)\}\}/g, (place, name: string) => parts[name] ?? place);
   const policy = "font-src 'self'; frame-ancestors 'none'";
   return sendPage(reply.code(status), page, { policy, imageSources: ["'self'"] });
 }
+
+const continueLink = `<a class="pay" href="?open">${escaped(texts.continue)}</a>`;
 
 function colorsOf({ color }: Profile): string {
   const properties = Object.entries(brandColors(color ?? '')).map(([name, value]) => `${name}: ${value};`);

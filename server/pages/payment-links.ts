@@ -20,7 +20,7 @@ const closedErrors: Readonly<Record<ClosedState, () => ApiError>> = {
 
 /**
  * A visit of a payment link opens a checkout session and leads to its page. HEAD, with which programs check links, says
- * whether the link works and opens nothing.
+ * whether the link works and opens nothing; programs that fetch the link to show it open nothing either.
  */
 export function mountPaymentLinks(
   app: FastifyInstance,
@@ -35,9 +35,17 @@ export function mountPaymentLinks(
     if (state !== 'open') return sendState(request, reply, context, link, state);
     reply.header('Referrer-Policy', 'no-referrer');
     if (request.method === 'HEAD') return reply.send();
+    if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context });
     return reply.redirect(new URL(await visitLink(context, links, link)).pathname, 303);
   });
 }
+
+/** Messengers and search engines that fetch a link to show it. Cubot is a maker of phones. */
+const programs = /(?<!cu)bot\b|crawler|spider|preview|facebookexternalhit|^whatsapp\//i;
+
+/** The page that they get leads here with `?open`, so that a person who is taken for a program can pay. */
+const isProgram = ({ headers, query }: FastifyRequest): boolean =>
+  programs.test(headers['user-agent'] ?? '') && (query as { open?: string }).open === undefined;
 
 /** Undefined if the page has to say that there is no such link. */
 async function find(

@@ -238,8 +238,10 @@ describe('a merchant', () => {
     await page.getByRole('row', { name: /Gear 3/ }).waitFor();
 
     await page.goto('/payment-links/new');
-    await field(paymentLinks.name).fill('Fair');
+    await field(paymentLinks.mode).selectOption('products');
     await choose(orders.product, 'Gear');
+    await page.getByText(paymentLinks.options).click();
+    await field(paymentLinks.name).fill('Fair');
     await button(paymentLinks.add).click();
     await page.getByText(paymentLinks.added).waitFor();
     await page.getByRole('img', { name: paymentLinks.qrOf('Fair') }).waitFor();

@@ -96,6 +96,23 @@ export function LinkButton({ to, kind = 'plain', small = false, icon, search, ch
   );
 }
 
+interface AnchorButtonProps extends Pick<LinkButtonProps, 'kind' | 'small' | 'icon' | 'children'> {
+  readonly href: string;
+  /** Opens another tab. */
+  readonly outside?: boolean;
+}
+
+/** Leads out of the dashboard. */
+export function AnchorButton({ href, kind = 'plain', small, icon, outside = false, children }: AnchorButtonProps) {
+  const tab = outside ? { target: '_blank', rel: 'noreferrer' } : {};
+  return (
+    <a href={href} {...tab} className={buttonClass(kind, small)}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </a>
+  );
+}
+
 export function TextLink({
   to,
   search,

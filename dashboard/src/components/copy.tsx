@@ -47,12 +47,14 @@ interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
   readonly onCopied?: () => void;
+  /** For what people come to the page for. */
+  readonly big?: boolean;
 }
 
-export function CopyButton({ text, label = common.copy, onCopied }: CopyButtonProps) {
+export function CopyButton({ text, label = common.copy, onCopied, big = false }: CopyButtonProps) {
   const [copied, copy] = useCopied(text, onCopied);
   return (
-    <Button small icon={copied ? 'check' : 'copy'} onClick={copy}>
+    <Button small={!big} kind={big ? 'primary' : 'plain'} icon={copied ? 'check' : 'copy'} onClick={copy}>
       <span aria-live="polite">{copied ? common.copied : label}</span>
     </Button>
   );

@@ -12,13 +12,14 @@ const collected = choice(['shipping', 'company'], { title: 'CheckoutField' });
 
 const quantity = (description: string) => Type.Integer({ minimum: 1, maximum: limits.quantityMax, description });
 
+export const checkoutItemFields = {
+  quantity: quantity('How many the customer buys, or with which number an adjustable quantity begins.'),
+  quantity_min: Type.Optional(quantity('The smallest quantity that the customer can choose. Default: `quantity`.')),
+  quantity_max: Type.Optional(quantity('The largest quantity that the customer can choose. Default: `quantity`.')),
+};
+
 const itemInput = Type.Object(
-  {
-    product_id: uuid(),
-    quantity: quantity('How many the customer buys, or with which number an adjustable quantity begins.'),
-    quantity_min: Type.Optional(quantity('The smallest quantity that the customer can choose. Default: `quantity`.')),
-    quantity_max: Type.Optional(quantity('The largest quantity that the customer can choose. Default: `quantity`.')),
-  },
+  { product_id: uuid(), ...checkoutItemFields },
   { additionalProperties: false, title: 'CheckoutItemInput' },
 );
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { someCoupon } from '../../../tests/support/coupons.ts';
-import { assertRefused, createProduct } from '../../../tests/support/orders.ts';
+import { assertRefused, contextOf, countOf, createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { getVisits } from './service.ts';
 
 /** What a payment link allows: how often, until when, and with which code. */
 
@@ -24,8 +25,8 @@ async function createLink(body: object): Promise<{ readonly id: string; readonly
   return { id: reply.body.id, path: new URL(reply.body.url).pathname };
 }
 
-async function visit(path: string): Promise<string> {
-  const reply = await fetch(service.baseUrl + path, { redirect: 'manual' });
+async function visit(path: string, headers: Record<string, string> = {}): Promise<string> {
+  const reply = await fetch(service.baseUrl + path, { headers, redirect: 'manual' });
   assert.equal(reply.status, 303);
   return reply.headers.get('location') ?? '';
 }
@@ -126,5 +127,52 @@ describe('a payment link', () => {
     const { body: session } = await onPage(page, 'session');
     assert.deepEqual([session.total, session.coupon], [1000, null]);
     assert.equal((await pay(page)).body.result.total, 1000);
+  });
+
+  it('creates what it sells from a name and a price', async () => {
+    const pricing = { amount: 2500, currency: 'eur' };
+    const made = { product: { name: 'Tea tasting, \u6614', pricing }, quantity: 1 };
+    const { path, id } = await createLink({ items: [made, { ...made, quantity: 2 }] });
+    const { body: link } = await service.call('GET', `/v1/payment_links/${id}`);
+    const ids: string[] = link.items.map(({ product_id }: { product_id: string }) => product_id);
+    assert.equal(new Set(ids).size, 2);
+    const { body: tasting } = await service.call('GET', `/v1/products/${ids[0]}`);
+    assert.deepEqual([tasting.name, tasting.pricing, tasting.requires_shipping], [made.product.name, pricing, false]);
+    assert.match(tasting.sku, /^tea-tasting-[0-9a-f]{8}$/);
+    assert.equal((await pay(await visit(path))).body.result.total, 7500);
+  });
+
+  it('is created together with its products, or neither is', async () => {
+    const products = async (): Promise<number> => countOf(service, 'products', 'company_id = $1', [service.company.id]);
+    const before = await products();
+    const made = { product: { name: 'Tea', pricing: { amount: 2500, currency: 'usd' } }, quantity: 1 };
+    const create = (items: readonly object[], key?: string): Promise<Reply> =>
+      service.call('POST', '/v1/payment_links', { body: { name: 'Tea', mode: 'payment', items }, ...(key && { key }) });
+    assertRefused(await create([made, { product_id: randomUUID(), quantity: 1 }]), 404, 'resource_not_found');
+    const euros = { ...made, product: { ...made.product, pricing: { amount: 1, currency: 'eur' } } };
+    assertRefused(await create([made, euros]), 400, 'validation_error', 'items');
+    assertRefused(await create([{ ...made, product_id: product }]), 400, 'validation_error', 'items[0].product');
+    assertRefused(await create([{ quantity: 1 }]), 400, 'required_field', 'items[0].product_id');
+    const key = await service.createKey(service.company, { permissions: ['payment_links:write'] });
+    assertRefused(await create([made], key), 403, 'insufficient_permissions', 'items[0].product');
+    assert.equal(await products(), before);
+  });
+
+  it('counts people who opened it, those who tried to pay and those who paid', async () => {
+    const { id, path } = await createLink({});
+    const [paid, declined] = [await visit(path), await visit(path), await visit(path)];
+    await pay(declined ?? '', '4000000000000002');
+    await pay(paid ?? '');
+    await fetch(service.baseUrl + path, { method: 'HEAD', redirect: 'manual' });
+    const bots = ['WhatsApp/2.23.20.0', 'Slackbot-LinkExpanding 1.0', 'facebookexternalhit/1.1', 'Mozilla (Googlebot/2.1)'];
+    for (const agent of bots) {
+      const headers = { 'user-agent': agent };
+      const shown = await fetch(service.baseUrl + path, { headers, redirect: 'manual' });
+      assert.equal(shown.status, 200);
+      assert.match(await shown.text(), /<title>Pay /);
+      // A person who is taken for a program can still pay.
+      if (agent === bots[0]) await visit(`${path}?open`, headers);
+    }
+    assert.deepEqual(await getVisits(contextOf(service), id), { days: 30, visits: 4, started: 2, paid: 1 });
   });
 });

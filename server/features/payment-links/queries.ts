@@ -4,6 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import { containing, everyRow, searchPage } from '../../http/search-pages.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { firstIdOf } from '../../platform/ids.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { SessionItem } from '../checkout-sessions/queries.ts';
 
@@ -98,6 +99,26 @@ export async function findLinkByToken(
     [companyId, tokenHash],
   );
   return row;
+}
+
+/** Of the latest visits after a time. */
+export async function countVisits(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  afterMs: number,
+  most: number,
+): Promise<{ visits: number; started: number; paid: number }> {
+  const [row] = await db.query<{ visits: number; started: number; paid: number }>(
+    `SELECT count(*)::integer AS visits,
+       count(*) FILTER (WHERE attempts > 0 OR status = 'completed')::integer AS started,
+       count(*) FILTER (WHERE status = 'completed')::integer AS paid
+     FROM (SELECT attempts, status FROM checkout_sessions
+           WHERE company_id = $1 AND payment_link_id = $2 AND id >= $3
+           ORDER BY id DESC LIMIT $4) AS latest`,
+    [companyId, id, firstIdOf(afterMs), most],
+  );
+  return row ?? { visits: 0, started: 0, paid: 0 };
 }
 
 export interface LinkFilters extends QueryValues<typeof createdAtFilters> {

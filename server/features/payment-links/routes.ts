@@ -20,7 +20,8 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       path,
       operationId: 'createPaymentLink',
       summary: 'Create a payment link',
-      description: 'A link that can be paid many times. Each visit opens a checkout session.',
+      description:
+        'A link that can be paid many times. Each visit opens a checkout session. An item with a `product` creates that product together with the link.',
       body: paymentLinkCreate,
       bodyExample: {
         name: 'Instagram, tea pots',

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { clearable, line, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, defaulting, line, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { exampleOffer, offerFields, shownOffer } from '../checkout-sessions/schemas.ts';
+import { checkoutItemFields, exampleOffer, offerFields, shownOffer } from '../checkout-sessions/schemas.ts';
+import { productCreate } from '../products/schemas.ts';
 
 const maxPayments = Type.Integer({
   minimum: 1,
@@ -11,8 +12,44 @@ const maxPayments = Type.Integer({
 const endsAt = timestamp({ description: 'When the link stops to take payments.' });
 const name = line({ description: 'For your own use. Customers do not see it.', examples: ['Instagram, tea pots'] });
 
+const newProduct = Type.Object(
+  {
+    name: productCreate.properties.name,
+    pricing: productCreate.properties.pricing,
+    requires_shipping: defaulting(Type.Boolean(), false),
+  },
+  { additionalProperties: false, title: 'PaymentLinkProduct' },
+);
+export type NewProduct = Static<typeof newProduct>;
+
+const itemInput = Type.Object(
+  {
+    ...checkoutItemFields,
+    product_id: Type.Optional(uuid({ description: 'A product of the catalog. Required unless `product` is set.' })),
+    product: Type.Optional({
+      ...newProduct,
+      description: 'A product that is created together with the link. Requires `products:write`.',
+    }),
+  },
+  { additionalProperties: false, title: 'PaymentLinkItemInput' },
+);
+export type PaymentLinkItemInput = Static<typeof itemInput>;
+
 export const paymentLinkCreate = Type.Object(
-  { name, ...offerFields, max_payments: Type.Optional(maxPayments), ends_at: Type.Optional(endsAt) },
+  {
+    name,
+    ...offerFields,
+    items: Type.Optional(
+      Type.Array(itemInput, {
+        minItems: 1,
+        maxItems: limits.checkoutItems,
+        description:
+          'With mode `payment`. Each has a `product_id`, or a `product` that is created. Prices come from the catalog when the customer pays.',
+      }),
+    ),
+    max_payments: Type.Optional(maxPayments),
+    ends_at: Type.Optional(endsAt),
+  },
   { additionalProperties: false, title: 'PaymentLinkCreate' },
 );
 export type PaymentLinkCreate = Static<typeof paymentLinkCreate>;
@@ -65,3 +102,14 @@ export const paymentLink = Type.Object(
   },
 );
 export type PaymentLink = Static<typeof paymentLink>;
+
+export const linkVisits = Type.Object(
+  {
+    days: Type.Integer({ description: 'How many days back visits are counted.' }),
+    visits: Type.Integer({ description: `The latest visits of these days, at most ${limits.countedVisits}.` }),
+    started: Type.Integer({ description: 'Those in which the customer tried to pay.' }),
+    paid: Type.Integer({ description: 'Those that were paid.' }),
+  },
+  { title: 'PaymentLinkVisits' },
+);
+export type LinkVisits = Static<typeof linkVisits>;

@@ -4,6 +4,7 @@ import { hashPageToken, newPageToken } from '../../http/page-token.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { isUnchanged } from '../../platform/changed-fields.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -14,8 +15,10 @@ import {
   offerOf,
   openSession,
 } from '../checkout-sessions/service.ts';
+import { productsOf } from './new-products.ts';
 import {
   countActiveLinks,
+  countVisits,
   findLink,
   findLinkByToken,
   insertLink,
@@ -25,7 +28,7 @@ import {
   lockLink,
   updateLink,
 } from './queries.ts';
-import type { PaymentLink, PaymentLinkCreate, PaymentLinkUpdate } from './schemas.ts';
+import type { LinkVisits, PaymentLink, PaymentLinkCreate, PaymentLinkUpdate } from './schemas.ts';
 
 function toWire({ company }: RequestContext, { baseUrl, linkKey }: LinkDependencies, row: LinkRow): PaymentLink {
   return {
@@ -67,9 +70,19 @@ export async function createLink(
   dependencies: LinkDependencies,
   input: PaymentLinkCreate,
 ): Promise<PaymentLink> {
+  // A link and the products that it creates are one change.
+  return context.db.transaction((db) => insertNew({ ...context, db }, dependencies, input));
+}
+
+async function insertNew(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  input: PaymentLinkCreate,
+): Promise<PaymentLink> {
   const { company, nowMs, db } = context;
   checkEnd(context, input.ends_at);
-  const offer = await offerOf(context, input);
+  const { items, ...rest } = input;
+  const offer = await offerOf(context, { ...rest, ...(items && { items: await productsOf(context, items) }) });
   await checkRoom(context);
   const token = newPageToken(company.id);
   const ids = { company_id: company.id, id: newId(nowMs) };
@@ -111,6 +124,16 @@ export async function getLinks(
 ): Promise<Page<PaymentLink>> {
   const found = await listLinks(context.db, context.company.id, filters, page);
   return { ...found, items: found.items.map((row) => toWire(context, dependencies, row)) };
+}
+
+/**
+ * Each visit has opened a session, so visits are counted when the merchant looks, and visitors wait for nothing. Sessions that
+ * were not paid are deleted later than these days.
+ */
+export async function getVisits({ db, company, nowMs }: RequestContext, id: string): Promise<LinkVisits> {
+  if (!(await findLink(db, company.id, id))) throw notFound('payment link');
+  const days = limits.eventRetentionDays;
+  return { days, ...(await countVisits(db, company.id, id, nowMs - days * dayMs, limits.countedVisits)) };
 }
 
 /** Locks the link until the transaction ends. */

@@ -9,12 +9,15 @@ import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import QrCode from '../../components/qr-code.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useGet } from '../../data.ts';
-import { money, priceText } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
-import type { CheckoutSession, PaymentLink, Plan, Product } from '../../types.ts';
+import type { CheckoutSession, PaymentLink } from '../../types.ts';
 import { Link, useParams } from '../../routing.tsx';
+import { EditLink } from './edit-link.tsx';
+import { useSold } from './link-items.tsx';
+import { Visits } from './link-visits.tsx';
+import { ShareLink } from './share-link.tsx';
 
 export function PaymentLinkPage() {
   const { id = '' } = useParams();
@@ -24,6 +27,8 @@ export function PaymentLinkPage() {
 
 function Details({ link }: { link: PaymentLink }) {
   const [asks, setAsks] = useState(false);
+  const [edits, setEdits] = useState(false);
+  const { sold, total } = useSold(link);
   const reason = useCan('payment_links:write') ? undefined : common.notAllowed;
   const { active } = link;
   return (
@@ -32,18 +37,25 @@ function Details({ link }: { link: PaymentLink }) {
       badge={<Badge status={active ? 'active' : 'inactive'} />}
       back={{ to: '/payment-links', label: paymentLinks.title }}
       actions={
-        <Button reason={reason} onClick={() => setAsks(true)}>
-          {active ? paymentLinks.deactivate : paymentLinks.activate}
-        </Button>
+        <>
+          <Button reason={reason} onClick={() => setEdits(true)}>
+            {common.edit}
+          </Button>
+          <Button reason={reason} onClick={() => setAsks(true)}>
+            {active ? paymentLinks.deactivate : paymentLinks.activate}
+          </Button>
+        </>
       }
     >
+      <ShareLink link={link} />
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
+          <Visits link={link} />
           <Panel title={common.details}>
             <Facts
               facts={[
-                [paymentLinks.link, <CopyId key="url" id={link.url} whole />],
-                [paymentLinks.sells, <Sold key="sold" link={link} />],
+                [paymentLinks.total, total],
+                [paymentLinks.sells, sold],
                 [paymentLinks.payments, paymentLinks.of(link.payments, link.max_payments)],
                 link.ends_at !== null && [paymentLinks.ends, <DateTime key="ends" at={link.ends_at} />],
                 link.success_url !== null && [paymentLinks.successUrl, link.success_url],
@@ -56,6 +68,7 @@ function Details({ link }: { link: PaymentLink }) {
         </div>
         <Qr link={link} />
       </div>
+      {edits && <EditLink link={link} onClose={() => setEdits(false)} />}
       {asks && (
         <Confirm
           title={active ? paymentLinks.deactivate : paymentLinks.activate}
@@ -68,43 +81,6 @@ function Details({ link }: { link: PaymentLink }) {
         </Confirm>
       )}
     </Page>
-  );
-}
-
-function Sold({ link: { items, plan_id } }: { link: PaymentLink }) {
-  if (plan_id) return <SoldPlan id={plan_id} />;
-  return (
-    <ul>
-      {items.map(({ product_id, quantity }) => (
-        <SoldProduct key={product_id} id={product_id} quantity={quantity} />
-      ))}
-    </ul>
-  );
-}
-
-function SoldPlan({ id }: { id: string }) {
-  const { data: plan } = useGet<Plan>(`/v1/plans/${id}`, {}, { enabled: useCan('plans:read') });
-  if (!plan) return <CopyId id={id} />;
-  return (
-    <Link to={`/plans/${id}`} className="link">
-      {plan.name}, {priceText(plan, plan.billing_cycle)}
-    </Link>
-  );
-}
-
-function SoldProduct({ id, quantity }: { id: string; quantity: number }) {
-  const { data: product } = useGet<Product>(`/v1/products/${id}`, {}, { enabled: useCan('products:read') });
-  return (
-    <li>
-      {quantity} ×{' '}
-      {product ? (
-        <Link to={`/products/${id}`} className="link">
-          {product.name}, {money(product.pricing.amount, product.pricing.currency)}
-        </Link>
-      ) : (
-        <CopyId id={id} />
-      )}
-    </li>
   );
 }
 

@@ -18,7 +18,7 @@ import type { PaymentLink } from '../../types.ts';
 const example = {
   name: 'Newsletter',
   mode: 'payment',
-  items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1 }],
+  items: [{ product: { name: 'Tea tasting', pricing: { amount: 2500, currency: 'usd' } }, quantity: 1 }],
 };
 
 const filters: readonly Filter[] = [
