@@ -359,7 +359,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...bulkRefundRoutes(),
     ...exportRoutes(lists),
     ...checkoutDashboardRoutes(),
-    ...paymentLinkDashboardRoutes(),
+    ...paymentLinkDashboardRoutes(control),
     ...subscriptionDashboardRoutes(),
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),

@@ -19,6 +19,7 @@ import { customerPageRoutes } from './features/customer-sessions/page-routes.ts'
 import type { AccountDependencies } from './features/customer-sessions/page.ts';
 import { customerPageLink, customerSessionByToken, endedSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
+import { companyNames, partsOf } from './features/payment-links/names.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
 import type { Customer } from './features/customers/schemas.ts';
@@ -30,7 +31,7 @@ import { isTeamAddress } from './features/team/service.ts';
 import type { HttpDependencies } from './http/api-caller.ts';
 import { mountRoutes } from './http/mount.ts';
 import { type PageDependencies, type PageRoute, pageSteps } from './http/page-caller.ts';
-import { companyOfAddress } from './http/page-token.ts';
+import { companyOfAddress, companyOfToken } from './http/page-token.ts';
 import { limits } from './limits.ts';
 import { mountCustomerEmails } from './pages/customer-emails.ts';
 import { mountLogos } from './pages/logos.ts';
@@ -139,7 +140,12 @@ export function mountCustomerPages(
   const mount = <Subject>(routes: readonly PageRoute<Subject>[], page: PageDependencies<Subject>): void =>
     mountRoutes(app, http, routes, pageSteps(page));
   mount(checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
-  mountPaymentLinks(app, { http, companyOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
+  const companyOfName = companyNames(shards.control);
+  const companyIdOf = (token: string): string | undefined | Promise<string | undefined> => {
+    const name = partsOf(token)?.name;
+    return name ? companyOfName(name) : companyOfToken(token);
+  };
+  mountPaymentLinks(app, { http, companyOf, companyIdOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
   mount(customerPageRoutes(checkout), { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken });
   mount(endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
   mount(companyPageRoutes(emailLinks), {

@@ -105,6 +105,9 @@ export const limits = {
   exportRows: 1_000_000,
   /** Active payment links of a company. */
   paymentLinks: 1_000,
+  slugLength: 40,
+  /** Names in the addresses of payment links that a company can have, with earlier ones, which keep leading to it. */
+  companyNames: 5,
   /** Of the visits of a payment link, these are counted. */
   countedVisits: 10_000,
   evidenceTextLength: 20_000,

@@ -39,6 +39,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   companies: records('companies'),
   company_fences: bounded('companies that move between shards', 'one row for each company'),
   company_gates: bounded('comparisons after a restore', 'one row for each live company'),
+  company_names: bounded('names of companies in addresses', `at most ${limits.companyNames} rows for each company`),
   company_profiles: bounded('branding of companies', 'one row for each company'),
   company_shards: bounded('the shard of each company', 'one row for each company'),
   coupon_codes: records('codes of coupons'),

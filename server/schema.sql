@@ -241,6 +241,14 @@ CREATE TABLE company_gates (
   CONSTRAINT company_gates_waits_for_check CHECK ((waits_for = ANY (ARRAY['comparison'::text, 'second_list'::text, 'processor'::text, 'connection'::text, 'operator'::text])))
 );
 
+CREATE TABLE company_names (
+  name text NOT NULL,
+  company_id uuid NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT company_names_pkey PRIMARY KEY (name)
+);
+CREATE INDEX company_names_of_company ON public.company_names USING btree (company_id);
+
 CREATE TABLE company_profiles (
   company_id uuid NOT NULL,
   display_name text,
@@ -254,6 +262,7 @@ CREATE TABLE company_profiles (
   emails jsonb NOT NULL DEFAULT '{}'::jsonb,
   customer_page jsonb NOT NULL DEFAULT '{}'::jsonb,
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  link_name text,
   CONSTRAINT company_profiles_check CHECK (((logo IS NULL) = (logo_id IS NULL))),
   CONSTRAINT company_profiles_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
   CONSTRAINT company_profiles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
@@ -882,12 +891,14 @@ CREATE TABLE payment_links (
   ends_at timestamp with time zone,
   payments integer NOT NULL DEFAULT 0,
   updated_at timestamp with time zone NOT NULL,
+  slug text,
   CONSTRAINT payment_links_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT payment_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT payment_links_company_id_token_hash_key UNIQUE (company_id, token_hash),
   CONSTRAINT payment_links_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text]))),
   CONSTRAINT payment_links_pkey PRIMARY KEY (company_id, id)
 );
+CREATE UNIQUE INDEX payment_links_slug ON public.payment_links USING btree (company_id, slug) WHERE (slug IS NOT NULL);
 
 CREATE TABLE payment_methods (
   company_id uuid NOT NULL,

@@ -112,6 +112,7 @@ const subjects: Record<string, string> = {
   '/v1/subscriptions': 'subscription',
   '/v1/checkout_sessions': 'session',
   '/v1/payment_links': 'link',
+  '/dashboard/payment_links': 'link',
   '/v1/customer_sessions': 'customerSession',
   '/v1/transactions': 'transaction',
   '/v1/events': 'eventId',

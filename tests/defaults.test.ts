@@ -91,6 +91,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'coupon_code',
     'max_payments',
     'ends_at',
+    'slug',
   ],
   createWebhookEndpoint: ['api_version'],
   testWebhookEndpoint: ['api_version'],

@@ -430,6 +430,16 @@ describe('an error of an operation itself', () => {
     'createCustomerSession 404 resource_not_found': () => post('/v1/customer_sessions', { customer_id: randomUUID() }),
     'createPaymentLink 404 resource_not_found': () =>
       post('/v1/payment_links', { name: 'Tea', ...sells(randomUUID()) }),
+    'createPaymentLink 409 resource_already_exists': async () => {
+      const link = { name: 'Tea', ...sells(shop.productId), slug: 'autumn' };
+      await post('/v1/payment_links', link);
+      return post('/v1/payment_links', link);
+    },
+    'updatePaymentLink 409 resource_already_exists': async () => {
+      await post('/v1/payment_links', { name: 'Tea', ...sells(shop.productId), slug: 'spring' });
+      const { body } = await post('/v1/payment_links', { name: 'Tea', ...sells(shop.productId) });
+      return service.call('PATCH', `/v1/payment_links/${body.id}`, { body: { slug: 'spring' } });
+    },
     'expireCheckoutSession 422 invalid_state_transition': async () => {
       const { body } = await post('/v1/checkout_sessions', sells(shop.productId));
       await post(`/v1/checkout_sessions/${body.id}/expire`);

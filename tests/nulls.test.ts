@@ -53,7 +53,7 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
   updateCoupon: coupon,
   createCheckoutSession: ['metadata'],
   createPaymentLink: ['metadata'],
-  updatePaymentLink: ['success_url', 'metadata'],
+  updatePaymentLink: ['success_url', 'slug', 'metadata'],
   createWebhookEndpoint: ['description'],
   updateWebhookEndpoint: ['description'],
   createPlan: ['description'],

@@ -26,7 +26,7 @@ export type {
 } from '../../server/features/figures/schemas.ts';
 export type { SentLink, SentRequest, WhatNow } from '../../server/features/failed-orders/schemas.ts';
 export type { Note } from '../../server/features/notes/schemas.ts';
-export type { LinkVisits } from '../../server/features/payment-links/schemas.ts';
+export type { LinkName, LinkVisits } from '../../server/features/payment-links/schemas.ts';
 export type { SampleData } from '../../server/features/sample-data/schemas.ts';
 export type { SavedView } from '../../server/features/saved-views/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';

@@ -31,6 +31,7 @@ const cases: Readonly<Record<TextFormatName, { takes: string[]; refuses: string[
   tag: { takes: ['vip', 'a b', 'é'], refuses: ['', ' vip', 'vip ', 'a,b', ','] },
   'code-prefix': { takes: ['', 'TEA-', 'a_1'], refuses: ['TEA ', 'é', 'a.b'] },
   color: { takes: ['#0a7d5c', '#FFFFFF'], refuses: ['red', '#fff', '#0a7d5cff', '#0a7d5g'] },
+  slug: { takes: ['tea-house', '2026'], refuses: ['', 'Tea', '-tea', 'tea-', 'tea--pot', 'tea_pot', 'té', '..'] },
   sku: { takes: ['tea-pot_6'], refuses: ['', 'Tea', 'tea pot', 'té'] },
 };
 

@@ -58,6 +58,10 @@ export const textFormats = {
   },
   'code-prefix': { message: 'must contain only letters, digits, - and _', pattern: '^[A-Za-z0-9_-]*$' },
   color: { message: 'must be a color as #rrggbb, for example #0a7d5c', pattern: '^#[0-9A-Fa-f]{6}$' },
+  slug: {
+    message: 'must contain only lowercase letters, digits and single hyphens, for example tea-house',
+    pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  },
   sku: {
     message: 'must contain only lowercase letters, digits, hyphens and underscores',
     pattern: '^[a-z0-9_-]+$',

@@ -61,7 +61,7 @@ export interface PageDependencies<Subject> {
   readonly http: HttpDependencies;
   readonly companyOf: (companyId: string) => Promise<Company | undefined>;
   /** The company that the token in the path names. Default: that of a page token. */
-  readonly companyIdOf?: (token: string) => string | undefined;
+  readonly companyIdOf?: (token: string) => string | undefined | Promise<string | undefined>;
   /** Whether all visitors have the same token, as that of a payment link. Default: one customer has it. */
   readonly sharedToken?: boolean;
   /** Whether a link can end while one of its requests runs. Then the answer is not shown. */
@@ -128,7 +128,7 @@ async function admitPage<Subject>(
   await takeFromAddress(request, reply, http);
   await misses.turn(request.ip);
 
-  const companyId = companyIdOf((request.params as { token?: string }).token ?? '');
+  const companyId = await companyIdOf((request.params as { token?: string }).token ?? '');
   if (companyId) {
     request.work.flow = visitorFlow(companyId);
     request.work.shard = await http.shardOf(companyId);
@@ -145,7 +145,7 @@ async function openPage<Subject>(
 ): Promise<PageRouteRequest<Subject, undefined>> {
   const { token = '', ...ids } = request.params as Readonly<Record<string, string>>;
   const params = readIds(ids);
-  const companyId = companyIdOf(token);
+  const companyId = await companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
   if (!company) throw missed();
   const context = contextOf(request, { company, caller: visitor }, http);

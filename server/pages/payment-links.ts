@@ -27,18 +27,29 @@ export function mountPaymentLinks(
   dependencies: PageDependencies<LinkRow>,
   links: LinkDependencies,
 ): void {
-  app.get('/pay/:token', { config: { rateLimit: 'own' } }, async (request, reply) => {
+  const options = { config: { rateLimit: 'own' } } as const;
+  const show = async (request: FastifyRequest, reply: FastifyReply, root: Root): Promise<FastifyReply> => {
     const found = await find(request, reply, dependencies);
-    if (!found) return sendClosedPage(reply, { reason: 'unknown' });
+    if (!found) return sendClosedPage(reply, { reason: 'unknown', root });
     const { context, link } = found;
     const state = stateOf(context, link);
-    if (state !== 'open') return sendState(request, reply, context, link, state);
+    if (state !== 'open') return sendState(request, reply, { context, link, reason: state, root });
     reply.header('Referrer-Policy', 'no-referrer');
     if (request.method === 'HEAD') return reply.send();
-    if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context });
+    if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context, root });
     return reply.redirect(new URL(await visitLink(context, links, link)).pathname, 303);
+  };
+  app.get('/pay/:token', options, (request, reply) => show(request, reply, '..'));
+  // The two parts of a readable address are its token. People may type it in capitals.
+  app.get<{ Params: { company: string; slug: string } }>('/pay/:company/:slug', options, (request, reply) => {
+    const { company, slug } = request.params;
+    const readable = Object.assign(request, { params: { token: `${company}/${slug}`.toLowerCase() } });
+    return show(readable, reply, '../..');
   });
 }
+
+/** From the folder of the page to the root of the service. */
+type Root = '..' | '../..';
 
 /** Messengers and search engines that fetch a link to show it. Cubot is a maker of phones. */
 const programs = /(?<!cu)bot\b|crawler|spider|preview|facebookexternalhit|^whatsapp\//i;
@@ -65,10 +76,9 @@ async function find(
 function sendState(
   request: FastifyRequest,
   reply: FastifyReply,
-  context: RequestContext,
-  { ends_at }: LinkRow,
-  reason: ClosedState,
+  { context, link, reason, root }: { context: RequestContext; link: LinkRow; reason: ClosedState; root: Root },
 ): Promise<FastifyReply> {
   if (!wantsPage(request)) throw closedErrors[reason]();
-  return sendClosedPage(reply, { reason, context, words: { date: ends_at ? dateText(ends_at) : '' } });
+  const date = link.ends_at ? dateText(link.ends_at) : '';
+  return sendClosedPage(reply, { reason, context, words: { date }, root });
 }

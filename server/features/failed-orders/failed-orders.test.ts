@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { colleague, companyOf, lastMail, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import { capture, openShop, order, readOrder, retry, type Shop, succeeded } from '../../../tests/support/orders.ts';
+import {
+  assertRefused,
+  capture,
+  openShop,
+  order,
+  readOrder,
+  retry,
+  type Shop,
+  succeeded,
+} from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 
 /** What a merchant can do about a failed order: a payment link for exactly that sum, another card, a retry. */
@@ -70,6 +79,13 @@ describe('a failed order', () => {
     const { url, id } = sent.link;
     assert.equal(id, both[0]?.body.link.id);
     assert.equal((await link(made)).body.is_new, false);
+    // The page can offer the saved cards of the customer, so the link has no address that can be guessed.
+    assertRefused(
+      await owner.in('PATCH', `/v1/payment_links/${id}`, { slug: 'mine' }),
+      400,
+      'validation_error',
+      'slug',
+    );
     const customer = await service.call('GET', `/v1/customers/${shop.customerId}`, { key });
     const mail = await lastMail(service, customer.body.email);
     assert.ok(mail.includes(url), mail);

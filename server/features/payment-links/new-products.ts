@@ -28,7 +28,13 @@ export async function productsOf(context: RequestContext, items: readonly Paymen
 async function createNew(context: RequestContext, product: NewProduct, param: string): Promise<string> {
   requirePermissions(context.caller, ['products:write'], 'a new product requires', param);
   const { name, pricing, requires_shipping = false } = product;
-  const { id } = await createProduct(context, { name, description: null, pricing, requires_shipping, sku: skuOf(name) });
+  const { id } = await createProduct(context, {
+    name,
+    description: null,
+    pricing,
+    requires_shipping,
+    sku: skuOf(name),
+  });
   return id;
 }
 

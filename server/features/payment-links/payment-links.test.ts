@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { someCoupon } from '../../../tests/support/coupons.ts';
+import { signUp } from '../../../tests/support/dashboard.ts';
 import { assertRefused, contextOf, countOf, createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { getVisits } from './service.ts';
@@ -46,6 +47,8 @@ async function pay(path: string, number = '4242424242424242'): Promise<Reply> {
   const customer = { email: `${randomUUID()}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
   return onPage(path, 'pay', { attempt: session.attempt, total: session.total, card_token: token.id, customer });
 }
+
+const tasting = { name: 'Tea tasting', pricing: { amount: 2500, currency: 'usd' } };
 
 const paymentsOf = async (id: string): Promise<number> =>
   (await service.call('GET', `/v1/payment_links/${id}`)).body.payments;
@@ -152,7 +155,7 @@ describe('a payment link', () => {
     const euros = { ...made, product: { ...made.product, pricing: { amount: 1, currency: 'eur' } } };
     assertRefused(await create([made, euros]), 400, 'validation_error', 'items');
     assertRefused(await create([{ ...made, product_id: product }]), 400, 'validation_error', 'items[0].product');
-    assertRefused(await create([{ quantity: 1 }]), 400, 'required_field', 'items[0].product_id');
+    assertRefused(await create([{ quantity: 1 }]), 400, 'validation_error', 'items[0].product_id');
     const key = await service.createKey(service.company, { permissions: ['payment_links:write'] });
     assertRefused(await create([made], key), 403, 'insufficient_permissions', 'items[0].product');
     assert.equal(await products(), before);
@@ -164,7 +167,12 @@ describe('a payment link', () => {
     await pay(declined ?? '', '4000000000000002');
     await pay(paid ?? '');
     await fetch(service.baseUrl + path, { method: 'HEAD', redirect: 'manual' });
-    const bots = ['WhatsApp/2.23.20.0', 'Slackbot-LinkExpanding 1.0', 'facebookexternalhit/1.1', 'Mozilla (Googlebot/2.1)'];
+    const bots = [
+      'WhatsApp/2.23.20.0',
+      'Slackbot-LinkExpanding 1.0',
+      'facebookexternalhit/1.1',
+      'Mozilla (Googlebot/2.1)',
+    ];
     for (const agent of bots) {
       const headers = { 'user-agent': agent };
       const shown = await fetch(service.baseUrl + path, { headers, redirect: 'manual' });
@@ -174,5 +182,47 @@ describe('a payment link', () => {
       if (agent === bots[0]) await visit(`${path}?open`, headers);
     }
     assert.deepEqual(await getVisits(contextOf(service), id), { days: 30, visits: 4, started: 2, paid: 1 });
+  });
+
+  it('has a readable address, which is unique, can change, and leads to its company only', async () => {
+    const owner = await signUp(service);
+    const offer = { name: 'Tea', mode: 'payment', items: [{ product: tasting, quantity: 1 }] };
+    const create = (slug: string): Promise<Reply> => owner.in('POST', '/v1/payment_links', { ...offer, slug });
+    const { body: link } = await create('autumn');
+    assert.deepEqual([link.slug, link.readable_url], ['autumn', null], 'the company has no name yet');
+    assertRefused(await create('autumn'), 409, 'resource_already_exists', 'slug');
+    const rename = (name: string): Promise<Reply> => owner.in('POST', '/dashboard/payment_link_name', { name });
+    for (const name of ['', 'ab', 'Tea', '-tea', 'te--a', 'té', '../x', 'a'.repeat(41)]) {
+      assertRefused(await rename(name), 400, 'validation_error', 'name');
+    }
+    for (const name of ['admin', 'stripe', 'test-tea']) assert.match((await rename(name)).text, /reserved/);
+    assert.deepEqual((await rename('tea-house')).body, { prefix: 'test-', name: 'tea-house' });
+    const readAgain = async (): Promise<Reply['body']> => (await owner.in('GET', `/v1/payment_links/${link.id}`)).body;
+    const path = '/pay/test-tea-house/autumn';
+    assert.equal(new URL((await readAgain()).readable_url).pathname, path);
+    for (const address of [path, path.toUpperCase().replace('PAY', 'pay'), new URL(link.url).pathname]) {
+      assert.match(await visit(address), /^\/checkout\//);
+    }
+    const status = async (address: string): Promise<number> => (await fetch(service.baseUrl + address)).status;
+    // A name that is taken, a link of another company, and names that lead nowhere are all alike.
+    const stranger = await signUp(service);
+    assert.match((await stranger.in('POST', '/dashboard/payment_link_name', { name: 'tea-house' })).text, /is taken/);
+    const theirs = { ...offer, slug: 'winter' };
+    assert.equal((await stranger.in('POST', '/v1/payment_links', theirs)).status, 201);
+    for (const lost of ['winter', 'no', '..', 'autumn%00'])
+      assert.equal(await status(`/pay/test-tea-house/${lost}`), 404);
+    assert.deepEqual([await status('/pay/tea-house/autumn'), await status('/pay/test-tea-house')], [404, 404]);
+
+    await rename('tea-palace');
+    await owner.in('PATCH', `/v1/payment_links/${link.id}`, { slug: 'fall' });
+    assert.equal(new URL((await readAgain()).readable_url).pathname, '/pay/test-tea-palace/fall');
+    await visit('/pay/test-tea-house/fall');
+    assert.equal(await status(path), 404);
+    assert.match((await stranger.in('POST', '/dashboard/payment_link_name', { name: 'tea-house' })).text, /is taken/);
+    for (const name of ['one', 'two', 'three']) await rename(`tea-${name}`);
+    assertRefused(await rename('tea-four'), 400, 'invalid_request');
+    assert.equal((await rename('tea-house')).status, 200, 'an own name can be used again');
+    await owner.in('PATCH', `/v1/payment_links/${link.id}`, { slug: null });
+    assert.equal((await readAgain()).readable_url, null);
   });
 });

@@ -28,18 +28,19 @@ export interface LinkRow {
   readonly updated_at: Date;
   /** Of a visit only: the failed order whose money the link asks for. */
   readonly failed_order?: { readonly customer_id: string; readonly status: string } | null;
+  readonly slug: string | null;
 }
 
 const columns = `company_id, id, sealed_token, name, mode, items, plan_id, success_url, coupon_code, allow_coupons, collect,
-  metadata, active, max_payments, ends_at, payments, updated_at`;
+  metadata, active, max_payments, ends_at, payments, updated_at, slug`;
 
 const source: ListSource = { table: 'payment_links', objectType: 'payment_link', columns, sorts: {} };
 
 export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer): Promise<void> {
   await db.query(
     `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, plan_id, success_url,
-       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at, slug)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       row.company_id,
       row.id,
@@ -58,6 +59,7 @@ export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer)
       row.max_payments,
       row.ends_at,
       row.updated_at,
+      row.slug,
     ],
   );
 }
@@ -99,6 +101,24 @@ export async function findLinkByToken(
     [companyId, tokenHash],
   );
   return row;
+}
+
+/** A link that asks one customer for the money of a failed order can show saved cards, so it has no address that can be guessed. */
+const forAnyone = `payment_links l LEFT JOIN failed_order_links f ON f.company_id = l.company_id AND f.payment_link_id = l.id
+  WHERE f.order_id IS NULL`;
+
+export async function findLinkBySlug(db: Queryable, companyId: string, slug: string): Promise<LinkRow | undefined> {
+  const [row] = await db.query<LinkRow>(
+    `SELECT ${columns} FROM payment_links
+     WHERE company_id = $1 AND id = (SELECT l.id FROM ${forAnyone} AND l.company_id = $1 AND l.slug = $2)`,
+    [companyId, slug],
+  );
+  return row;
+}
+
+export async function isLinkForAnyone(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM ${forAnyone} AND l.company_id = $1 AND l.id = $2`, [companyId, id]);
+  return rows.length > 0;
 }
 
 /** Of the latest visits after a time. */
@@ -147,7 +167,7 @@ export async function listLinks(
 export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {
   await db.query(
     `UPDATE payment_links SET name = $3, success_url = $4, allow_coupons = $5, metadata = $6, active = $7,
-       max_payments = $8, ends_at = $9, updated_at = $10
+       max_payments = $8, ends_at = $9, updated_at = $10, slug = $11
      WHERE company_id = $1 AND id = $2`,
     [
       row.company_id,
@@ -160,6 +180,7 @@ export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {
       row.max_payments,
       row.ends_at,
       row.updated_at,
+      row.slug,
     ],
   );
 }

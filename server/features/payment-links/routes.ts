@@ -29,7 +29,7 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
         items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1, quantity_max: 10 }],
       },
       success: { status: 201, schema: paymentLink, shape: 'resource' },
-      errors: ['resource_not_found', 'invalid_request', 'merchant_not_configured'],
+      errors: ['resource_not_found', 'invalid_request', 'merchant_not_configured', 'resource_already_exists'],
       handle: ({ context, body }) => createLink(context, dependencies, body),
     }),
     defineList({
@@ -78,7 +78,7 @@ export function paymentLinkRoutes(dependencies: LinkDependencies): Route[] {
       body: paymentLinkUpdate,
       bodyExample: { active: false },
       success: { status: 200, schema: paymentLink, shape: 'resource' },
-      errors: ['invalid_request'],
+      errors: ['invalid_request', 'resource_already_exists'],
       current: ({ context, params }) => lockedLink(context, dependencies, params.id ?? ''),
       handle: ({ context, params, body }) => changeLink(context, dependencies, params.id ?? '', body),
     }),

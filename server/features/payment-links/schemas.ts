@@ -12,6 +12,14 @@ const maxPayments = Type.Integer({
 const endsAt = timestamp({ description: 'When the link stops to take payments.' });
 const name = line({ description: 'For your own use. Customers do not see it.', examples: ['Instagram, tea pots'] });
 
+const slug = line({
+  format: 'slug',
+  minLength: 1,
+  maxLength: limits.slugLength,
+  description: 'The last part of a readable address, unique among your links: `autumn` in `/pay/tea-house/autumn`.',
+  examples: ['autumn'],
+});
+
 const newProduct = Type.Object(
   {
     name: productCreate.properties.name,
@@ -49,6 +57,7 @@ export const paymentLinkCreate = Type.Object(
     ),
     max_payments: Type.Optional(maxPayments),
     ends_at: Type.Optional(endsAt),
+    slug: Type.Optional(slug),
   },
   { additionalProperties: false, title: 'PaymentLinkCreate' },
 );
@@ -62,6 +71,7 @@ export const paymentLinkUpdate = Type.Object(
     allow_coupons: Type.Optional(Type.Boolean()),
     max_payments: Type.Optional(maxPayments),
     ends_at: Type.Optional(endsAt),
+    slug: Type.Optional(clearable(slug)),
     metadata: Type.Optional(metadataPatch),
   },
   { additionalProperties: false, minProperties: 1, title: 'PaymentLinkUpdate' },
@@ -73,6 +83,14 @@ export const paymentLink = Type.Object(
     id: uuid(),
     name: Type.String(),
     url: Type.String({ format: 'uri', description: 'Send it to customers. Each visit opens a checkout session.' }),
+    slug: nullable(Type.String()),
+    readable_url: nullable(
+      Type.String({
+        format: 'uri',
+        description:
+          'The address with the name of your company and `slug`. Null unless both are set. `url` works too, also after a change of these.',
+      }),
+    ),
     ...shownOffer,
     active: Type.Boolean(),
     max_payments: nullable(Type.Integer()),
@@ -89,6 +107,8 @@ export const paymentLink = Type.Object(
         id: '019c4c26-2b00-7a11-8b2c-3d4e5f60718b',
         name: 'Instagram, tea pots',
         url: 'https://pay.example.com/pay/1T7YbGm9zQ4x2VwN8kR5sJ3hL6dC0fAeB7uP1iOyMqXt',
+        slug: 'autumn',
+        readable_url: 'https://pay.example.com/pay/tea-house/autumn',
         ...exampleOffer,
         active: true,
         max_payments: 100,
@@ -113,3 +133,17 @@ export const linkVisits = Type.Object(
   { title: 'PaymentLinkVisits' },
 );
 export type LinkVisits = Static<typeof linkVisits>;
+
+export const linkName = Type.Object(
+  {
+    prefix: Type.String({ description: 'What addresses of a sandbox begin with.' }),
+    name: nullable(Type.String({ description: '`tea-house` in `/pay/tea-house/autumn`.' })),
+  },
+  { title: 'PaymentLinkName' },
+);
+export type LinkName = Static<typeof linkName>;
+
+export const linkNameChange = Type.Object(
+  { name: line({ format: 'slug', minLength: 3, maxLength: limits.slugLength, examples: ['tea-house'] }) },
+  { additionalProperties: false, title: 'PaymentLinkNameChange' },
+);

@@ -6,6 +6,7 @@ import { mergeMetadata } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { isUnchanged } from '../../platform/changed-fields.ts';
+import { violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import {
@@ -15,13 +16,17 @@ import {
   offerOf,
   openSession,
 } from '../checkout-sessions/service.ts';
+import { linkNameOf } from '../profile/service.ts';
+import { partsOf } from './names.ts';
 import { productsOf } from './new-products.ts';
 import {
   countActiveLinks,
   countVisits,
   findLink,
+  findLinkBySlug,
   findLinkByToken,
   insertLink,
+  isLinkForAnyone,
   type LinkFilters,
   type LinkRow,
   listLinks,
@@ -30,11 +35,38 @@ import {
 } from './queries.ts';
 import type { LinkVisits, PaymentLink, PaymentLinkCreate, PaymentLinkUpdate } from './schemas.ts';
 
-function toWire({ company }: RequestContext, { baseUrl, linkKey }: LinkDependencies, row: LinkRow): PaymentLink {
+/** The name of the company is read only for links whose address has it. */
+async function allToWire(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  rows: readonly LinkRow[],
+): Promise<PaymentLink[]> {
+  const isReadable = rows.some(({ slug }) => slug !== null);
+  const name = isReadable ? await linkNameOf(context.db, context.company.id) : null;
+  return rows.map((row) => toWire(context, dependencies, row, name));
+}
+
+async function oneToWire(context: RequestContext, dependencies: LinkDependencies, row: LinkRow): Promise<PaymentLink> {
+  return toWire(
+    context,
+    dependencies,
+    row,
+    row.slug === null ? null : await linkNameOf(context.db, context.company.id),
+  );
+}
+
+function toWire(
+  { company }: RequestContext,
+  { baseUrl, linkKey }: LinkDependencies,
+  row: LinkRow,
+  companyName: string | null,
+): PaymentLink {
   return {
     id: row.id,
     name: row.name,
     url: `${baseUrl}/pay/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`,
+    slug: row.slug,
+    readable_url: companyName && row.slug ? `${baseUrl}/pay/${companyName}/${row.slug}` : null,
     mode: row.mode,
     items: [...row.items],
     plan_id: row.plan_id,
@@ -74,6 +106,15 @@ export async function createLink(
   return context.db.transaction((db) => insertNew({ ...context, db }, dependencies, input));
 }
 
+async function refusingDuplicateSlug(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (violatedConstraint(error) !== 'payment_links_slug') throw error;
+    throw new ApiError('resource_already_exists', 'Another payment link has this address.', { param: 'slug' });
+  }
+}
+
 async function insertNew(
   context: RequestContext,
   dependencies: LinkDependencies,
@@ -101,9 +142,10 @@ async function insertNew(
     ends_at: input.ends_at === undefined ? null : new Date(input.ends_at),
     payments: 0,
     updated_at: new Date(nowMs),
+    slug: input.slug ?? null,
   };
-  await insertLink(db, row, hashPageToken(token));
-  return toWire(context, dependencies, row);
+  await refusingDuplicateSlug(insertLink(db, row, hashPageToken(token)));
+  return oneToWire(context, dependencies, row);
 }
 
 export async function getLink(
@@ -113,7 +155,7 @@ export async function getLink(
 ): Promise<PaymentLink> {
   const row = await findLink(context.db, context.company.id, id);
   if (!row) throw notFound('payment link');
-  return toWire(context, dependencies, row);
+  return oneToWire(context, dependencies, row);
 }
 
 export async function getLinks(
@@ -123,7 +165,7 @@ export async function getLinks(
   page: PageRequest,
 ): Promise<Page<PaymentLink>> {
   const found = await listLinks(context.db, context.company.id, filters, page);
-  return { ...found, items: found.items.map((row) => toWire(context, dependencies, row)) };
+  return { ...found, items: await allToWire(context, dependencies, found.items) };
 }
 
 /**
@@ -143,7 +185,7 @@ export async function lockedLink(
   id: string,
 ): Promise<PaymentLink | undefined> {
   const row = await lockLink(context.db, context.company.id, id);
-  return row && toWire(context, dependencies, row);
+  return row && oneToWire(context, dependencies, row);
 }
 
 export async function changeLink(
@@ -158,6 +200,9 @@ export async function changeLink(
     const row = await lockLink(transaction, company.id, id);
     if (!row) throw notFound('payment link');
     if (input.active && !row.active) await checkRoom({ ...context, db: transaction });
+    if (input.slug && !(await isLinkForAnyone(transaction, company.id, id))) {
+      throw invalidField('slug', 'must be null: this link is for one customer');
+    }
     const { metadata, ends_at, ...plain } = input;
     const changed: LinkRow = {
       ...row,
@@ -166,19 +211,22 @@ export async function changeLink(
       metadata: mergeMetadata(row.metadata, metadata),
       updated_at: new Date(nowMs),
     };
-    const [before, after] = [row, changed].map((one) => toWire(context, dependencies, one)) as [
+    const [before, after] = (await allToWire({ ...context, db: transaction }, dependencies, [row, changed])) as [
       PaymentLink,
       PaymentLink,
     ];
     if (isUnchanged(before, after)) return before;
     if (ends_at !== undefined && before.ends_at !== after.ends_at) checkEnd(context, ends_at);
-    await updateLink(transaction, changed);
+    await refusingDuplicateSlug(updateLink(transaction, changed));
     return after;
   });
 }
 
-export const linkByToken = ({ db, company }: RequestContext, token: string): Promise<LinkRow | undefined> =>
-  findLinkByToken(db, company.id, hashPageToken(token));
+/** By the token of its address, or by the two parts of its readable address. */
+export function linkByToken({ db, company }: RequestContext, token: string): Promise<LinkRow | undefined> {
+  const slug = partsOf(token)?.slug;
+  return slug ? findLinkBySlug(db, company.id, slug) : findLinkByToken(db, company.id, hashPageToken(token));
+}
 
 /** Whether a visitor can pay with the link, and if not, why. */
 export type LinkState = 'open' | 'inactive' | 'ended' | 'sold_out' | 'unavailable';

@@ -58,6 +58,23 @@ export async function updateProfile(
   );
 }
 
+/** The first part of the readable addresses of the company. */
+export async function findLinkName(db: Queryable, companyId: string): Promise<string | null> {
+  const [row] = await db.query<{ link_name: string | null }>(
+    'SELECT link_name FROM company_profiles WHERE company_id = $1',
+    [companyId],
+  );
+  return row?.link_name ?? null;
+}
+
+export async function updateLinkName(db: Queryable, companyId: string, name: string): Promise<void> {
+  await db.query(
+    `INSERT INTO company_profiles (company_id, link_name) VALUES ($1, $2)
+     ON CONFLICT (company_id) DO UPDATE SET link_name = excluded.link_name`,
+    [companyId, name],
+  );
+}
+
 export async function updateLogo(
   db: Queryable,
   companyId: string,

@@ -12,10 +12,12 @@ import type { RequestContext } from '../../request-context.ts';
 import { textColorOn } from './color.ts';
 import {
   findCurrentLogo,
+  findLinkName,
   findLogo,
   findProfile,
   lockProfile,
   type ProfileRow,
+  updateLinkName,
   updateLogo,
   updateProfile,
 } from './queries.ts';
@@ -159,4 +161,13 @@ export async function logoWith(db: Queryable, companyId: string, logoId: string)
 
 export async function logoOfProfile(db: Queryable, companyId: string): Promise<Buffer | undefined> {
   return findCurrentLogo(db, companyId);
+}
+
+/** The name of the company in the readable addresses of its payment links. */
+export async function linkNameOf(db: Queryable, companyId: string): Promise<string | null> {
+  return findLinkName(db, companyId);
+}
+
+export async function setLinkName(db: Queryable, companyId: string, name: string): Promise<void> {
+  await updateLinkName(db, companyId, name);
 }

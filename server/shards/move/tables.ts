@@ -16,7 +16,14 @@ export interface Table {
 }
 
 /** Tables of the control plane, and those about a shard. They do not move. */
-const staying = ['memberships', 'api_key_lookups', 'company_shards', 'company_fences', 'unfinished_sign_ups'];
+const staying = [
+  'memberships',
+  'api_key_lookups',
+  'company_names',
+  'company_shards',
+  'company_fences',
+  'unfinished_sign_ups',
+];
 
 const byColumn = (row: string): string => `${row}.company_id`;
 /** The keys of files begin with the company. */

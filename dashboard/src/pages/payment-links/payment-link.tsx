@@ -59,6 +59,7 @@ function Details({ link }: { link: PaymentLink }) {
                 [paymentLinks.payments, paymentLinks.of(link.payments, link.max_payments)],
                 link.ends_at !== null && [paymentLinks.ends, <DateTime key="ends" at={link.ends_at} />],
                 link.success_url !== null && [paymentLinks.successUrl, link.success_url],
+                link.readable_url !== null && [paymentLinks.longLink, <CopyId key="url" id={link.url} whole />],
                 [common.id, <CopyId key="id" id={link.id} />],
                 [common.created, <DateTime key="created" at={link.created_at} />],
               ]}

@@ -1,13 +1,20 @@
+import { useState } from 'react';
 import { AnchorButton, Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Panel } from '../../components/page.tsx';
-import { useSignedIn } from '../../session.ts';
+import { useCan, useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { PaymentLink } from '../../types.ts';
+import { ReadableAddress } from './readable-address.tsx';
 
 /** The whole link, and ways to hand it on. */
-export function ShareLink({ link: { name, url, active } }: { link: PaymentLink }) {
+export function ShareLink({ link }: { link: PaymentLink }) {
+  const { name, active } = link;
+  const url = link.readable_url ?? link.url;
   const { company } = useSignedIn();
+  const reason = useCan('payment_links:write') ? undefined : common.notAllowed;
+  const [names, setNames] = useState(false);
   return (
     <Panel>
       <div className="rounded-[12px] border border-line bg-sunken p-4 sm:p-5">
@@ -20,9 +27,13 @@ export function ShareLink({ link: { name, url, active } }: { link: PaymentLink }
             {paymentLinks.open}
           </AnchorButton>
           <Share name={name} url={url} />
+          <Button icon="link" reason={reason} onClick={() => setNames(true)}>
+            {paymentLinks.address}
+          </Button>
         </div>
       </div>
       {company.mode === 'sandbox' && active && <p className="mt-2 text-sm text-muted">{paymentLinks.payYourself}</p>}
+      {names && <ReadableAddress link={link} onClose={() => setNames(false)} />}
     </Panel>
   );
 }
