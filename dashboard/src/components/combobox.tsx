@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 import { common } from '../texts/common.ts';
+import { Icon } from './icons.tsx';
 
 export interface ComboboxProps<T> {
   readonly label: string;
@@ -20,18 +21,23 @@ export interface ComboboxProps<T> {
   readonly name?: string;
   readonly placeholder?: string | undefined;
   readonly autoFocus?: boolean | undefined;
+  /** A last choice that creates what the list lacks. */
+  readonly addition?: { readonly label: string; readonly run: () => void } | undefined;
 }
 
 /** A text field with a list of choices that match what is typed. */
 export function Combobox<T>(props: ComboboxProps<T>) {
   const { label, hint, error, items, keyOf, textOf, detailOf, text, onText, open, onOpen, loading } = props;
-  const { value, onChange, name, placeholder = common.search, autoFocus } = props;
+  const { value, onChange, name, placeholder = common.search, autoFocus, addition } = props;
   const id = useId();
   const [active, setActive] = useState(0);
+  const choices = items.length + (addition ? 1 : 0);
 
-  function choose(item: T | undefined): void {
-    if (!item) return;
-    onChange(item);
+  function choose(index: number): void {
+    const item = items[index];
+    if (item) onChange(item);
+    else if (index === items.length && addition) addition.run();
+    else return;
     onText('');
     onOpen(false);
   }
@@ -40,12 +46,12 @@ export function Combobox<T>(props: ComboboxProps<T>) {
     if (step !== undefined) {
       event.preventDefault();
       onOpen(true);
-      const next = (active + step + items.length) % Math.max(items.length, 1);
+      const next = (active + step + choices) % Math.max(choices, 1);
       setActive(next);
       document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' });
     } else if (event.key === 'Enter' && open) {
       event.preventDefault();
-      choose(items[active]);
+      choose(active);
     } else if (event.key === 'Escape' && open) {
       event.stopPropagation();
       event.preventDefault();
@@ -65,7 +71,7 @@ export function Combobox<T>(props: ComboboxProps<T>) {
         aria-controls={open ? `${id}-list` : undefined}
         aria-invalid={error !== undefined}
         aria-describedby={`${id}-note`}
-        aria-activedescendant={open && items.length > 0 ? `${id}-${active}` : undefined}
+        aria-activedescendant={open && choices > 0 ? `${id}-${active}` : undefined}
         autoComplete="off"
         autoFocus={autoFocus}
         className="control"
@@ -102,7 +108,7 @@ export function Combobox<T>(props: ComboboxProps<T>) {
               // Runs before the blur of the input closes the list.
               onMouseDown={(event) => {
                 event.preventDefault();
-                choose(item);
+                choose(index);
               }}
             >
               <span className="grow truncate">{textOf(item)}</span>
@@ -110,6 +116,22 @@ export function Combobox<T>(props: ComboboxProps<T>) {
             </div>
           ))}
           {items.length === 0 && <p className="px-2.5 py-2 text-muted">{loading ? common.loading : common.noMatch}</p>}
+          {addition && (
+            <div
+              id={`${id}-${items.length}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={active === items.length}
+              className="menu-item font-medium text-accent-ink"
+              onMouseDown={(event) => {
+                event.preventDefault();
+                choose(items.length);
+              }}
+            >
+              <Icon name="plus" />
+              {addition.label}
+            </div>
+          )}
         </div>
       )}
     </div>

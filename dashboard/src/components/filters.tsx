@@ -143,6 +143,7 @@ function FilterForm({ filter, address, change }: FormProps<Filter>) {
       textOf={filter.textOf}
       value={undefined}
       autoFocus
+      isFilter
       onChange={(object) => change({ [filter.name]: object?.id })}
     />
   );

@@ -78,11 +78,27 @@ export const home = {
   since: 'Since',
   latestOrders: 'Latest orders',
   start: 'Getting started',
-  startLead: 'Accept your first payment in a few steps.',
-  steps: {
-    key: ['Create an API key', 'Your server calls the API with a secret key.'],
-    product: ['Add a product', 'Orders use the prices in your catalog.'],
-    customer: ['Add a customer with a card', 'In the sandbox, use 4242 4242 4242 4242.'],
-    order: ['Create your first order', 'An order charges your customer’s card.'],
+  byLink: {
+    title: 'Get paid with a link',
+    lead: 'No website and no program needed.',
+    steps: {
+      link: ['Create a payment link', 'A name and a price are enough.'],
+      pay: ['Pay it yourself', 'Open the link and use card 4242 4242 4242 4242. No money moves.'],
+      share: ['Share the link', 'Send it by email or chat, or print its QR code.'],
+      order: ['See the order', 'What was paid, by whom and with which card.'],
+      receipt: ['Read the receipt', 'The mailbox shows the emails that your customers would get.'],
+      webhook: ['Get notified', 'A webhook tells your server about each payment.'],
+    },
+  },
+  byApi: {
+    title: 'Build with the API',
+    lead: 'Charge cards from your own site or app.',
+    quickstart: 'Quickstart',
+    steps: {
+      key: ['Create an API key', 'Your server calls the API with a secret key.'],
+      product: ['Add a product', 'Orders use the prices in your catalog.'],
+      customer: ['Add a customer with a card', 'In the sandbox, use 4242 4242 4242 4242.'],
+      order: ['Create your first order', 'An order charges your customer’s card.'],
+    },
   },
 } as const;

@@ -14,24 +14,18 @@ import {
 } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { editedFields, typedMoney } from '../../edits.ts';
+import { slugOf } from '../../slug.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
 
 interface ProductFormProps {
   readonly product?: Product;
+  /** Of a new product. */
+  readonly name?: string;
   readonly onClose: () => void;
   readonly onDone: (product: Product) => void;
 }
-
-/** A SKU made from the name: `House Blend, 250 g` → `house-blend-250-g`. */
-const skuOf = (name: string): string =>
-  name
-    .normalize('NFKD')
-    .replaceAll(/[^A-Za-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 40)
-    .toLowerCase();
 
 const numberOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
@@ -90,12 +84,12 @@ const fields = editedFields<Draft>({
   return_window: products.returnWindow,
 });
 
-export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
+export function ProductForm({ product, name: newName = '', onClose, onDone }: ProductFormProps) {
   const form = useEditForm({
     object: product,
     path: `/v1/products/${product?.id}`,
     create: (body, key) => call<Product>('POST', '/v1/products', { body, key }),
-    draftOf,
+    draftOf: (one) => (one ? draftOf(one) : { ...draftOf(), name: newName, sku: slugOf(newName) }),
     bodyOf,
     fields,
     check: ({ amount, currency }) => ({ 'pricing.amount': readAmount(amount, currency).problem }),
@@ -114,7 +108,7 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
           onInput={({ currentTarget }) => {
             const { name, sku } = form.draft;
             // The SKU follows the name until the merchant types one.
-            if (!product && sku === skuOf(name)) form.set('sku', skuOf(currentTarget.value));
+            if (!product && sku === slugOf(name)) form.set('sku', slugOf(currentTarget.value));
           }}
         />
         <FieldRow>
