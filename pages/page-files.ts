@@ -23,7 +23,7 @@ const cardFields = ['src/frame.ts', 'src/svc.ts'];
 
 const checkoutScripts = [
   '../server/platform/countries.ts',
-  ...['texts', 'plan-texts', 'phone', 'summary', 'cart', 'contact', 'prover', 'outcome', 'checkout'].map(
+  ...['texts', 'plan-texts', 'phone', 'summary', 'cart', 'contact', 'prover', 'outcome', 'preview', 'checkout'].map(
     (name) => `checkout/${name}.ts`,
   ),
 ];

@@ -170,6 +170,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     webhooks,
     receipts: pages.receipts,
     failedOrders: failedOrderDependencies(dependencies, pages.pageLinks),
+    checkout: pages.checkout,
     control: shards.control,
     lists: () => all,
   });
@@ -326,6 +327,7 @@ interface DashboardDependencies {
   readonly disputes: DisputeDependencies;
   readonly keys: KeyDependencies;
   readonly receipts: ReceiptLinks;
+  readonly checkout: OfCompany<CheckoutPageDependencies>;
   readonly webhooks: WebhookDependencies;
   readonly failedOrders: FailedOrderDependencies;
   /** The lists that can be exported. */
@@ -345,6 +347,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     keys,
     webhooks,
     receipts,
+    checkout,
     failedOrders,
     lists,
   } = dependencies;
@@ -358,8 +361,8 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...failedOrderRoutes(failedOrders),
     ...bulkRefundRoutes(),
     ...exportRoutes(lists),
-    ...checkoutDashboardRoutes(),
     ...paymentLinkDashboardRoutes(control),
+    ...checkoutDashboardRoutes(checkout),
     ...subscriptionDashboardRoutes(),
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),

@@ -4,7 +4,7 @@ import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { announce, type Cart, createCart, showCoupon } from './cart.ts';
-import { type Contact, createContact } from './contact.ts';
+import { type Contact, createContact, showAsked } from './contact.ts';
 import {
   hideOutcome,
   showAway,
@@ -17,6 +17,7 @@ import {
   showUnknown,
 } from './outcome.ts';
 import { payLabel, termsOf } from './plan-texts.ts';
+import { isPreview, showDrafts } from './preview.ts';
 import { createProver, type Prover } from './prover.ts';
 import type { Payment, Session } from './session.ts';
 import { prepareFold, showLines, showMerchant, showResultTotal, showTotals } from './summary.ts';
@@ -70,6 +71,12 @@ function show(next: Session, isAnswerToPayment = false): void {
   if (next.status === 'unavailable') return showUnavailable(next);
   showProcessing();
   void poll();
+}
+
+/** Shows a draft as if it were the answer to a payment: its prices replace those of the draft before. */
+function preview(draft: Session): void {
+  show(draft, true);
+  showAsked(draft);
 }
 
 async function poll(): Promise<void> {
@@ -224,4 +231,5 @@ addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
 prepareFold();
-void load();
+if (isPreview()) showDrafts(preview);
+else void load();

@@ -36,13 +36,17 @@ const fieldNames: Readonly<Record<string, string>> = {
   'postal-code': 'shipping.postal_code',
 };
 
+export function showAsked({ customer, collect }: Pick<Session, 'customer' | 'collect'>): void {
+  byId('shipping-section').hidden = !collect.includes('shipping');
+  byId('company-field').hidden = !collect.includes('company') || customer !== null;
+  byId('contact-fields').hidden = customer !== null;
+}
+
 export function createContact({ customer, collect }: Session): Contact {
   const country = byId('country', HTMLSelectElement);
   fillCountries(country);
   const asksShipping = collect.includes('shipping');
-  byId('shipping-section').hidden = !asksShipping;
-  byId('company-field').hidden = !collect.includes('company') || customer !== null;
-  byId('contact-fields').hidden = customer !== null;
+  showAsked({ customer, collect });
   byId('known-customer').hidden = customer === null;
   if (customer) {
     byId('known-name').textContent = `${customer.first_name} ${customer.last_name}`;

@@ -72,13 +72,14 @@ function replace(part: keyof typeof known, from: Document): void {
   if (!content || content.innerHTML === known[part]) return;
   known[part] = content.innerHTML;
   const target = byKey(part);
-  const focused = document.activeElement instanceof HTMLAnchorElement ? document.activeElement.href : undefined;
+  const { activeElement } = document;
+  const focused = activeElement instanceof HTMLAnchorElement && target.contains(activeElement) && activeElement.href;
   const top = target.scrollTop;
   target.replaceChildren(...content.childNodes);
   target.scrollTop = part === 'list' ? top : 0;
   showTimes(target);
   const again = [...target.querySelectorAll('a')].find(({ href }) => href === focused);
-  if (focused && target.contains(again ?? null)) again?.focus({ preventScroll: true });
+  again?.focus({ preventScroll: true });
 }
 
 /** Shows another address of the mailbox without a reload. */

@@ -11,7 +11,9 @@ interface HostedPagesOptions {
   readonly imageOrigin: string;
 }
 
-const policy = "frame-src 'self'; font-src 'self'; worker-src 'self'; frame-ancestors 'none'";
+const policyFor = (ancestors: string): string =>
+  `frame-src 'self'; font-src 'self'; worker-src 'self'; frame-ancestors ${ancestors}`;
+const policy = policyFor("'none'");
 
 export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPagesOptions): void {
   const imageSources = ["'self'", imageOrigin];
@@ -29,5 +31,21 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
       if (!/^[0-9A-Za-z]+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
       return sendPage(reply, page().replaceAll('{{token}}', token), { policy, imageSources });
     });
+    if (name === 'checkout') mountPreview(app, page, imageSources);
   }
+}
+
+/**
+ * The checkout page without a session, for the dashboard: the dashboard shows it in a frame and gives it drafts. It is the only one of
+ * these pages that can be shown in a frame, and only by pages of this service.
+ */
+function mountPreview(app: FastifyInstance, page: () => string, imageSources: readonly string[]): void {
+  const preview = once(() =>
+    page()
+      .replace(/<link rel="preload" href="{{token}}[^>]*>/, '')
+      .replace('<body ', '<body data-preview '),
+  );
+  app.get('/checkout/preview', (_request, reply) =>
+    sendPage(reply, preview(), { policy: policyFor("'self'"), imageSources }),
+  );
 }

@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { branding } from '../../dashboard/src/texts/branding.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { emails } from '../../dashboard/src/texts/emails.ts';
+import { preview } from '../../dashboard/src/texts/preview.ts';
 import { makeCustomerEmails } from '../../server/features/customer-emails/jobs.ts';
 import { customerPageLink } from '../../server/features/customer-sessions/service.ts';
 import { silentLog } from '../support/silent-log.ts';
@@ -13,6 +14,7 @@ import { signUp } from '../support/dashboard.ts';
 import { inspect } from '../support/inspect.ts';
 import { openShop, succeeded } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { eventually } from '../support/webhooks.ts';
 
 let service: TestService;
 let browser: Browser;
@@ -65,25 +67,50 @@ after(async () => {
   await service.stop();
 });
 
+const section = (name: string) => page.getByRole('tab', { name });
+/** The color of the button in the preview, and that of its text. */
+async function buttonColors(): Promise<unknown> {
+  const frame = page.frames().find((one) => one.url().endsWith('/checkout/preview'));
+  return frame?.evaluate(
+    `(({ backgroundColor, color }) => backgroundColor + ' ' + color)(getComputedStyle(document.querySelector('#pay')))`,
+  );
+}
+
 describe('branding in the dashboard', () => {
   it('is previewed while it is typed, saved, and shown in the preview of a real email', async () => {
     await page.goto('/settings/branding');
-    await page.getByText(emails.unsent.mailbox).waitFor();
+    const checkout = page.frameLocator(`iframe[title="${preview.frame}"]`);
+    await checkout.getByRole('button', { name: 'Pay $49.00', includeHidden: true }).waitFor();
     await page.getByLabel(branding.displayName).fill('Ada’s Tea');
     await page.locator('input[name="color"]').fill('#ffd400');
-    const head = page.getByText('Ada’s Tea', { exact: true }).first();
-    assert.equal(
-      await head.locator('..').getAttribute('style'),
-      'background-color: rgb(255, 212, 0); color: rgb(0, 0, 0);',
-    );
-    await page.getByRole('button', { name: common.save }).first().click();
+    await checkout.getByText('Pay Ada’s Tea').waitFor();
+    const isPainted = async (): Promise<boolean> => (await buttonColors()) === 'rgb(255, 212, 0) rgb(0, 0, 0)';
+    await eventually('the preview has the typed color', isPainted);
+    await page.getByRole('button', { name: preview.screens.phone }).click();
+    assert.equal(await page.locator(`iframe[title="${preview.frame}"]`).evaluate((frame) => frame.clientWidth), 390);
+    await inspect(page, '/settings/branding with a draft');
+    // One form: a mistake in another section is shown there, and one button saves all sections.
+    await section(branding.sections.emails).click();
+    await page.getByText(emails.unsent.mailbox).waitFor();
+    await page.getByLabel(branding.replyTo).fill('nobody');
+    await section(branding.sections.brand).click();
+    await page.getByRole('button', { name: common.save }).click();
+    await page.locator('[aria-invalid="true"]').waitFor();
+    assert.equal(await section(branding.sections.emails).getAttribute('aria-selected'), 'true');
+    await page.getByLabel(branding.replyTo).fill('tea@example.com');
+    await page.getByRole('button', { name: common.save }).click();
     await page.getByText(common.saved).first().waitFor();
+    await section(branding.sections.brand).click();
     const png = await sharp({ create: { width: 300, height: 80, channels: 3, background: '#c04020' } })
       .png()
       .toBuffer();
     await page.locator('input[type="file"]').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: png });
     await page.getByRole('button', { name: branding.replaceLogo }).waitFor();
     await page.reload();
+    assert.equal(await page.getByLabel(branding.displayName).inputValue(), 'Ada’s Tea');
+    await checkout.locator('#logo').and(checkout.locator(':visible')).waitFor();
+    await section(branding.sections.emails).click();
+    assert.equal(await page.getByLabel(branding.replyTo).inputValue(), 'tea@example.com');
     const frame = page.frameLocator(`iframe[title="${emails.frame}"]`);
     await frame.getByText('You paid $49.00').waitFor();
     assert.match((await frame.locator('img').getAttribute('src')) ?? '', /\/logos\/.*\.png$/);

@@ -7,6 +7,7 @@ import { home } from '../../dashboard/src/texts/home.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
+import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { texts as checkout } from '../../pages/checkout/texts.ts';
 import { launchBrowser } from '../support/browser.ts';
@@ -79,8 +80,18 @@ describe('a merchant with an empty company', () => {
     await button(paymentLinks.add).click();
     // The focus goes to what is missing.
     await page.locator('[aria-invalid="true"]:focus').waitFor();
+    // The page that customers will see is beside the form, and follows what is typed.
+    const shown = page.frameLocator(`iframe[title="${preview.frame}"]`);
+    await shown.getByText('Your product').waitFor();
     await field(paymentLinks.what).fill('Tea tasting');
     await field(paymentLinks.price).fill('$25');
+    await shown.getByText('Tea tasting').waitFor();
+    await shown.getByText('Pay $25.00').waitFor();
+    await page.getByText(paymentLinks.options, { exact: true }).click();
+    await page.getByLabel(paymentLinks.shipping).check();
+    await shown.getByText(checkout.shipping, { exact: true }).waitFor();
+    await page.getByLabel(paymentLinks.shipping).uncheck();
+    await shown.getByText(checkout.shipping, { exact: true }).waitFor({ state: 'hidden' });
     await inspect(page, '/payment-links/new');
     await button(paymentLinks.add).click();
 

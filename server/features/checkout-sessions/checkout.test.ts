@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { silentLog } from '../../../tests/support/silent-log.ts';
 import { someCoupon } from '../../../tests/support/coupons.ts';
-import { createProduct, openShop, type Shop } from '../../../tests/support/orders.ts';
+import { signUp } from '../../../tests/support/dashboard.ts';
+import { assertRefused, createProduct, openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
@@ -501,4 +502,56 @@ it('a payment is refused while the company is closed after a restore, and nothin
   await continuePayments(shard, { db: service.db, orders, subscriptions }, silentLog, 20);
   assert.equal((await onPage(token, 'session')).body.status, 'open');
   assert.equal((await pay(token)).body.status, 'completed');
+});
+
+describe('the preview of a draft', () => {
+  const path = '/dashboard/checkout_preview';
+
+  it('shows what the page would, with what is typed and not saved, and writes nothing', async () => {
+    const owner = await signUp(service);
+    const product = { name: 'Tea pot', description: 'Round.', pricing: { amount: 4900, currency: 'usd' }, sku: 'pot' };
+    const made = await owner.in(
+      'POST',
+      '/v1/products',
+      { ...product, requires_shipping: true },
+      { idempotencyKey: 'p' },
+    );
+    assert.equal(made.status, 201, made.text);
+    const count = async (): Promise<unknown> =>
+      service.db.query(`SELECT (SELECT count(*) FROM checkout_sessions), (SELECT count(*) FROM events),
+        (SELECT count(*) FROM products), (SELECT count(*) FROM audit_entries), (SELECT count(*) FROM company_profiles)`);
+    const before = await count();
+    const items = [{ product_id: made.body.id, quantity: 2 }];
+    const profile = { display_name: 'Draft Tea', color: '#0a7d5c' };
+    const shown = await owner.in('POST', path, { mode: 'payment', items, collect: ['shipping'], profile });
+    assert.equal(shown.status, 200, shown.text);
+    const { merchant, lines, total, collect, status, livemode } = shown.body;
+    assert.deepEqual(
+      [merchant.name, merchant.color, total, status, livemode],
+      ['Draft Tea', '#0a7d5c', 9800, 'open', false],
+    );
+    assert.deepEqual([lines[0].name, lines[0].quantity, collect], ['Tea pot', 2, ['shipping']]);
+    const typed = { name: 'Autumn tea', amount: 1250, currency: 'eur' };
+    const other = await owner.in('POST', path, { mode: 'payment', product: typed });
+    assert.deepEqual([other.body.lines[0].name, other.body.total, other.body.currency], ['Autumn tea', 1250, 'eur']);
+    assert.equal((await owner.in('POST', path, { mode: 'subscription' })).body.lines.length, 1, 'an example');
+    assert.deepEqual(await count(), before);
+    const stranger = await signUp(service);
+    assertRefused(await stranger.in('POST', path, { mode: 'payment', items }), 400, 'invalid_request');
+    assert.equal((await service.call('POST', path, { key: null, body: { mode: 'payment' } })).status, 401);
+  });
+
+  it('is in a page without a session, the only one that our own pages can show in a frame', async () => {
+    const framedBy = async (address: string): Promise<string | undefined> =>
+      /frame-ancestors ([^;]+)/.exec((await fetch(address)).headers.get('content-security-policy') ?? '')?.[1];
+    const { url } = await createSession();
+    const customerPage = `${service.baseUrl}/customer/abc`;
+    assert.equal(await framedBy(`${service.baseUrl}/checkout/preview`), "'self'");
+    assert.equal(await framedBy(service.baseUrl + new URL(url).pathname), "'none'");
+    assert.equal(await framedBy(customerPage), "'none'");
+    for (const request of ['session', 'quote', 'pay', 'card_tokens']) {
+      const { status } = await onPage('preview', request, request === 'session' ? undefined : {});
+      assert.equal(status, 404, request);
+    }
+  });
 });

@@ -1,7 +1,9 @@
 import Type from 'typebox';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { nullable, timestamp } from '../../http/schemas.ts';
-import { getCardTesting } from './service.ts';
+import type { OfCompany } from '../../request-context.ts';
+import { checkoutDraft, showDraft } from './draft-preview.ts';
+import { type CheckoutPageDependencies, getCardTesting } from './service.ts';
 
 const cardTesting = Type.Object(
   {
@@ -14,8 +16,24 @@ const cardTesting = Type.Object(
 );
 
 /** Used only by the dashboard. */
-export function checkoutDashboardRoutes(): Route[] {
+export function checkoutDashboardRoutes(checkout: OfCompany<Pick<CheckoutPageDependencies, 'images'>>): Route[] {
   return [
+    defineRoute({
+      tag: 'Checkout',
+      resource: 'preview',
+      method: 'POST',
+      path: '/dashboard/checkout_preview',
+      operationId: 'previewCheckout',
+      summary: 'Show the checkout page of a draft',
+      permission: 'payment_links:read',
+      category: 'read',
+      idempotency: 'none',
+      audit: 'none',
+      body: checkoutDraft,
+      success: { status: 200, schema: Type.Object({}, { description: 'What the page shows.' }), shape: 'other' },
+      errors: ['invalid_request', 'resource_not_found'],
+      handle: ({ context, body }) => showDraft(checkout(context), context, body),
+    }),
     defineRoute({
       tag: 'Checkout',
       resource: 'card testing',

@@ -47,7 +47,7 @@ export interface CheckoutPageDependencies extends PayDependencies {
 export const merchantOf = async ({ db, company }: RequestContext): Promise<Merchant> =>
   toMerchant(await profileOf(db, company));
 
-const toMerchant = ({ display_name, logo_url, color, support_email }: Profile): Merchant => ({
+export const toMerchant = ({ display_name, logo_url, color, support_email }: Profile): Merchant => ({
   name: display_name,
   logo_url,
   color,

@@ -1,7 +1,9 @@
 import { readAmount } from '../../amounts.ts';
+import type { CheckoutDraft } from '../../components/checkout-preview.tsx';
 import { checkLines, emptyLine, itemsOf, type Line } from '../../components/product-lines.tsx';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
+import { preview } from '../../texts/preview.ts';
 import type { Plan } from '../../types.ts';
 
 /** What the form of a new payment link holds, and the request that it becomes. */
@@ -62,17 +64,40 @@ function nameOf({ name, sells, title, plan, lines }: LinkDraft): string {
 
 const nameLength = 255;
 
+const collectedBy = ({ shipping, company }: LinkDraft): string[] => [
+  ...(shipping ? ['shipping'] : []),
+  ...(company ? ['company'] : []),
+];
+
 export function bodyOf(draft: LinkDraft): object {
-  const { allow_coupons, shipping, company, max_payments, ends_at, success_url } = draft;
+  const { allow_coupons, max_payments, ends_at, success_url } = draft;
   return {
     name: nameOf(draft),
     ...offerOf(draft),
     allow_coupons,
-    collect: [...(shipping ? ['shipping'] : []), ...(company ? ['company'] : [])],
+    collect: collectedBy(draft),
     ...(max_payments ? { max_payments: Number(max_payments) } : {}),
     ...(ends_at ? { ends_at: endOfDay(ends_at) } : {}),
     ...(success_url.trim() ? { success_url: success_url.trim() } : {}),
   };
+}
+
+/** What the page shows so far. Until something is chosen, it shows an example. */
+export function previewOf(draft: LinkDraft): CheckoutDraft {
+  return { ...soldSoFar(draft), allow_coupons: draft.allow_coupons, collect: collectedBy(draft) };
+}
+
+function soldSoFar(draft: LinkDraft): CheckoutDraft {
+  const { sells, title, amount, currency, adjustable } = draft;
+  if (sells === 'plan') return draft.plan ? { ...offerOf(draft) } : { mode: 'subscription' };
+  if (sells === 'products') {
+    const lines = draft.lines.filter(({ product, quantity }) => product && /^[1-9]\d{0,3}$/.test(quantity.trim()));
+    return lines.length > 0 ? { ...offerOf({ ...draft, lines }) } : { mode: 'payment' };
+  }
+  const price = readAmount(amount, currency).amount;
+  if (!title.trim() && price === undefined) return { mode: 'payment' };
+  const product = { name: title.trim() || preview.product, amount: price ?? 0, currency };
+  return { mode: 'payment', product: { ...product, ...(adjustable && { quantity_max: adjustableMax }) } };
 }
 
 export const endOfDay = (day: string): string => `${day}T23:59:59.999Z`;

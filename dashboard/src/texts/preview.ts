@@ -1,0 +1,8 @@
+export const preview = {
+  title: 'Checkout page',
+  frame: 'Preview of the checkout page',
+  product: 'Your product',
+  screen: 'Screen',
+  screens: { desktop: 'Desktop', phone: 'Phone' },
+  hint: 'This is the page that your customers see, with what you have entered. Nothing is saved.',
+};

@@ -1,0 +1,107 @@
+import Type, { type Static } from 'typebox';
+import { requirePermissions } from '../../http/caller.ts';
+import { line, name, nullable } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { Profile } from '../profile/schemas.ts';
+import { profileOf } from '../profile/service.ts';
+import { type CheckoutPageDependencies, type PageSession, shownQuote, toMerchant } from './page.ts';
+import { type Quote, quoteOf } from './quote.ts';
+import { offerFields } from './schemas.ts';
+
+/** The checkout page for a draft of the dashboard, as the page gets its data. Nothing is stored, so nothing can be paid. */
+
+const { mode, items, plan_id, coupon_code, allow_coupons, collect } = offerFields;
+
+const typedProduct = Type.Object(
+  {
+    name: line(),
+    amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
+    currency: Type.String({ format: 'currency' }),
+    quantity_max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.quantityMax })),
+  },
+  { additionalProperties: false, description: 'A product that is not in the catalog yet.' },
+);
+
+const typedProfile = Type.Object(
+  {
+    display_name: nullable(name({ maxLength: limits.displayNameLength })),
+    color: nullable(Type.String({ format: 'color' })),
+  },
+  { additionalProperties: false, description: 'Branding that is not saved yet.' },
+);
+
+export const checkoutDraft = Type.Object(
+  {
+    ...{ mode, items, plan_id, coupon_code, allow_coupons, collect },
+    product: Type.Optional(typedProduct),
+    profile: Type.Optional(typedProfile),
+  },
+  { additionalProperties: false, title: 'CheckoutDraft' },
+);
+export type CheckoutDraft = Static<typeof checkoutDraft>;
+
+/** Stands for the products of a draft that has none. */
+const example = { name: 'Your product', amount: 4900, currency: 'usd' };
+
+export async function showDraft(
+  dependencies: Pick<CheckoutPageDependencies, 'images'>,
+  context: RequestContext,
+  draft: CheckoutDraft,
+): Promise<PageSession> {
+  const { caller, company, db } = context;
+  if (draft.items) requirePermissions(caller, ['products:read'], 'the items require', 'items');
+  if (draft.plan_id) requirePermissions(caller, ['plans:read'], 'the plan requires', 'plan_id');
+  if (draft.coupon_code) requirePermissions(caller, ['coupons:read'], 'the code requires', 'coupon_code');
+  const merchant = toMerchant(withDraft(await profileOf(db, company), draft, company.name));
+  const quote = await shownQuote(dependencies, context, await quoteOfDraft(context, draft));
+  return {
+    status: 'open',
+    mode: quote.plan ? 'subscription' : 'payment',
+    livemode: company.mode === 'live',
+    merchant,
+    ...quote,
+    allow_coupons: draft.allow_coupons ?? false,
+    collect: (draft.collect ?? []) as PageSession['collect'],
+    customer: null,
+    saved_cards: [],
+    attempt: 0,
+    failure: null,
+    notice: null,
+    cancel_url: null,
+    success_url: null,
+    result: null,
+    proof: null,
+  };
+}
+
+function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: string): Profile {
+  return profile ? { ...saved, color: profile.color, display_name: profile.display_name ?? companyName } : saved;
+}
+
+async function quoteOfDraft(context: RequestContext, draft: CheckoutDraft): Promise<Quote> {
+  const sold = draft.mode === 'subscription' ? draft.plan_id : draft.items;
+  if (!sold || draft.product) return quoteOfProduct(draft.product ?? example);
+  const chosen = (draft.items ?? []).map(({ product_id, quantity, quantity_min, quantity_max }) => ({
+    product_id: product_id.toLowerCase(),
+    quantity,
+    quantity_min: quantity_min ?? quantity,
+    quantity_max: quantity_max ?? quantity,
+  }));
+  const session = {
+    items: chosen,
+    plan_id: draft.mode === 'subscription' ? (draft.plan_id ?? null) : null,
+    customer_id: null,
+    coupon_code: draft.coupon_code ?? null,
+    allow_coupons: false,
+  };
+  return quoteOf(context, session, {});
+}
+
+/** Its ID is that of no product. */
+function quoteOfProduct({ name: product, amount, currency, quantity_max = 1 }: Static<typeof typedProduct>): Quote {
+  const id = '00000000-0000-0000-0000-000000000000';
+  const one = { product_id: id, quantity: 1, quantity_min: 1, quantity_max };
+  const lines = [{ ...one, name: product, description: null, unit_amount: amount, total: amount }];
+  return { lines, plan: null, currency, subtotal: amount, discount: 0, total: amount, coupon: null };
+}
