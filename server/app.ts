@@ -30,6 +30,7 @@ import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
 import { type CardDependencies, paymentMethodsOf, releaseCards } from './features/payment-methods/service.ts';
 import { failedOrderRoutes } from './features/failed-orders/dashboard-routes.ts';
 import type { FailedOrderDependencies } from './features/failed-orders/service.ts';
+import { sandboxDashboardRoutes } from './features/sandbox/dashboard-routes.ts';
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
@@ -218,13 +219,22 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountFiles(app, disk, signingKey, clock);
   await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
   await mountNotices(app, { shards, vault, log }, http);
-  const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
-  const delivery = deliveryOf(config);
-  mountMailbox(app, dependencies.baseUrl, brand, delivery === 'mailbox' ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountRoutes(app, http, userRoutes(users), userSteps(users, http));
-  mountDashboard(app, brand, delivery);
+  mountPagesOfTeam(app, dependencies, brand);
   return app;
+}
+
+/** The dashboard, and the mailbox that it links to. */
+function mountPagesOfTeam(
+  app: FastifyInstance,
+  { config, baseUrl, shards, keys }: AppDependencies,
+  brand: Brand,
+): void {
+  const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, keys.mails, count);
+  const delivery = deliveryOf(config);
+  mountMailbox(app, baseUrl, brand, delivery === 'mailbox' ? mails : undefined);
+  mountDashboard(app, brand, delivery);
 }
 
 /** The pages that are the same for everyone. */
@@ -368,6 +378,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
     ...sampleDataRoutes(),
+    ...sandboxDashboardRoutes(),
     ...profileRoutes(),
     ...customerEmailRoutes(receipts),
     ...processorRoutes(processors),

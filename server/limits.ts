@@ -123,6 +123,7 @@ export const limits = {
   /** How far one call can advance the sandbox clock, and how many entries its response can list. */
   clockAdvanceYears: 10,
   clockHappenings: 10_000,
+  timelineEntries: 500,
   inventoryMax: 2_147_483_647,
   returnWindowDaysMax: 365,
 

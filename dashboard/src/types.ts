@@ -28,6 +28,7 @@ export type { SentLink, SentRequest, WhatNow } from '../../server/features/faile
 export type { Note } from '../../server/features/notes/schemas.ts';
 export type { LinkName, LinkVisits } from '../../server/features/payment-links/schemas.ts';
 export type { SampleData } from '../../server/features/sample-data/schemas.ts';
+export type { SandboxTimeline } from '../../server/features/sandbox/timeline.ts';
 export type { SavedView } from '../../server/features/saved-views/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { Profile } from '../../server/features/profile/schemas.ts';

@@ -293,10 +293,12 @@ describe('a merchant', () => {
 
     await page.goto('/sandbox/clock');
     await button(sandbox.steps.month).click();
+    await page.getByRole('link', { name: 'Monthly engine renewed: $19.00 paid' }).waitFor();
     await page
-      .getByText(/cycle 2, \$19.00: succeeded/)
+      .getByText(/^\d+ days without events$/)
       .first()
       .waitFor();
+    await page.getByRole('link', { name: 'Charles Babbage', exact: true }).first().waitFor();
 
     await page.goto(subscription);
     await page.getByText('2 paid, never ends').waitFor();

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, describe, it, type TestContext } from 'node:test';
-import { assertRefused, capture, openShop, order, readOrder } from '../../../tests/support/orders.ts';
+import { assertRefused, capture, contextOf, openShop, order, readOrder } from '../../../tests/support/orders.ts';
 import { startReceiver } from '../../../tests/support/receiver.ts';
 import { assertNear, at, type Json, moment, startClockService } from '../../../tests/support/sandbox-clock.ts';
 import { type Reply, someCustomer } from '../../../tests/support/service.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
+import { getSandboxTimeline } from './timeline.ts';
 
 /** What happens when the clock of a sandbox company moves: renewals, expiries, chargebacks, webhooks. */
 
@@ -16,7 +17,7 @@ after(stop);
 
 describe('what happened', () => {
   it('is listed by time, with types and object ids', async () => {
-    const { pass, read, subscribed } = await newScene();
+    const { pass, read, subscribed, company } = await newScene();
     await pass({ to: '2027-01-10T09:00:00Z' });
     const good = await subscribed();
     const bad = await subscribed({}, '4000009999000341');
@@ -35,6 +36,19 @@ describe('what happened', () => {
       [bad.next_billing_at, 'subscription.past_due', bad.id],
       [retried, 'order.failed', other.latest_order_id],
     ]);
+    const context = { ...contextOf(service, company), nowMs: at('2027-02-12T00:00:00Z') };
+    const { data } = await getSandboxTimeline(context, { from: at('2027-01-11T00:00:00Z') });
+    const lines = data.filter(({ kind }) => kind !== 'webhooks' && kind !== 'email');
+    assert.deepEqual(
+      lines.map(({ kind, object, at: time }) => [time, kind, object.id]),
+      [
+        [retried, 'retry_declined', other.latest_order_id],
+        [bad.next_billing_at, 'renewal_declined', other.latest_order_id],
+        [good.next_billing_at, 'renewal_paid', one.latest_order_id],
+      ],
+      'one line for each charge',
+    );
+    assert.ok(lines.every(({ customer, text }) => customer?.name && text));
     const times = listed.map(([time]: string[]) => time);
     assert.deepEqual(times, times.toSorted());
     const { order_number } = await read(`/v1/orders/${one.latest_order_id}`);

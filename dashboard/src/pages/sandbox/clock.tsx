@@ -1,20 +1,17 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyId } from '../../components/copy.tsx';
-import { DateTime } from '../../components/date-time.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { ErrorNote, Form, useAction, useForm } from '../../components/form.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
-import { Table } from '../../components/table.tsx';
 import { useGet } from '../../data.ts';
-import { dateTime, duration, money } from '../../format.ts';
-import { pageOfFound } from '../../navigation.ts';
+import { dateTime, duration } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { sandbox } from '../../texts/sandbox.ts';
 import type { Clock, ClockAdvance, ClockAdvanced } from '../../types.ts';
+import { SandboxTimeline } from './sandbox-timeline.tsx';
 
 const steps = {
   hour: { hours: 1 },
@@ -23,16 +20,6 @@ const steps = {
   month: { months: 1 },
   year: { months: 12 },
 } as const;
-
-/** The API returns amounts in the smallest unit, `1900 usd`, which people would read as dollars. */
-const withMoney = (summary: string): string =>
-  summary.replace(/\b(\d+) ([a-z]{3})\b/, (_text, cents: string, currency: string) => money(Number(cents), currency));
-
-function pageOf({ type, object_id }: ClockAdvanced['happened'][number]): string | null {
-  const [kind] = type.split('.');
-  if (kind === 'webhook') return `/developers/webhooks/${object_id}`;
-  return kind === 'order' || kind === 'subscription' || kind === 'customer' ? pageOfFound[kind](object_id) : null;
-}
 
 export function ClockPage() {
   const { company } = useSignedIn();
@@ -48,18 +35,26 @@ export function ClockPage() {
 
 function SandboxClock() {
   const query = useGet<Clock>('/v1/sandbox/clock');
-  const [result, setResult] = useState<ClockAdvanced>();
+  const canSee = useCan('events:read');
+  const [from, setFrom] = useState<string>();
+  // What happened since before the last advance.
+  const before = useRef<string>(undefined);
+  const onDone = () => setFrom(before.current);
   const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
+  function advanceFrom(body: ClockAdvance, key: string): Promise<ClockAdvanced> {
+    before.current = query.data?.now;
+    return call('POST', '/v1/sandbox/clock/advance', { body, key });
+  }
   const advance = useAction<ClockAdvance, ClockAdvanced>({
-    send: (body, key) => call('POST', '/v1/sandbox/clock/advance', { body, key }),
-    onDone: setResult,
+    send: (body, key) => advanceFrom(body, key),
+    onDone,
   });
   const form = useForm({
     initial: { to: '' },
     forgettable: true,
     check: ({ to }) => ({ to: to === '' ? common.required : undefined }),
-    send: ({ to }, key) => call<ClockAdvanced>('POST', '/v1/sandbox/clock/advance', { body: { to: `${to}:00Z` }, key }),
-    onDone: setResult,
+    send: ({ to }, key) => advanceFrom({ to: `${to}:00Z` }, key),
+    onDone,
   });
   return (
     <Page title={sandbox.clockTitle} lead={sandbox.clockLead}>
@@ -106,26 +101,7 @@ function SandboxClock() {
         {advance.error && <ErrorNote error={advance.error} />}
       </div>
       <Panel title={sandbox.happened}>
-        {!result || result.happened.length === 0 ? (
-          <p className="py-2 text-muted">{result ? sandbox.nothingHappened : sandbox.notYet}</p>
-        ) : (
-          <Table
-            label={sandbox.happened}
-            rows={result.happened.map((entry, index) => ({ ...entry, key: String(index) }))}
-            keyOf={({ key }) => key}
-            link={pageOf}
-            columns={[
-              { header: common.date, cell: ({ at }) => <DateTime at={at} /> },
-              {
-                header: common.type,
-                cell: ({ type }) => <span className="font-mono text-[13px]">{type}</span>,
-                wide: true,
-              },
-              { header: common.description, cell: ({ summary }) => withMoney(summary) },
-              { header: sandbox.object, cell: ({ object_id }) => <CopyId id={object_id} />, wide: true },
-            ]}
-          />
-        )}
+        {canSee ? <SandboxTimeline from={from} /> : <p className="text-muted">{common.notAllowed}</p>}
       </Panel>
     </Page>
   );
