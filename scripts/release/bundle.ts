@@ -83,6 +83,8 @@ export async function bundle(): Promise<Bundle> {
     platform: 'node',
     external,
     plugins: [readyMadeBrowserFiles, withoutUnused, withoutGeneratedPrefixes],
+    // A slow machine is no fault of the build.
+    checks: { pluginTimings: false },
     onLog(level, log) {
       if (level === 'warn') throw new Error(log.message);
     },

@@ -36,6 +36,8 @@ export async function bundleCommand(): Promise<Bundled> {
     platform: 'node',
     transform: { target: 'node20' },
     plugins: [withoutOperatorCommands],
+    // A slow machine is no fault of the build.
+    checks: { pluginTimings: false },
     onLog(level, log) {
       if (level === 'warn') throw new Error(log.message);
     },

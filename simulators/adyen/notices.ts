@@ -3,7 +3,10 @@ import type { Clock } from '../../server/platform/clock.ts';
 import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 import { type NoticeItem, signatureOf } from '../../server/vault/processors/adyen/notice-item.ts';
 
-/** Sends the notices of the simulator: signed, repeated until they are accepted, and with faults on command. */
+/**
+ * Sends the notices of the simulator as Adyen does: signed, several in one request, in one queue. A request that is not accepted is
+ * repeated, and all notices behind it wait. Faults come on command.
+ */
 
 interface NoticeLine {
   readonly type: 'notice';
@@ -33,6 +36,8 @@ export interface NoticeEvent {
   readonly isSuccess: boolean;
   readonly reason?: string;
   readonly additionalData?: Readonly<Record<string, string>>;
+  /** Of another merchant account of the same company, or of the company. */
+  readonly merchantAccountCode?: string;
 }
 
 export interface NoticeOptions {
@@ -57,6 +62,7 @@ export interface Notices {
   readonly undelivered: number;
 }
 
+const batchMax = 6;
 const repeatAfterMs = 200;
 const lateMs = 400;
 const timeoutMs = 5_000;
@@ -68,15 +74,20 @@ export function openNotices(options: NoticeOptions): Notices {
   let target: NoticeTarget | undefined;
   let afterMs = 0;
 
-  async function post(to: NoticeTarget, item: NoticeItem): Promise<boolean> {
+  /** The queue: what can be sent now, in order. */
+  const ready: number[] = [];
+  let isSending = false;
+
+  async function post(to: NoticeTarget, batch: readonly NoticeItem[]): Promise<boolean> {
     const signIn =
       to.username === undefined ? undefined : Buffer.from(`${to.username}:${to.password}`).toString('base64');
+    const notificationItems = batch.map((item) => ({ NotificationRequestItem: item }));
     try {
       const response = await fetch(to.url, {
         method: 'POST',
         signal: AbortSignal.timeout(timeoutMs),
         headers: { 'content-type': 'application/json', ...(signIn && { authorization: `Basic ${signIn}` }) },
-        body: JSON.stringify({ live: 'false', notificationItems: [{ NotificationRequestItem: item }] }),
+        body: JSON.stringify({ live: 'false', notificationItems }),
       });
       await response.text();
       return response.ok;
@@ -85,23 +96,39 @@ export function openNotices(options: NoticeOptions): Notices {
     }
   }
 
-  async function deliver(number: number): Promise<void> {
-    const item = items[number];
-    if (!item) return;
-    await sleep(afterMs);
+  async function enqueue(number: number, delayMs: number): Promise<void> {
+    await sleep(delayMs);
     await durable();
-    while (waiting.has(number)) {
-      const to = target;
-      if (!to) return;
-      const fault = pickFault();
-      if (fault === 'notice_late') await sleep(lateMs * random());
-      if (fault === 'notice_forged') await post(to, { ...item, success: item.success === 'true' ? 'false' : 'true' });
-      const isAccepted = fault !== 'notice_lost' && (await post(to, item));
-      if (fault === 'notice_twice') await post(to, { ...item, eventDate: new Date(clock.nowMs()).toISOString() });
-      if (isAccepted && waiting.delete(number)) append({ type: 'delivered', number });
-      else await sleep(repeatAfterMs);
-    }
+    ready.push(number);
+    await send();
   }
+
+  async function send(): Promise<void> {
+    if (isSending) return;
+    isSending = true;
+    while (target && ready.length > 0) await deliver(target, ready.splice(0, 1 + Math.floor(random() * batchMax)));
+    isSending = false;
+  }
+
+  async function deliver(to: NoticeTarget, numbers: readonly number[]): Promise<void> {
+    const fault = pickFault();
+    if (fault === 'notice_late') {
+      for (const number of numbers) void enqueue(number, lateMs * random());
+      return;
+    }
+    const batch = numbers.flatMap((number) => items[number] ?? []);
+    if (fault === 'notice_forged') await post(to, batch.map(forged));
+    const isAccepted = fault !== 'notice_lost' && (await post(to, batch));
+    if (fault === 'notice_twice') await post(to, batch.map(dated));
+    if (!isAccepted) {
+      ready.unshift(...numbers);
+      return void (await sleep(repeatAfterMs));
+    }
+    for (const number of numbers) if (waiting.delete(number)) append({ type: 'delivered', number });
+  }
+
+  const forged = (item: NoticeItem): NoticeItem => ({ ...item, success: item.success === 'true' ? 'false' : 'true' });
+  const dated = (item: NoticeItem): NoticeItem => ({ ...item, eventDate: new Date(clock.nowMs()).toISOString() });
 
   return {
     restore(line) {
@@ -112,9 +139,9 @@ export function openNotices(options: NoticeOptions): Notices {
     },
     add({ isSuccess, additionalData, reason = '', originalReference = null, ...event }) {
       const unsigned = {
+        merchantAccountCode: merchantAccount,
         ...event,
         originalReference,
-        merchantAccountCode: merchantAccount,
         success: isSuccess ? ('true' as const) : ('false' as const),
         eventDate: new Date(clock.nowMs()).toISOString(),
         reason,
@@ -124,13 +151,14 @@ export function openNotices(options: NoticeOptions): Notices {
       const number = items.push(item) - 1;
       waiting.add(number);
       append({ type: 'notice', number, item });
-      void deliver(number);
+      if (target) void enqueue(number, afterMs);
     },
     sendTo(to, delayMs) {
       const isFirst = target === undefined;
       target = to;
       afterMs = delayMs;
-      if (isFirst && to) for (const number of waiting) void deliver(number);
+      if (!to) ready.length = 0;
+      else if (isFirst) for (const number of waiting) void enqueue(number, afterMs);
     },
     all: () => items,
     get undelivered() {

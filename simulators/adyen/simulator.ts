@@ -7,7 +7,7 @@ import { answer, loseAnswer, pathParts, readBody } from '../wire.ts';
 import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './books.ts';
 import { type DisputeLine, openDisputes } from './disputes.ts';
 import { execute, failLater, newReference, problemOf, type Request, requestOf } from './execution.ts';
-import { type NoticesLine, type NoticeTarget, openNotices } from './notices.ts';
+import { type NoticeEvent, type NoticesLine, type NoticeTarget, openNotices } from './notices.ts';
 import { type Fields, isFields, isKey } from './rules.ts';
 import { type Simulator, type SimulatorOptions, type RequestKind, requests, write } from './state.ts';
 import { fromAdyen } from '../../server/vault/processors/adyen/money.ts';
@@ -165,6 +165,11 @@ async function control(simulator: Simulator, path: readonly string[], response: 
     const dispute = disputes.play(fields.action, payment, fields);
     await journal.durable();
     return dispute ? answer(response, 200, { dispute: dispute.psp }) : answer(response, 400, { error: 'invalid' });
+  }
+  if (path[0] === 'notices') {
+    notices.add(fields as unknown as NoticeEvent);
+    await journal.durable();
+    return answer(response, 200, { done: true });
   }
   const { notice_url, notice_username, notice_password, notice_after_ms, revoked, ...others } = fields;
   const body: unknown = others;

@@ -5,9 +5,10 @@ import type { NoticeItem } from './notice-item.ts';
 
 /** Reads the notices about disputes. */
 
+/** Adyen pads some values with blanks. */
 const dataOf = ({ additionalData }: NoticeItem, name: string): string | undefined => {
   const value = additionalData?.[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return (typeof value === 'string' && value.trim()) || undefined;
 };
 
 /** The state of a dispute by its `disputeStatus`, which Adyen leaves out in some countries. */
@@ -33,12 +34,17 @@ const stateReaders: Readonly<Record<string, StateReader>> = {
   NOTIFICATION_OF_CHARGEBACK: opened,
   CHARGEBACK: opened,
   INFORMATION_SUPPLIED: (item) => (isInquiry(item) ? 'inquiry' : 'under_review'),
-  // The merchant has the money back, but the bank can still insist.
+  // The merchant has the money back. If the bank insists, a later notice takes it again.
   CHARGEBACK_REVERSED: (_item, status) => (status === 'under_review' ? status : 'won'),
   SECOND_CHARGEBACK: () => 'lost',
   PREARBITRATION_OPEN: () => 'under_review',
   PREARBITRATION_WON: () => 'won',
   PREARBITRATION_LOST: () => 'lost',
+  PREARBITRATION_ISSUER_WITHDRAWN: () => 'won',
+  // The merchant gives in.
+  PREARBITRATION_ACCEPTED: () => 'lost',
+  // The merchant does not, and the bank may ask the card network to decide.
+  PREARBITRATION_DECLINED: (_item, status) => status ?? 'under_review',
   SCHEME_ARBITRATION: () => 'under_review',
   SCHEME_ARBITRATION_WON: () => 'won',
   SCHEME_ARBITRATION_LOST: () => 'lost',
@@ -71,6 +77,10 @@ function evidenceDueAtMs(item: NoticeItem, state: DisputeState): number | null {
   const isAnswerable = answerable.includes(state) && dataOf(item, 'defendable') !== 'false';
   return isAnswerable && !Number.isNaN(dueAtMs) ? dueAtMs : null;
 }
+
+/** All notices about a dispute have its reference, and some repeat the event: what the dispute is by then tells them apart. */
+export const disputeStatusOf = (item: NoticeItem): string | undefined =>
+  ownEntry(stateReaders, item.eventCode) && /^\w{1,40}$/.exec(dataOf(item, 'disputeStatus') ?? '')?.[0];
 
 /** Returns undefined if the notice is not about a dispute. */
 export function disputeOf(item: NoticeItem): NoticedDispute | undefined {

@@ -102,7 +102,7 @@ describe('a notice of Adyen', () => {
     assert.equal(signatureOf(published, hmacKey), 'coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=');
   });
 
-  it('is refused if it is forged, unsigned, for another account or without the password', () => {
+  it('is refused if it is forged, unsigned or without the password', () => {
     const right = signed();
     const reasons = [
       receive([{ ...right, success: 'false' }]),
@@ -112,8 +112,6 @@ describe('a notice of Adyen', () => {
       receive([signed({}, 'ff'.repeat(32))]),
       receive([right, item()]),
       receive([{ ...right, additionalData: { hmacSignature: '' } }]),
-      receive([signed({ merchantAccountCode: 'AnotherECOM' })]),
-      receive([signed({ pspReference: 'A:B' })]),
       receive([right], {}),
       receive([right], { authorization: basic('svc:another password') }),
       receive([]),
@@ -121,6 +119,33 @@ describe('a notice of Adyen', () => {
       processor.receive?.({ headers: rightHeaders, body: Buffer.from('null'), nowMs: 1 }),
     ].map((reception) => reception?.outcome === 'refused' && reception.reason);
     assert.ok(reasons.every(Boolean), inspect(reasons));
+  });
+
+  it('is kept, and blocks no other, if it is about another account or not understood', () => {
+    const strange: Partial<NoticeItem>[] = [
+      { merchantAccountCode: 'AnotherECOM' },
+      { merchantAccountCode: 'TheCompany', eventCode: 'REPORT_AVAILABLE', amount: { currency: 'EUR', value: 0 } },
+      { pspReference: 'A:B' },
+      { merchantReference: 'x'.repeat(101) },
+      { eventCode: 'not a code' },
+      { amount: { currency: 'EUR', value: 1.5 } },
+    ];
+    for (const changes of strange) {
+      const [kept, own] = accepted(signed(changes), signed());
+      assert.deepEqual(kept?.about, { kind: 'other' }, inspect(changes));
+      assert.equal(kept?.id, accepted(signed({ ...changes, reason: 'another' }))[0]?.id);
+      assert.equal(own?.about.kind, 'operation');
+    }
+    const ids = strange.map((changes) => accepted(signed(changes))[0]?.id);
+    assert.equal(new Set(ids).size, strange.length);
+  });
+
+  it('about a dispute that has changed since is another notice', () => {
+    const reversed = (disputeStatus?: string): Notice | undefined =>
+      accepted(signed({ eventCode: 'CHARGEBACK_REVERSED', additionalData: disputeStatus ? { disputeStatus } : {} }))[0];
+    const ids = [reversed('Pending'), reversed('Won'), reversed()].map((notice) => notice?.id);
+    assert.equal(new Set(ids).size, 3);
+    assert.equal(reversed(' Won ')?.id, reversed('Won')?.id);
   });
 
   it('has the same id in every delivery, with any unsigned fields', () => {
@@ -191,6 +216,10 @@ describe('a notice of Adyen', () => {
     ['SECOND_CHARGEBACK', { disputeStatus: 'Lost' }, 'lost'],
     ['PREARBITRATION_WON', {}, 'won'],
     ['PREARBITRATION_LOST', {}, 'lost'],
+    ['PREARBITRATION_ACCEPTED', {}, 'lost'],
+    ['PREARBITRATION_DECLINED', {}, 'under_review'],
+    ['PREARBITRATION_ISSUER_WITHDRAWN', {}, 'won'],
+    ['CHARGEBACK', { disputeStatus: ' Undefended', chargebackReasonCode: ' 13.1' }, 'needs_response'],
     ['ISSUER_RESPONSE_TIMEFRAME_EXPIRED', {}, 'won'],
     ['DISPUTE_DEFENSE_PERIOD_ENDED', { disputeStatus: 'Accepted' }, 'accepted'],
     ['DISPUTE_DEFENSE_PERIOD_ENDED', { disputeStatus: 'Expired' }, 'lost'],
@@ -217,6 +246,27 @@ describe('a notice of Adyen', () => {
 });
 
 describe('the notices of the fake', () => {
+  it('come in batches from one queue, which one of another merchant account does not stop', async () => {
+    const foreign = {
+      eventCode: 'REPORT_AVAILABLE',
+      pspReference: 'REPORT',
+      merchantReference: '',
+      merchantAccountCode: 'TheCompany',
+      amount: { currency: 'EUR', value: 0 },
+      isSuccess: true,
+    };
+    const refusedBefore = adyen.refused.length;
+    const ours = 1000;
+    for (let number = 0; number <= ours; number += 1) {
+      const own = { ...foreign, eventCode: 'CAPTURE', pspReference: `P${number}`, merchantReference: `r-${number}` };
+      await adyen.call('POST', '/control/notices', number === 0 ? foreign : { ...own, merchantAccountCode: undefined });
+    }
+    await waitUntil(async () => (await adyen.call('GET', '/notices')).undelivered === 0);
+    assert.equal(adyen.refused.length, refusedBefore);
+    const applied = adyen.received.filter(({ id, about }) => id.startsWith('CAPTURE:P') && about.kind === 'operation');
+    assert.equal(new Set(applied.map(({ id }) => id)).size, ours);
+  });
+
   it('arrive although they are lost, late, twice, forged or out of order', async () => {
     const faults = { notice_lost: 0.2, notice_late: 0.2, notice_twice: 0.2, notice_forged: 0.2 };
     await adyen.control({ faults, seed: 3 });

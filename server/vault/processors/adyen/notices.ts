@@ -7,17 +7,28 @@ import type { Notice, NoticeDelivery, NoticedCharge, NoticeSubject, Reception } 
 import { type LookupOutcome, noResponse } from '../processor.ts';
 import { declined } from './answers.ts';
 import { type Decline, refusals } from './codes.ts';
-import { disputeOf } from './dispute-notices.ts';
-import { itemSchema, type NoticeItem, signatureOf } from './notice-item.ts';
+import { disputeOf, disputeStatusOf } from './dispute-notices.ts';
+import {
+  itemSchema,
+  keptIdOf,
+  type NoticeItem,
+  signatureOf,
+  type SignedItem,
+  signedItemSchema,
+} from './notice-item.ts';
 import { referenceOfModification } from './requests.ts';
 
 /** Reads the standard webhook of Adyen. */
 
 const noticeBody = checkOf(
   Type.Object({
-    notificationItems: Type.Array(Type.Object({ NotificationRequestItem: itemSchema }), { minItems: 1, maxItems: 100 }),
+    notificationItems: Type.Array(Type.Object({ NotificationRequestItem: signedItemSchema }), {
+      minItems: 1,
+      maxItems: 100,
+    }),
   }),
 );
+const readableItem = checkOf(itemSchema);
 
 export interface NoticeSettings {
   readonly merchantAccount: string;
@@ -32,8 +43,8 @@ function isEqual(one: string, other: string): boolean {
   return first.length === second.length && timingSafeEqual(first, second);
 }
 
-function isSigned(item: NoticeItem, hmacKey: Secret<string>): boolean {
-  const signature = item.additionalData?.hmacSignature;
+function isSigned(item: SignedItem, hmacKey: Secret<string>): boolean {
+  const { hmacSignature: signature } = (item.additionalData ?? {}) as { readonly hmacSignature?: unknown };
   return typeof signature === 'string' && isEqual(signature, signatureOf(item, hmacKey.reveal()));
 }
 
@@ -122,8 +133,15 @@ function noticeOf(item: NoticeItem, nowMs: number): Notice {
   const about = dispute
     ? ({ kind: 'dispute', dispute } as const)
     : (ownEntry(readers, eventCode)?.(item, isSuccess) ?? other);
+  const status = disputeStatusOf(item);
   return {
-    id: `${eventCode}:${pspReference}:${isSuccess}${isRecapture(item) ? ':recaptured' : ''}`,
+    id: [
+      eventCode,
+      pspReference,
+      isSuccess,
+      ...(isRecapture(item) ? ['recaptured'] : []),
+      ...(status ? [status] : []),
+    ].join(':'),
     type: eventCode,
     atMs: Number.isNaN(atMs) ? nowMs : atMs,
     about,
@@ -138,17 +156,25 @@ function parsed(body: Buffer): unknown {
   }
 }
 
+/**
+ * Adyen sends the notices of an endpoint one after another, and repeats one that is refused for weeks before it goes on. So a
+ * notice with a valid signature is always accepted: one about another merchant account, or one that is not understood, is kept.
+ */
+function noticeOrKept(item: SignedItem, merchantAccount: string, nowMs: number): Notice {
+  if (readableItem.Check(item) && item.merchantAccountCode === merchantAccount) return noticeOf(item, nowMs);
+  const type = /^[A-Z0-9_]{1,60}$/.exec(item.eventCode ?? '')?.[0] ?? 'UNKNOWN';
+  return { id: keptIdOf(item), type, atMs: nowMs, about: other };
+}
+
 export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: NoticeSettings): Reception {
   const refused = (reason: string): Reception => ({ outcome: 'refused', reason });
-  const { hmacKey } = settings;
+  const { hmacKey, merchantAccount } = settings;
   if (!hmacKey) return refused('the HMAC key of the webhook is not entered');
   if (!isSignedIn(headers, settings.basic)) return refused('the user name or the password of the webhook is wrong');
   const content = parsed(body);
   if (!noticeBody.Check(content)) return refused('the body is not a webhook of Adyen');
   const items = content.notificationItems.map(({ NotificationRequestItem: item }) => item);
   if (!items.every((item) => isSigned(item, hmacKey))) return refused('the signature is missing or wrong');
-  if (!items.every(({ merchantAccountCode }) => merchantAccountCode === settings.merchantAccount)) {
-    return refused('the notice is about another merchant account');
-  }
-  return { outcome: 'accepted', notices: items.map((item) => noticeOf(item, nowMs)), reply: '[accepted]' };
+  const notices = items.map((item) => noticeOrKept(item, merchantAccount, nowMs));
+  return { outcome: 'accepted', notices, reply: '[accepted]' };
 }
