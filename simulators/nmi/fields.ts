@@ -10,11 +10,11 @@ const common = ['type', 'security_key'];
 const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
   sale: [
     [...common, ...cardNames, 'amount'],
-    ['orderid', 'currency', ...personNames, ...credentialNames],
+    ['orderid', 'currency', 'dup_seconds', 'processor_id', ...personNames, ...credentialNames],
   ],
   validate: [
     [...common, ...cardNames],
-    ['orderid', 'cvv', ...personNames, ...credentialNames],
+    ['orderid', 'cvv', 'processor_id', ...personNames, ...credentialNames],
   ],
   refund: [
     [...common, 'transactionid'],

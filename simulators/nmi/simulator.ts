@@ -39,7 +39,7 @@ export interface SimulatorOptions {
 
 /** Settings of `POST /control` beside those of every simulator. */
 interface Settings {
-  /** Whether the duplicate check compares the order id too, as the account can be set to. */
+  /** A new account compares the card and the amount. It can be set to compare the order id too. */
   duplicate_check: 'card_and_amount' | 'with_order_id' | 'off';
   /** A new transaction is missing in reports for this time. */
   lag_ms: number;
@@ -50,7 +50,7 @@ interface Settings {
 }
 
 const defaults: Settings = {
-  duplicate_check: 'with_order_id',
+  duplicate_check: 'card_and_amount',
   lag_ms: 0,
   is_revoked: false,
   test_mode: false,
@@ -76,7 +76,8 @@ const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup'>>> = {
   validate: 'verify',
 };
 
-const duplicateWindowMs = 1_200_000;
+/** Unless the request says otherwise. */
+const duplicateSeconds = 1_200;
 
 interface Simulator {
   readonly books: Books;
@@ -129,7 +130,8 @@ function isDuplicate(simulator: Simulator, fields: URLSearchParams, nowMs: numbe
   const parts = [fields.get('ccnumber'), fields.get('amount'), check === 'with_order_id' ? fields.get('orderid') : ''];
   const digest = createHash('sha256').update(parts.join(' ')).digest('hex');
   const before = simulator.recent.get(digest);
-  if (before !== undefined && nowMs - before < duplicateWindowMs) return true;
+  const windowMs = Number(fields.get('dup_seconds') ?? duplicateSeconds) * 1000;
+  if (before !== undefined && nowMs - before < windowMs) return true;
   simulator.recent.set(digest, nowMs);
   return false;
 }

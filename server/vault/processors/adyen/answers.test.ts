@@ -63,7 +63,50 @@ const authorizations: readonly Row[] = [
   ['another reference', paid({ merchantReference: 'another' }), 'unknown'],
   ['no reference', paid({ merchantReference: undefined }), 'unknown'],
   ['no PSP reference', paid({ pspReference: undefined }), 'unknown'],
-  ['no amount', paid({ amount: undefined }), 'unknown'],
+  ['no amount', paid({ amount: undefined }), 'prepared'],
+  [
+    'the amount in the additional data',
+    paid({ amount: undefined, additionalData: { authorisedAmountValue: '4900', authorisedAmountCurrency: 'EUR' } }),
+    'prepared',
+  ],
+  [
+    'another amount in the additional data',
+    paid({ amount: undefined, additionalData: { authorisedAmountValue: '4901' } }),
+    'conflict',
+  ],
+  [
+    'RedirectShopper without a reference',
+    paid({ resultCode: 'RedirectShopper', merchantReference: undefined, pspReference: undefined }),
+    'declined',
+    'transaction_not_allowed',
+  ],
+  ['a security code that is missing', error(422, '14_029'), 'declined', 'invalid_merchant_configuration'],
+  ['a security code of no length', error(422, '103'), 'declined', 'invalid_merchant_configuration'],
+  ...(
+    [
+      ['03 : Do not try again', '2', 'contact_bank'],
+      ['21 : Payment cancellation', '2', 'contact_bank'],
+      ['02 : Try again later', '23', 'issuer_unavailable'],
+      ['01 : New account information', '2', 'invalid_account'],
+      ['03 : Do not try again', '20', 'fraud_suspected'],
+      ['02 : Try again later', '12', 'insufficient_funds'],
+      ['99 : Something new', '2', 'do_not_honor'],
+    ] as const
+  ).map(
+    ([merchantAdviceCode, code, meaning]) =>
+      [
+        `refusal ${code} with the advice ${merchantAdviceCode}`,
+        refusedFor(code, { additionalData: { merchantAdviceCode } }),
+        'declined',
+        meaning,
+      ] as const,
+  ),
+  [
+    'a response of the network that forbids a repetition',
+    refusedFor('2', { additionalData: { refusalReasonRaw: '57 : Not permitted' } }),
+    'declined',
+    'contact_bank',
+  ],
   ['another amount', paid({ amount: { ...amount, value: 4901 } }), 'conflict'],
   ['another currency', paid({ amount: { ...amount, currency: 'USD' } }), 'conflict'],
   ['a partial authorization', paid({ resultCode: 'PartiallyAuthorised' }), 'partial'],
@@ -199,6 +242,7 @@ describe('an answer of Adyen', () => {
       assertClean(found);
     }
     for (const [code, { failureCode, isProcessorFault = false }] of Object.entries(errors)) {
+      if (code === '103') continue;
       const found = authorized(error(422, code));
       assert.ok(found.outcome === 'declined', code);
       assert.deepEqual([found.failureCode, found.isProcessorFault ?? false], [failureCode, isProcessorFault]);

@@ -2,6 +2,7 @@ import { ownEntry } from '../../../platform/own-entry.ts';
 import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
+import { advised, networkAdviceOf } from '../advice.ts';
 import {
   type ConnectionTest,
   failureReasons,
@@ -19,6 +20,7 @@ import {
   errors,
   inProgressCode,
   refusals,
+  securityCodeWanted,
 } from './codes.ts';
 import { type Authorization, handleOf } from './handle.ts';
 import { type AdyenAmount, isSameAmount } from './money.ts';
@@ -30,7 +32,7 @@ const text = Type.Optional(Type.String());
 
 const paymentSchema = Type.Object({
   resultCode: Type.String(),
-  merchantReference: Type.String(),
+  merchantReference: text,
   pspReference: text,
   amount: Type.Optional(amountSchema),
   refusalReasonCode: text,
@@ -42,6 +44,9 @@ const paymentSchema = Type.Object({
       networkTxReference: text,
       refusalReasonRaw: text,
       inferredRefusalReason: text,
+      merchantAdviceCode: text,
+      authorisedAmountValue: text,
+      authorisedAmountCurrency: text,
     }),
   ),
 });
@@ -186,9 +191,11 @@ function refusalOf({ refusalReasonCode = '', additionalData }: Payment): Decline
     name: 'Refused',
     failureCode: 'unknown' as const,
   };
-  if (/^(41|43)\b/.test(additionalData?.refusalReasonRaw ?? '')) return { ...found, failureCode: 'lost_stolen_card' };
+  const { refusalReasonRaw, merchantAdviceCode } = additionalData ?? {};
+  if (/^(41|43)\b/.test(refusalReasonRaw ?? '')) return { ...found, failureCode: 'lost_stolen_card' };
   if (additionalData?.inferredRefusalReason === 'Closed Account') return { ...found, failureCode: 'closed_card' };
-  return found;
+  const advice = networkAdviceOf(merchantAdviceCode, refusalReasonRaw);
+  return { ...found, failureCode: advised(found.failureCode, advice) };
 }
 
 function refused(payment: Payment): Declined | undefined {
@@ -206,7 +213,16 @@ function refused(payment: Payment): Declined | undefined {
 /** The payment of our reference, in an answer to an authorization or verification. */
 function paymentIn(answer: Answer, reference: string): Payment | undefined {
   const body = answer.status === 200 ? jsonOf(answer) : undefined;
-  return paymentAnswer.Check(body) && body.merchantReference === reference ? body : undefined;
+  if (!paymentAnswer.Check(body)) return undefined;
+  // An answer that asks for authentication does not always repeat the reference.
+  const named = body.merchantReference ?? (authenticationResults.includes(body.resultCode) ? reference : undefined);
+  return named === reference ? body : undefined;
+}
+
+/** Not every account repeats the amount. Without one it is as it was sent: a smaller one has a result of its own. */
+function authorizedAmountOf({ amount, additionalData }: Payment, sent: AdyenAmount): AdyenAmount {
+  const { authorisedAmountValue: value, authorisedAmountCurrency: currency = sent.currency } = additionalData ?? {};
+  return amount ?? (value === undefined ? sent : { currency, value: Number(value) });
 }
 
 interface SentPayment {
@@ -224,8 +240,18 @@ export function authorizationOutcomeOf(
 ): AuthorizationOutcome {
   if ('reason' in answer) return silentOutcome(answer);
   const payment = paymentIn(answer, reference);
-  const outcome = payment ? authorizationIn(payment, amount) : rejectionOf(answer, reference, isRepeat);
+  const outcome = payment ? authorizationIn(payment, amount) : chargeRejectionOf(answer, reference, isRepeat);
   return outcome ?? withoutOutcome(answer.status);
+}
+
+/** A charge has no security code, so its length cannot be wrong. */
+const missingCodeErrors = ['103'];
+
+function chargeRejectionOf(answer: Answer, reference: string, isRepeat: boolean): Declined | undefined {
+  const rejected = rejectionOf(answer, reference, isRepeat);
+  const { response_code = null } = rejected?.response ?? {};
+  if (response_code === null || !missingCodeErrors.includes(response_code)) return rejected;
+  return isRepeat ? undefined : declined(securityCodeWanted, { response_code, response_text: securityCodeWanted.name });
 }
 
 function authorizationIn(payment: Payment, amount: AdyenAmount): AuthorizationOutcome | undefined {
@@ -234,8 +260,8 @@ function authorizationIn(payment: Payment, amount: AdyenAmount): AuthorizationOu
     return { outcome: 'partial', pspReference };
   }
   if (payment.resultCode !== 'Authorised') return refused(payment);
-  if (pspReference === null || !payment.amount) return undefined;
-  if (!isSameAmount(payment.amount, amount)) return { outcome: 'conflict' };
+  if (pspReference === null) return undefined;
+  if (!isSameAmount(authorizedAmountOf(payment, amount), amount)) return { outcome: 'conflict' };
   const networkTransactionId = networkIdOf(payment);
   const authorization = { pspReference, amount, authorization_code, avs_result, cvv_result, networkTransactionId };
   return { outcome: 'prepared', handle: handleOf(authorization) };

@@ -57,11 +57,18 @@ export const refusals: Readonly<Record<string, Decline>> = {
   43: decline('Online PIN required', 'transaction_not_allowed'),
   44: decline('Try another interface', 'transaction_not_allowed'),
   45: decline('Chip downgrade mode', 'transaction_not_allowed'),
-  46: decline('Transaction blocked by Adyen to prevent excessive retry fees', 'processor_declined'),
+  // The card networks would charge a fee for each further attempt.
+  46: decline('Transaction blocked by Adyen to prevent excessive retry fees', 'contact_bank'),
 };
 
 /** Authentication would need the cardholder, who is not there. */
 export const authenticationWanted: Decline = decline('Authentication required', 'transaction_not_allowed');
+
+/** The account is not set up for charges of stored cards, which have no security code. */
+export const securityCodeWanted: Decline = fault(
+  'Adyen requires the security code for every payment of this account. Ask its support to make it optional for Ecommerce and ContAuth.',
+  'invalid_merchant_configuration',
+);
 
 /** By `errorCode` of an error response. */
 export const errors: Readonly<Record<string, Decline>> = {
@@ -79,6 +86,7 @@ export const errors: Readonly<Record<string, Decline>> = {
   141: decline('Invalid expiry year', 'expired_card'),
   167: decline('Original pspReference required for this operation', 'validation_error'),
   170: decline('Bin details not found', 'invalid_account'),
+  '14_029': securityCodeWanted,
   702: decline('Invalid or malformed request', 'validation_error'),
   901: fault('Invalid merchant account', 'invalid_merchant_configuration'),
   905: fault('Payment details are not supported', 'invalid_merchant_configuration'),

@@ -7,13 +7,22 @@ import { chargeIn, foundIn, type OfCharge, type Reading, readingOf, verification
 import { shownText } from './codes.ts';
 import { listedIn, noticesIn } from './history.ts';
 import { fieldsOf, openReports, type Reports } from './reports.ts';
-import { formBody, moneyProblem, refundFields, saleFields, validateFields, voidFields } from './requests.ts';
+import {
+  formBody,
+  moneyProblem,
+  refundFields,
+  type SaleChoices,
+  saleFields,
+  validateFields,
+  voidFields,
+} from './requests.ts';
 
 export interface NmiOptions {
   readonly url: string;
   readonly securityKey: Secret<string>;
   /** In lower case; empty if the owner did not restrict them. */
   readonly currencies: readonly string[];
+  readonly sale: SaleChoices;
   readonly timeoutMs: number;
   /** The most transactions in one report of a period. */
   readonly reportMax?: number;
@@ -23,7 +32,14 @@ export interface NmiOptions {
  * NMI executes every request that arrives, however often and however late. So a charge or refund is sent once, and a
  * lost answer is only looked up, by its order id. A void is safe to repeat, because a charge can be voided once.
  */
-export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMax = 200 }: NmiOptions): Processor {
+export function nmiProcessor({
+  url,
+  securityKey,
+  currencies,
+  sale,
+  timeoutMs,
+  reportMax = 200,
+}: NmiOptions): Processor {
   // A rejection names no order, so each request needs its own connection: then its answer cannot be another's.
   const exchange = openExchange({ url, timeoutMs, headers: () => ({ connection: 'close' }) });
 
@@ -52,7 +68,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
       const problem = moneyProblem(request, currencies) ?? expired(request);
       if (problem) return problem;
       const { companyId, reference, amount, currency, card } = request;
-      const fields = saleFields(request);
+      const fields = saleFields(request, sale);
       const reading = readingOf(await post('transact.php', fields), { type: 'sale', reference, amount: fields.amount });
       const sent = { amount, currency, last4: card.number.last4 };
       return checked(reading, () => reports.find('charge', { companyId, reference, sent }));
@@ -93,7 +109,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
     },
     async verify(request) {
       if (expired(request)) return { outcome: 'unknown', reason: 'the verification came too late' };
-      return verificationOf(await post('transact.php', validateFields(request)), request.reference);
+      return verificationOf(await post('transact.php', validateFields(request, sale)), request.reference);
     },
     ...historyOf(reports),
     test: () => testOf(reports, new URL(url).host),

@@ -44,7 +44,14 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
   ['approved as a refund', approval({ type: 'refund' }), 'unknown'],
   ['approved with a declining code', sale({ response: '1', response_code: '200' }), 'unknown'],
   ['declined with the approving code', sale({ response: '2', response_code: '100' }), 'unknown'],
-  ['declined with a code of errors', sale({ response: '2', response_code: '300' }), 'unknown'],
+  ['declined with a code of errors', sale({ response: '2', response_code: '400' }), 'unknown'],
+  [
+    'declined by a rule of the gateway',
+    sale({ response: '2', response_code: '300', responsetext: 'AVS REJECTED' }),
+    'declined fraud_suspected',
+  ],
+  ['too many requests', sale({ response: '3', response_code: '301' }), 'declined processor_declined, fault'],
+  ['a required CVC', rejected('CVV is required REFID:3'), 'declined invalid_merchant_configuration, fault'],
   ['an error with a code of declines', sale({ response: '3', response_code: '202' }), 'unknown'],
   ['declined for another order', sale({ response: '2', response_code: '202', orderid: 'another' }), 'unknown'],
   ...Object.entries(responseCodes)

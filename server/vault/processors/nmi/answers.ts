@@ -56,8 +56,11 @@ interface AnswerFields {
   readonly shown: ProcessorResponse;
 }
 
-/** Which codes each response may have: approved, declined by the bank, or an error of the gateway or processor. */
-const codesOf: Readonly<Record<string, RegExp>> = { 1: /^100$/, 2: /^2\d\d$/, 3: /^[34]\d\d$/ };
+/**
+ * Which codes each response may have: approved, declined by the bank, or an error of the gateway or processor. Rules for addresses
+ * and security codes decline with the code of the gateway.
+ */
+const codesOf: Readonly<Record<string, RegExp>> = { 1: /^100$/, 2: /^(2\d\d|300)$/, 3: /^[34]\d\d$/ };
 
 /** Returns undefined if it is not an answer of `transact.php`, or if it contradicts itself. */
 function fieldsOf({ status, text }: Answer): AnswerFields | undefined {

@@ -41,6 +41,7 @@ export const responseCodes: Readonly<Record<string, CodeMeaning>> = {
   263: { meaning: 'Updated cardholder data is available', failureCode: 'invalid_account' },
   264: { meaning: 'Retry in a few days', failureCode: 'do_not_honor' },
   300: { meaning: 'Transaction was rejected by gateway', failureCode: 'validation_error' },
+  301: { meaning: 'Too many requests', failureCode: 'processor_declined', isProcessorFault: true },
   400: { meaning: 'Error returned by processor', failureCode: 'processor_declined', isProcessorFault: true },
   410: {
     meaning: 'Invalid merchant configuration',
@@ -97,7 +98,15 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
     },
   ],
   [/\bavs\b/i, { meaning: 'A rule for addresses rejected it', failureCode: 'fraud_suspected' }],
-  [/cvv|card (security )?code/i, { meaning: 'The CVC is wrong or missing', failureCode: 'incorrect_cvv' }],
+  [
+    /(cvv|security code|card code).*(requir|missing|blank)|(requir|missing).*(cvv|security code|card code)/i,
+    {
+      meaning: 'The account requires the security code for every charge',
+      failureCode: 'invalid_merchant_configuration',
+      isProcessorFault: true,
+    },
+  ],
+  [/cvv|card (security )?code/i, { meaning: 'The CVC is wrong', failureCode: 'incorrect_cvv' }],
   [/expir/i, { meaning: 'The card has expired', failureCode: 'expired_card' }],
   [/card number/i, { meaning: 'The card number is invalid', failureCode: 'invalid_account' }],
   [

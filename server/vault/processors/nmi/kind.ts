@@ -18,6 +18,9 @@ const origins = [
   'https://secure.cocardgateway.com',
 ] as const;
 
+/** NMI takes no longer time. */
+const duplicateSecondsMax = 7_862_400;
+
 export const nmiKind: ProcessorKind = {
   kind: 'nmi',
   name: 'NMI',
@@ -40,6 +43,24 @@ export const nmiKind: ProcessorKind = {
       rule: 'must be codes of three letters, separated by commas',
     },
     {
+      name: 'dup_seconds',
+      label: 'Duplicate check',
+      help: 'For how many seconds NMI refuses the same amount of the same card. Empty: 0, because a customer may pay the same amount twice, and each charge is sent only once. NMI itself would choose 1200.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^\d{1,7}$/,
+      rule: 'must be a number of seconds, at most 7862400',
+    },
+    {
+      name: 'processor_id',
+      label: 'Processor ID',
+      help: 'Only if your NMI account has several processors: the ID of the one that takes the charges of this connection. In the merchant portal under Settings, Transaction Routing.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^[\w.-]{1,64}$/,
+      rule: 'must be an ID of letters, digits, hyphens, dots and underscores',
+    },
+    {
       name: 'api_url',
       label: 'Gateway URL',
       help: 'Only if your gateway is not at secure.nmi.com: the address at which you sign in, for example https://secure.networkmerchants.com.',
@@ -58,15 +79,20 @@ export const nmiKind: ProcessorKind = {
   sendsNotices: false,
   // It is the name of the company.
   sharesAccountIds: true,
-  open({ security_key = '', currencies = '', api_url = origins[0] }, options) {
+  open({ security_key = '', currencies = '', dup_seconds = '', processor_id, api_url = origins[0] }, options) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
     const unknown = codes.find((code) => !knownCurrencies.has(code));
     if (unknown) throw new ConfigurationProblem('currencies', `contains ${unknown}, which is not a currency`);
+    const duplicateSeconds = Number(dup_seconds);
+    if (duplicateSeconds > duplicateSecondsMax) {
+      throw new ConfigurationProblem('dup_seconds', `must be at most ${duplicateSecondsMax}`);
+    }
     const url = allowedUrl('api_url', api_url, origins, options);
     return nmiProcessor({
       url: new URL(url).origin,
       securityKey: new Secret(security_key),
       currencies: codes,
+      sale: { duplicateSeconds, processorId: processor_id },
       timeoutMs: options.timeoutMs,
     });
   },

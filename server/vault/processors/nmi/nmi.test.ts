@@ -36,9 +36,10 @@ let processor: Processor;
 /** Gives up soon, so for silent answers only: a busy machine may be slower than this. */
 let hasty: Processor;
 
+/** With NMI's own duplicate check, which stops a charge that is sent twice. */
 const connect = (url: string, timeoutMs = 10_000, configuration: Record<string, string> = {}): Processor =>
   nmiKind.open(
-    { security_key: securityKey, api_url: url, ...configuration },
+    { security_key: securityKey, api_url: url, dup_seconds: '1200', ...configuration },
     { timeoutMs, extraOrigins: [new URL(url).origin] },
   );
 
@@ -247,7 +248,7 @@ describe('once only', () => {
       import { nmiKind } from ${JSON.stringify(fileURLToPath(new URL('kind.ts', import.meta.url)))};
       import { CardNumber } from ${JSON.stringify(fileURLToPath(new URL('../../card-number.ts', import.meta.url)))};
       const origin = ${JSON.stringify(fake.url)};
-      const processor = nmiKind.open({ security_key: ${JSON.stringify(securityKey)}, api_url: origin }, { timeoutMs: 10000, extraOrigins: [origin] });
+      const processor = nmiKind.open({ security_key: ${JSON.stringify(securityKey)}, api_url: origin, dup_seconds: '1200' }, { timeoutMs: 10000, extraOrigins: [origin] });
       const card = { number: new CardNumber('4242424242424242'), cardId: 'c', expMonth: 1, expYear: 2031 };
       const request = { companyId: 'c', reference: ${JSON.stringify(reference)}, validUntilMs: Date.now() + 60000, card, amount: 100, currency: 'usd' };
       console.log(JSON.stringify(await processor.charge(request)));`;
@@ -271,6 +272,15 @@ describe('once only', () => {
     const outcome = await processor.charge(second);
     assert.ok(outcome.outcome === 'unknown' && /Duplicate/.test(outcome.reason), inspect(outcome));
     assert.equal((await processor.lookup({ companyId, reference: second.reference })).outcome, 'not_found');
+  });
+
+  it('two equal amounts of one card are both charged at a new account, unless the owner wants the check', async () => {
+    await fake.control({ duplicate_check: 'card_and_amount' });
+    const usually = connect(fake.url, 10_000, { dup_seconds: '' });
+    for (const amount of [4900, 4900]) {
+      assert.equal((await usually.charge(newCharge({ amount }))).outcome, 'approved');
+    }
+    assert.throws(() => connect(fake.url, 10_000, { dup_seconds: '9999999' }), /at most 7862400/);
   });
 
   it('a duplicate whose first charge is missing in the report is in doubt', async () => {
@@ -589,7 +599,12 @@ describe('history', () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-nmi-'));
     const startMs = Date.now() - 300_000;
     let nowMs = startMs;
-    const options = { securityKey: new Secret(securityKey), currencies: [], timeoutMs: 10_000 };
+    const options = {
+      securityKey: new Secret(securityKey),
+      currencies: [],
+      sale: { duplicateSeconds: 0 },
+      timeoutMs: 10_000,
+    };
     const server = await openSimulator({
       ...options,
       clock: { nowMs: () => nowMs },

@@ -42,14 +42,21 @@ interface CredentialFields {
   readonly billing_method?: 'recurring';
 }
 
-export interface SaleFields extends CardFields, BillingFields, CredentialFields {
+export interface SaleFields extends CardFields, BillingFields, CredentialFields, ProcessorFields {
   readonly type: 'sale';
   readonly orderid: string;
   readonly amount: string;
   readonly currency: string;
+  /** For how long NMI refuses the same amount of the same card. */
+  readonly dup_seconds: string;
 }
 
-export interface ValidateFields extends CardFields, BillingFields, CredentialFields {
+/** Which processor of the NMI account takes the card, if it has several. */
+interface ProcessorFields {
+  readonly processor_id?: string;
+}
+
+export interface ValidateFields extends CardFields, BillingFields, CredentialFields, ProcessorFields {
   readonly type: 'validate';
   readonly orderid: string;
   readonly cvv: string;
@@ -121,22 +128,40 @@ function credentialFields(credential: CredentialUse | undefined): CredentialFiel
   };
 }
 
-export function saleFields({ reference, amount, currency, card, billing, credential }: ChargeRequest): SaleFields {
+/** What the owner of the account chose. */
+export interface SaleChoices {
+  readonly duplicateSeconds: number;
+  readonly processorId?: string | undefined;
+}
+
+const processorFields = (processorId: string | undefined): ProcessorFields =>
+  processorId ? { processor_id: processorId } : {};
+
+export function saleFields(
+  { reference, amount, currency, card, billing, credential }: ChargeRequest,
+  { duplicateSeconds, processorId }: SaleChoices,
+): SaleFields {
   return {
     type: 'sale',
     orderid: reference,
     amount: decimalText(amount, currency),
     currency: currency.toUpperCase(),
+    dup_seconds: String(duplicateSeconds),
+    ...processorFields(processorId),
     ...cardFields(card),
     ...billingFields(billing),
     ...credentialFields(credential),
   };
 }
 
-export function validateFields({ reference, card, cvc, billing }: VerifyRequest): ValidateFields {
+export function validateFields(
+  { reference, card, cvc, billing }: VerifyRequest,
+  { processorId }: Pick<SaleChoices, 'processorId'>,
+): ValidateFields {
   return {
     type: 'validate',
     orderid: reference,
+    ...processorFields(processorId),
     ...cardFields(card),
     cvv: cvc.reveal(),
     ...billingFields(billing),

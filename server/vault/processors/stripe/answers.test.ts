@@ -89,6 +89,12 @@ const declinedAnswer = (code: string, decline_code?: string): Answer => {
   return answer(402, { error: { ...error, payment_intent: failedIntent(error) } });
 };
 
+/** A decline without a reason, with the advice of the card network. */
+const advisedAnswer = (advice: object): Answer => {
+  const error = { ...cardError('card_declined', 'generic_decline'), ...advice };
+  return answer(402, { error: { ...error, payment_intent: failedIntent(error) } });
+};
+
 const errorAnswer = (status: number, fields: object, headers?: Record<string, string>): Answer =>
   answer(status, { error: { type: 'invalid_request_error', message: quoting, ...fields } }, headers);
 
@@ -145,6 +151,16 @@ describe('an answer to a confirmation', () => {
     ['the bank is away', declinedAnswer('card_declined', 'issuer_not_available'), 'declined issuer_unavailable'],
     ['a new decline code', declinedAnswer('card_declined', 'moon_phase'), 'declined do_not_honor'],
     ['new codes', declinedAnswer('new_code', 'moon_phase'), 'declined unknown'],
+    ['advice: do not try again', advisedAnswer({ advice_code: 'do_not_try_again' }), 'declined contact_bank'],
+    ['advice: try again later', advisedAnswer({ advice_code: 'try_again_later' }), 'declined do_not_honor'],
+    ['advice: confirm the card', advisedAnswer({ advice_code: 'confirm_card_data' }), 'declined invalid_account'],
+    ['new advice', advisedAnswer({ advice_code: 'ask_the_moon' }), 'declined do_not_honor'],
+    ['advice 03 of the network', advisedAnswer({ network_advice_code: '03' }), 'declined contact_bank'],
+    ['advice 02 of the network', advisedAnswer({ network_advice_code: '02' }), 'declined do_not_honor'],
+    ['response R1 of the network', advisedAnswer({ network_decline_code: 'R1' }), 'declined contact_bank'],
+    ['response 05 of the network', advisedAnswer({ network_decline_code: '05' }), 'declined do_not_honor'],
+    ['an error without a code', errorAnswer(400, {}), 'fault invalid_merchant_configuration'],
+    ['a new error of a request', errorAnswer(400, { code: 'new' }), 'fault invalid_merchant_configuration'],
     [
       'a decline about another intent',
       answer(402, { error: { ...cardError('card_declined'), payment_intent: intent({ id: 'pi_other' }) } }, ofAnother),

@@ -10,8 +10,9 @@ import {
   type Preparation,
   type ProcessorResponse,
 } from '../processor.ts';
+import { type Advice, advised, networkAdviceOf } from '../advice.ts';
 import { amountAtStripe } from './amounts.ts';
-import { avsOf, cvvOf, meaningOf, refundFailures } from './codes.ts';
+import { avsOf, cvvOf, meaningOf, meaningWithoutCode, refundFailures } from './codes.ts';
 import {
   type Card,
   type Charge,
@@ -65,12 +66,30 @@ export function declined(
   };
 }
 
-type ErrorCodes = Pick<StripeError, 'code' | 'decline_code' | 'message'>;
+type ErrorCodes = Partial<
+  Pick<
+    StripeError,
+    'type' | 'code' | 'decline_code' | 'message' | 'advice_code' | 'network_advice_code' | 'network_decline_code'
+  >
+>;
 
-function declinedBy({ code, decline_code, message }: ErrorCodes, response: Partial<ProcessorResponse> = {}): Declined {
-  const { failureCode, isProcessorFault } = meaningOf(decline_code, code);
+const stripeAdvice = ['do_not_try_again', 'try_again_later', 'confirm_card_data'] as const;
+
+function adviceOf({ advice_code, network_advice_code, network_decline_code }: ErrorCodes): Advice | undefined {
+  return (
+    stripeAdvice.find((advice) => advice === advice_code) ?? networkAdviceOf(network_advice_code, network_decline_code)
+  );
+}
+
+function declinedBy(error: ErrorCodes, response: Partial<ProcessorResponse> = {}): Declined {
+  const { type, code, decline_code, message } = error;
+  const { failureCode, isProcessorFault } = meaningOf(decline_code, code) ?? meaningWithoutCode(type);
   const response_code = decline_code ?? code ?? null;
-  return declined(failureCode, { ...response, response_code, response_text: cleanText(message) }, isProcessorFault);
+  return declined(
+    advised(failureCode, adviceOf(error)),
+    { ...response, response_code, response_text: cleanText(message) },
+    isProcessorFault,
+  );
 }
 
 /** Sent instead of Stripe's own message, which contains a part of the key. */
@@ -164,7 +183,7 @@ function declinedIntent(
   const card = cardOf(charge) ?? error?.payment_method?.card;
   const response = { transaction_id: intent.id, ...cardResponse(card) };
   const codes = error ?? { code: charge?.failure_code ?? null, message: charge?.failure_message ?? null };
-  return { ...declinedBy(codes, response), ...executionOf(charge?.created, askedAtMs) };
+  return { ...declinedBy({ ...charge?.outcome, ...codes }, response), ...executionOf(charge?.created, askedAtMs) };
 }
 
 /** An intent with its last charge, if Stripe shows it. */

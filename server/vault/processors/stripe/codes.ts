@@ -12,7 +12,7 @@ interface Meaning {
 const bank = (failureCode: FailureCode): Meaning => ({ failureCode });
 const fault = (failureCode: FailureCode): Meaning => ({ failureCode, isProcessorFault: true });
 
-/** By `decline_code`, or else by the `code` of the error. Codes that are not here decline as `unknown`. */
+/** By `decline_code`, or else by the `code` of the error. */
 export const declines: ReadonlyMap<string, Meaning> = new Map(
   Object.entries({
     // The connector cannot show the cardholder an authentication page, and the bank accepts nothing else.
@@ -122,13 +122,20 @@ export const refundFailures: ReadonlyMap<string, FailureCode> = new Map<string, 
   ['merchant_request', 'transaction_not_allowed'],
 ]);
 
-export function meaningOf(...codes: readonly (string | null | undefined)[]): Meaning {
+export function meaningOf(...codes: readonly (string | null | undefined)[]): Meaning | undefined {
   for (const code of codes) {
     const meaning = code ? declines.get(code) : undefined;
     if (meaning) return meaning;
   }
-  return { failureCode: 'unknown' };
+  return undefined;
 }
+
+/**
+ * Stripe refuses some requests without a code, for example in a currency that the account does not have, or before the account
+ * may make live charges. The bank was not asked.
+ */
+export const meaningWithoutCode = (type: string | undefined): Meaning =>
+  type === 'invalid_request_error' ? fault('invalid_merchant_configuration') : bank('unknown');
 
 const passLetters: Readonly<Record<string, string>> = { pass: 'M', fail: 'N', unavailable: 'U', unchecked: 'P' };
 

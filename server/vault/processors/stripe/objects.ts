@@ -16,6 +16,9 @@ const balanceTransaction = Type.Optional(
   Type.Union([Type.String(), Type.Object({ status: Type.String() }), Type.Null()]),
 );
 
+/** What the card network advises after a decline, in Stripe's words and in its own. */
+const adviceFields = { advice_code: text, network_advice_code: text, network_decline_code: text };
+
 const refundSchema = Type.Object({
   object: Type.Literal('refund'),
   id: Type.String(),
@@ -40,7 +43,7 @@ const chargeSchema = Type.Object({
   metadata,
   failure_code: text,
   failure_message: text,
-  outcome: nullable(Type.Object({ network_status: text, reason: text, seller_message: text })),
+  outcome: nullable(Type.Object({ network_status: text, reason: text, seller_message: text, ...adviceFields })),
   payment_method_details: nullable(Type.Object({ card })),
   balance_transaction: balanceTransaction,
   refunds: nullable(Type.Object({ data: Type.Array(refundSchema) })),
@@ -61,6 +64,7 @@ const errorFields = {
   decline_code: text,
   message: text,
   param: text,
+  ...adviceFields,
 };
 const paymentErrorSchema = Type.Object({ ...errorFields, payment_method: paymentMethod });
 

@@ -49,6 +49,6 @@ export function verificationOf(answer: Answer | Silence, reference: string): Ver
   if (answer.status === 200 && intent.status === 'succeeded') return { outcome: 'verified', ...result };
   const error = answer.status === 402 ? readError(jsonOf(answer)) : undefined;
   if (error?.type !== 'card_error') return unknown(`the verification is ${intent.status}`);
-  const isWrongCvc = meaningOf(error.code).failureCode === 'incorrect_cvv';
+  const isWrongCvc = meaningOf(error.code)?.failureCode === 'incorrect_cvv';
   return { outcome: 'declined', ...result, ...(isWrongCvc && { cvvResult: 'N' }) };
 }
