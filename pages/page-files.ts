@@ -30,9 +30,17 @@ const checkoutScripts = [
 
 const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
-const docsScripts = ['texts', 'elements', 'reading', 'ranking', 'search', 'try-it', 'docs'].map(
-  (name) => `docs/${name}.ts`,
-);
+const docsScripts = [
+  'texts',
+  'elements',
+  'trial-key',
+  'own-samples',
+  'reading',
+  'ranking',
+  'search',
+  'try-it',
+  'docs',
+].map((name) => `docs/${name}.ts`);
 
 const make = {
   'checkout.js': () => script(checkoutScripts),

@@ -184,6 +184,8 @@ export const limits = {
   apiKeys: 1_000,
   /** How long a key of the API reference works. */
   trialKeySeconds: 60 * 60,
+  /** Per member. A new one ends the oldest. */
+  trialKeys: 5,
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,

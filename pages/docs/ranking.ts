@@ -14,6 +14,32 @@ const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N
 /** `refunds` and `refunded` begin with `refund`; so does `refund`, but `prefund` does not. */
 const stemOf = (word: string): string => (word.length > 3 ? word.replace(/(?:ies|es|s|ing|ed|ly|e)$/, '') : word);
 
+/** Words that readers use for those of the docs. */
+const synonyms: Readonly<Record<string, string>> = {
+  reimburse: 'refund',
+  voucher: 'coupon',
+  promo: 'coupon',
+  promotion: 'coupon',
+  discount: 'coupon',
+  recurring: 'subscription',
+  membership: 'subscription',
+  invoice: 'receipt',
+  mail: 'email',
+  chargeback: 'dispute',
+  callback: 'webhook',
+  hook: 'webhook',
+  client: 'customer',
+  buyer: 'customer',
+  portal: 'customer page',
+  colleague: 'team',
+  invite: 'team',
+  install: 'self hosting',
+  deploy: 'self hosting',
+  settings: 'configuration',
+  throttle: 'limits',
+  trial: 'test',
+};
+
 const scores = { exact: 30, start: 16, inside: 8, detail: 10, text: 2 };
 
 function wordScore(word: string, title: readonly string[], detail: string, text: string): number {
@@ -26,6 +52,16 @@ function wordScore(word: string, title: readonly string[], detail: string, text:
   return text.includes(stem) ? scores.text : 0;
 }
 
+/** A word of the docs counts a little more than one that means the same. */
+const synonymShare = 0.8;
+
+function meaningScore(word: string, title: readonly string[], detail: string, text: string): number {
+  const own = wordScore(word, title, detail, text);
+  const meant = synonyms[word]?.split(' ') ?? [];
+  const found = meant.map((other) => wordScore(other, title, detail, text));
+  return Math.max(own, found.length > 0 ? Math.min(...found) * synonymShare : 0);
+}
+
 /** Words that say nothing about what is searched for. */
 const idle = new Set(['a', 'an', 'and', 'do', 'for', 'how', 'i', 'in', 'is', 'of', 'on', 'the', 'to', 'with']);
 
@@ -33,7 +69,7 @@ const idle = new Set(['a', 'an', 'and', 'do', 'for', 'how', 'i', 'in', 'is', 'of
 function scoreOf(entry: SearchEntry, words: readonly string[]): number {
   const title = wordsOf(entry.title);
   const [detail, text] = [entry.detail.toLowerCase(), entry.text.toLowerCase()];
-  const found = words.map((word) => wordScore(word, title, detail, text));
+  const found = words.map((word) => meaningScore(word, title, detail, text));
   if (found.includes(0)) return 0;
   const sum = found.reduce((all, one) => all + one, 0);
   const meant = title.filter((word) => !idle.has(word));

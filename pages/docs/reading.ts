@@ -1,4 +1,5 @@
 import { all, make } from './elements.ts';
+import { sampleToCopy } from './own-samples.ts';
 import { docsTexts } from './texts.ts';
 
 /** What helps to read a page: copy buttons, tabs of samples, the theme, the menu of phones, the place in the contents. */
@@ -9,8 +10,9 @@ export function addCopyButtons(within: ParentNode): void {
   for (const button of all<HTMLButtonElement>('.copy', within)) {
     button.hidden = false;
     button.addEventListener('click', () => {
-      const code = button.closest('.code')?.querySelector('code')?.textContent ?? '';
-      void navigator.clipboard.writeText(code.trimEnd()).then(() => {
+      const block = button.closest('.code')?.querySelector('code') ?? null;
+      const copied = sampleToCopy(block).then((text) => navigator.clipboard.writeText(text));
+      void copied.then(() => {
         button.textContent = docsTexts.copied;
         setTimeout(() => {
           button.textContent = docsTexts.copy;

@@ -4,6 +4,8 @@ export const docsTexts = {
   light: 'Light',
   dark: 'Dark',
   languages: 'Language',
+  samplesWithKey:
+    'What you copy has the address of this installation and a key of your sandbox, which lasts until {time}.',
   search: 'Search guides and API reference',
   loading: 'Loading…',
   nothing: 'No results.',

@@ -1,5 +1,6 @@
 import { all, make } from './elements.ts';
 import { docsTexts } from './texts.ts';
+import { forgetTrialKey, NotSent, trialKey } from './trial-key.ts';
 
 /** Sends a request of the reference to the sandbox of the signed-in member. */
 
@@ -11,32 +12,6 @@ interface TriedCall {
   readonly query: readonly string[];
   readonly isKeyed: boolean;
   readonly body?: string;
-}
-
-interface KnownSession {
-  readonly companies: readonly { readonly id: string; readonly mode: 'sandbox' | 'live' }[];
-}
-
-/** Why a request was not sent, in words for the reader. */
-class NotSent extends Error {}
-
-// Only in memory: a reload forgets it.
-let trialKey: { readonly text: string; readonly untilMs: number } | undefined;
-
-async function keyForTrial(): Promise<string> {
-  if (trialKey && trialKey.untilMs > Date.now()) return trialKey.text;
-  const session = await fetch('/dashboard/session');
-  if (session.status === 401) throw new NotSent(docsTexts.signIn);
-  const { companies } = (await session.json()) as KnownSession;
-  const chosen = sessionStorage.getItem('svc.company') ?? localStorage.getItem('svc.company');
-  const sandboxes = companies.filter(({ mode }) => mode === 'sandbox');
-  const company = sandboxes.find(({ id }) => id === chosen) ?? sandboxes[0];
-  if (!company) throw new NotSent(docsTexts.noSandbox);
-  const made = await fetch('/dashboard/api_keys/trial', { method: 'POST', headers: { 'SVC-Company': company.id } });
-  const answer = (await made.json()) as { key: string; expires_at: string; error?: { message: string } };
-  if (!made.ok) throw new NotSent(answer.error?.message ?? docsTexts.noAnswer);
-  trialKey = { text: answer.key, untilMs: Date.parse(answer.expires_at) };
-  return trialKey.text;
 }
 
 interface TriedRequest {
@@ -63,13 +38,13 @@ function requestOf(call: TriedCall, form: HTMLFormElement): TriedRequest {
   return { address, body };
 }
 
-/** Another tab may have replaced the key. */
+/** The key may have ended. */
 async function send(call: TriedCall, form: HTMLFormElement): Promise<string> {
   const request = requestOf(call, form);
-  const first = await sendWith(await keyForTrial(), call, request);
+  const first = await sendWith((await trialKey()).text, call, request);
   if (first.status !== 401) return first.text;
-  trialKey = undefined;
-  return (await sendWith(await keyForTrial(), call, request)).text;
+  forgetTrialKey();
+  return (await sendWith((await trialKey()).text, call, request)).text;
 }
 
 async function sendWith(

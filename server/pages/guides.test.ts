@@ -73,6 +73,14 @@ test('a guide for merchants needs nothing but the address of the installation, a
   assert.ok((await pageAt('/docs/quickstart')).includes('http://service.test'));
 });
 
+test('each guide says what it is about and how long it takes', async () => {
+  const paths = new Map(files.map((file) => [file.replace(/\.md$/, ''), file]));
+  const all = groupsOf(new Marked().lexer(readGuide('README.md')), paths).flatMap(({ entries }) => entries);
+  for (const { path } of all) {
+    assert.match(await pageAt(`/docs/${path}`), /<\/h1>\n?<p class="lead">[^<]{8,}\. <span>\d+ min<\/span><\/p>/, path);
+  }
+});
+
 test('the index lists every guide, and each page shows it beside the text', async () => {
   const html = await pageAt('/docs/cards');
   const listed = linksOf(html.slice(html.indexOf('<nav')));
@@ -223,6 +231,15 @@ const searches: readonly (readonly [typed: string, first: string])[] = [
   ['create an order', 'Create an order and charge it'],
   ['list orders', 'List orders'],
   ['glossary', 'Glossary'],
+  ['voucher', 'Coupons'],
+  ['recurring', 'Subscriptions'],
+  ['chargeback', 'Disputes'],
+  ['invoice', 'Receipts'],
+  ['reimburse an order', 'Refund an order'],
+  ['callback', 'Webhooks'],
+  ['invite a colleague', 'Invite a team member'],
+  ['deploy', 'Self-hosting'],
+  ['customer portal', 'The customer page'],
 ];
 
 test('the search finds the page that is meant first', async () => {

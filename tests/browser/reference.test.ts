@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { docsTexts } from '../../pages/docs/texts.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type Person, signUp } from '../support/dashboard.ts';
@@ -85,6 +87,41 @@ test('try it asks for a sign-in, then sends the request to the sandbox with a ke
   assert.match(await place.locator('pre').innerText(), /\n200 OK\n[\s\S]*"has_more": false/);
   const stored = await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })');
   assert.doesNotMatch(String(stored), /svc_test_sk/);
+});
+
+test('a copied sample runs as it is, with the address and a key of the sandbox, which no storage has', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const copied = async (sample: Locator): Promise<string> => {
+    await page.evaluate(`navigator.clipboard.writeText('')`);
+    await sample.locator('.copy').click();
+    await sample.getByText(docsTexts.copied).waitFor();
+    return String(await page.evaluate('navigator.clipboard.readText()'));
+  };
+  await page.goto('/docs/quickstart');
+  const product = await copied(page.locator('figure', { hasText: '"name": "Tea pot"' }).first());
+  assert.match(product, /^export SVC_URL=http.*\nexport SVC_KEY=svc_test_sk_\w+\ncurl /);
+  const { stdout } = await promisify(execFile)('bash', ['-c', product]);
+  assert.equal(JSON.parse(stdout).name, 'Tea pot');
+  await page.getByText(/lasts until \d/).waitFor();
+  assert.match(
+    await copied(page.locator('figure', { hasText: 'export SVC_URL=' }).first()),
+    /export SVC_KEY=svc_test_sk_\w+$/,
+  );
+  await page.evaluate(`localStorage.setItem('svc.language', 'Node')`);
+  await page.goto('/docs/api/customers');
+  const call = await copied(page.locator('#listCustomers').locator('xpath=../..').locator('figure:visible').first());
+  assert.match(
+    call,
+    /^import \{ Svc \} from '@svc-payments\/node';\n\nconst svc = new Svc\('svc_test_sk_\w+', \{ baseUrl: 'http/,
+  );
+  const stored = await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })');
+  assert.doesNotMatch(String(stored), /svc_test_sk/);
+  await page.context().clearCookies();
+  await page.evaluate(`localStorage.setItem('svc.language', 'curl')`);
+  await page.goto('/docs/orders');
+  const visitor = await copied(page.locator('figure', { hasText: '$SVC_KEY' }).first());
+  assert.match(visitor, /^export SVC_URL=http/);
+  assert.doesNotMatch(visitor, /svc_test_sk_\w/);
 });
 
 test('no page made an error or violated its policy, which lets no injected script run', async () => {

@@ -105,10 +105,8 @@ function useScale(width: number): readonly [React.RefObject<HTMLDivElement | nul
   const place = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(0);
   useEffect(() => {
-    const target = place.current;
-    if (!target) return;
     const observer = new ResizeObserver(([entry]) => setRoom(entry?.contentRect.width ?? 0));
-    observer.observe(target);
+    if (place.current) observer.observe(place.current);
     return () => observer.disconnect();
   }, []);
   return [place, room === 0 ? 0.5 : Math.min(1, room / width)];

@@ -231,18 +231,21 @@ export async function markRevoked(db: Queryable, companyId: string, id: string, 
   return rows.length === 1;
 }
 
-/** Revokes the keys of this name that expire until then. A key that lasts longer was created by hand. */
+/** Of the keys of this name that expire until then, revokes all but the latest. A key that lasts longer was created by hand. */
 export async function revokeNamed(
   db: Queryable,
   companyId: string,
   name: string,
   at: Date,
   until: Date,
+  kept: number,
 ): Promise<void> {
   await db.query(
-    `UPDATE api_keys SET revoked_at = $3
-     WHERE company_id = $1 AND name = $2 AND revoked_at IS NULL AND expires_at > $3 AND expires_at <= $4`,
-    [companyId, name, at, until],
+    `UPDATE api_keys SET revoked_at = $3 WHERE company_id = $1 AND id IN (
+       SELECT id FROM api_keys
+       WHERE company_id = $1 AND name = $2 AND revoked_at IS NULL AND expires_at > $3 AND expires_at <= $4
+       ORDER BY id DESC OFFSET $5)`,
+    [companyId, name, at, until, kept],
   );
 }
 

@@ -49,7 +49,7 @@ export function reserveTrialKey(
   return reserveApiKey(control, pepper, company, clock.nowMs(), 'secret', caller.session);
 }
 
-/** A member has one such key at a time: the new one replaces the one before. */
+/** A member has a few such keys at a time, since what was copied from one page should last while another is read. */
 export async function makeTrialKey(
   context: RequestContext,
   { clock, forgetAccess }: KeyDependencies,
@@ -62,7 +62,7 @@ export async function makeTrialKey(
     (permission) => !withheld.includes(permission) && lackingOf(context.caller, [permission]).length === 0,
   );
   const { id, text } = await context.db.transaction(async (transaction) => {
-    await revokeNamed(transaction, context.company.id, name, new Date(nowMs), expiresAt);
+    await revokeNamed(transaction, context.company.id, name, new Date(nowMs), expiresAt, limits.trialKeys - 1);
     const made = await createApiKey(transaction, reserved, nowMs, { name, permissions, expiresAt });
     return { id: made.key.id, text: made.text };
   });

@@ -53,8 +53,9 @@ interface Surroundings {
 }
 
 export function guidePage(markdown: Marked, file: string, { read, files, groups, brandName }: Surroundings): string {
-  const { title, content, headings } = rendered(markdown, read(file), file, files);
+  const { title, content, headings, minutes } = rendered(markdown, read(file), file, files);
   const here = pathOf(file);
+  const about = groups.flatMap(({ entries }) => entries).find(({ path }) => path === here)?.about;
   const all: readonly Entry[] = groups.flatMap(({ entries }) =>
     entries.map(({ path, title: name }) => ({ address: guideAddress(path), title: name })),
   );
@@ -74,10 +75,27 @@ export function guidePage(markdown: Marked, file: string, { read, files, groups,
     title,
     navigation: navigation.join(''),
     content,
+    lead: leadOf(about, minutes),
     contents: here === '' ? '' : contentsOf(headings),
     previous: all[position - 1],
     next: position < 0 && here !== '' ? undefined : all[position + 1],
   });
+}
+
+/** The index says what each guide is about. Pages that it does not list have no such line. */
+const leadOf = (about: string | undefined, minutes: number): string =>
+  about === undefined ? '' : `<p class="lead">${escaped(about)}. <span>${minutes} min</span></p>`;
+
+const wordsPerMinute = 220;
+const minutesPerSample = 0.5;
+
+/** How long a reader takes who reads the text and tries the samples. */
+function minutesOf(tokens: readonly Token[]): number {
+  const samples = tokens.filter(
+    (token) => token.type === 'code' && /^(sh|js)\b/.test((token as Tokens.Code).lang ?? ''),
+  );
+  const words = tokens.filter(({ type }) => type !== 'code').reduce((sum, { raw }) => sum + raw.split(/\s+/).length, 0);
+  return Math.max(1, Math.round(words / wordsPerMinute + samples.length * minutesPerSample));
 }
 
 function contentsOf(headings: readonly Heading[]): string {
@@ -99,14 +117,17 @@ interface Rendered {
   readonly title: string;
   readonly content: string;
   readonly headings: readonly Heading[];
+  readonly minutes: number;
 }
 
 export function rendered(markdown: Marked, text: string, file: string, files: Files): Rendered {
-  const tokens = withTabs(markdown.lexer(text));
+  const read = markdown.lexer(text);
+  const tokens = withTabs(read);
   const heading = tokens.find((token) => token.type === 'heading');
   const headings: Heading[] = [];
   const content = markdown.parser(tokens, { renderer: rendererFor(markdown, file, files, headings) });
-  return { title: heading ? plainText([heading]) : 'Guides', content, headings };
+  const minutes = minutesOf(read);
+  return { title: heading ? plainText([heading]) : 'Guides', content, headings, minutes };
 }
 
 const tabOf = (token: Token): string | undefined =>

@@ -27,6 +27,8 @@ interface Page {
   readonly title: string;
   readonly navigation: string;
   readonly content: string;
+  /** Below the title: what the page does, and how long it takes. */
+  readonly lead?: string;
   /** The headings of the page. */
   readonly contents?: string;
   readonly previous?: Entry | undefined;
@@ -71,8 +73,13 @@ ${body}
 `;
 }
 
+/** The script says more about the key once there is one. */
+const samplesNote =
+  '<p id="samples-note" class="samples-note" role="status">What you copy has the address of this installation and, if you are signed in, a key of your sandbox that lasts an hour.</p>';
+
 export function docsPage(page: Page): string {
-  const { brandName, site, title, navigation, content, contents = '' } = page;
+  const { brandName, site, title, navigation, content, contents = '', lead = '' } = page;
+  const note = /\bSVC_KEY\b|<div class="tabs"/.test(content) ? samplesNote : '';
   return docsFrame({
     brandName,
     title: title === sites[site] ? title : `${title} · ${sites[site]}`,
@@ -85,7 +92,7 @@ ${brandLink(brandName)}
     body: `<div class="columns">
 <nav id="navigation" class="rail" aria-label="${sites[site]}">${navigation}</nav>
 <main id="content" tabindex="-1">
-${content}
+${content.replace('</h1>', () => `</h1>${lead}${note}`)}
 ${neighbours(page)}</main>
 ${contents}
 </div>`,
