@@ -12,7 +12,7 @@ import type { Bench, Report, Target, Workload } from './workload.ts';
 
 const starts = 3;
 /** After a start the jobs of a day run on some shards. */
-const settleSeconds = 90;
+const quietAfterSeconds = 90;
 const restSeconds = 180;
 const limits = { startSeconds: 10, restCpu: 3, residentMb: 300, connections: 200, orderRatio: 1.05 };
 
@@ -58,7 +58,7 @@ async function startWith(
 }
 
 async function atRest({ note }: Bench, bed: ShardBed, { pid }: ServerProcess): Promise<Rest> {
-  await sleep(settleSeconds * 1000);
+  await sleep(quietAfterSeconds * 1000);
   const before = cpuSeconds(pid) ?? Number.NaN;
   const others = watchOthers(bed.postgresPids[0] ?? 0);
   const watched = await watchConnections(bed);

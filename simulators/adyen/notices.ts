@@ -67,68 +67,91 @@ const repeatAfterMs = 200;
 const lateMs = 400;
 const timeoutMs = 5_000;
 
-export function openNotices(options: NoticeOptions): Notices {
-  const { merchantAccount, hmacKey, clock, append, durable, pickFault, random } = options;
-  const items: NoticeItem[] = [];
-  const waiting = new Set<number>();
-  let target: NoticeTarget | undefined;
-  let afterMs = 0;
-
-  /** The queue: what can be sent now, in order. */
-  const ready: number[] = [];
-  let isSending = false;
-
-  async function post(to: NoticeTarget, batch: readonly NoticeItem[]): Promise<boolean> {
-    const signIn =
-      to.username === undefined ? undefined : Buffer.from(`${to.username}:${to.password}`).toString('base64');
-    const notificationItems = batch.map((item) => ({ NotificationRequestItem: item }));
-    try {
-      const response = await fetch(to.url, {
-        method: 'POST',
-        signal: AbortSignal.timeout(timeoutMs),
-        headers: { 'content-type': 'application/json', ...(signIn && { authorization: `Basic ${signIn}` }) },
-        body: JSON.stringify({ live: 'false', notificationItems }),
-      });
-      await response.text();
-      return response.ok;
-    } catch {
-      return false;
-    }
+async function post(to: NoticeTarget, batch: readonly NoticeItem[]): Promise<boolean> {
+  const signIn =
+    to.username === undefined ? undefined : Buffer.from(`${to.username}:${to.password}`).toString('base64');
+  const notificationItems = batch.map((item) => ({ NotificationRequestItem: item }));
+  try {
+    const response = await fetch(to.url, {
+      method: 'POST',
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: { 'content-type': 'application/json', ...(signIn && { authorization: `Basic ${signIn}` }) },
+      body: JSON.stringify({ live: 'false', notificationItems }),
+    });
+    await response.text();
+    return response.ok;
+  } catch {
+    return false;
   }
+}
 
-  async function enqueue(number: number, delayMs: number): Promise<void> {
+interface Queue {
+  /** Puts a notice at the end of the queue after a time. */
+  add(number: number, delayMs: number): Promise<void>;
+  /** Where the notices go from now on; nowhere without a target. */
+  target(to: NoticeTarget | undefined): void;
+}
+
+/** One queue for the endpoint. `onAccepted` hears of the notices that the receiver has accepted. */
+function openQueue(
+  { clock, durable, pickFault, random }: NoticeOptions,
+  itemOf: (number: number) => NoticeItem | undefined,
+  onAccepted: (numbers: readonly number[]) => void,
+): Queue {
+  const state: { to: NoticeTarget | undefined; isSending: boolean } = { to: undefined, isSending: false };
+  const ready: number[] = [];
+  const forged = (item: NoticeItem): NoticeItem => ({ ...item, success: item.success === 'true' ? 'false' : 'true' });
+  const dated = (item: NoticeItem): NoticeItem => ({ ...item, eventDate: new Date(clock.nowMs()).toISOString() });
+
+  async function add(number: number, delayMs: number): Promise<void> {
     await sleep(delayMs);
     await durable();
     ready.push(number);
-    await send();
-  }
-
-  async function send(): Promise<void> {
-    if (isSending) return;
-    isSending = true;
-    while (target && ready.length > 0) await deliver(target, ready.splice(0, 1 + Math.floor(random() * batchMax)));
-    isSending = false;
+    if (state.isSending) return;
+    state.isSending = true;
+    while (state.to && ready.length > 0) {
+      await deliver(state.to, ready.splice(0, 1 + Math.floor(random() * batchMax)));
+    }
+    state.isSending = false;
   }
 
   async function deliver(to: NoticeTarget, numbers: readonly number[]): Promise<void> {
     const fault = pickFault();
     if (fault === 'notice_late') {
-      for (const number of numbers) void enqueue(number, lateMs * random());
+      for (const number of numbers) void add(number, lateMs * random());
       return;
     }
-    const batch = numbers.flatMap((number) => items[number] ?? []);
+    const batch = numbers.flatMap((number) => itemOf(number) ?? []);
     if (fault === 'notice_forged') await post(to, batch.map(forged));
     const isAccepted = fault !== 'notice_lost' && (await post(to, batch));
     if (fault === 'notice_twice') await post(to, batch.map(dated));
-    if (!isAccepted) {
-      ready.unshift(...numbers);
-      return void (await sleep(repeatAfterMs));
-    }
-    for (const number of numbers) if (waiting.delete(number)) append({ type: 'delivered', number });
+    if (isAccepted) return onAccepted(numbers);
+    ready.unshift(...numbers);
+    await sleep(repeatAfterMs);
   }
 
-  const forged = (item: NoticeItem): NoticeItem => ({ ...item, success: item.success === 'true' ? 'false' : 'true' });
-  const dated = (item: NoticeItem): NoticeItem => ({ ...item, eventDate: new Date(clock.nowMs()).toISOString() });
+  return {
+    add,
+    target(to) {
+      state.to = to;
+      if (!to) ready.length = 0;
+    },
+  };
+}
+
+export function openNotices(options: NoticeOptions): Notices {
+  const { merchantAccount, hmacKey, clock, append } = options;
+  const items: NoticeItem[] = [];
+  const waiting = new Set<number>();
+  let target: NoticeTarget | undefined;
+  let afterMs = 0;
+  const queue = openQueue(
+    options,
+    (number) => items[number],
+    (numbers) => {
+      for (const number of numbers) if (waiting.delete(number)) append({ type: 'delivered', number });
+    },
+  );
 
   return {
     restore(line) {
@@ -151,14 +174,14 @@ export function openNotices(options: NoticeOptions): Notices {
       const number = items.push(item) - 1;
       waiting.add(number);
       append({ type: 'notice', number, item });
-      if (target) void enqueue(number, afterMs);
+      if (target) void queue.add(number, afterMs);
     },
     sendTo(to, delayMs) {
       const isFirst = target === undefined;
       target = to;
       afterMs = delayMs;
-      if (!to) ready.length = 0;
-      else if (isFirst) for (const number of waiting) void enqueue(number, afterMs);
+      queue.target(to);
+      if (isFirst && to) for (const number of waiting) void queue.add(number, afterMs);
     },
     all: () => items,
     get undelivered() {

@@ -31,8 +31,8 @@ const codeIn = (text: string | null | undefined): string =>
 
 /** From the advice code, or else from the response code of the network. */
 export function networkAdviceOf(adviceCode?: string | null, responseCode?: string | null): Advice | undefined {
-  const advised = networkAdvice[codeIn(adviceCode)];
-  return advised ?? (finalResponseCodes.has(codeIn(responseCode)) ? 'do_not_try_again' : undefined);
+  const advice = networkAdvice[codeIn(adviceCode)];
+  return advice ?? (finalResponseCodes.has(codeIn(responseCode)) ? 'do_not_try_again' : undefined);
 }
 
 type Group = keyof typeof failureGroups;

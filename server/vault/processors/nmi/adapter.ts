@@ -28,18 +28,14 @@ export interface NmiOptions {
   readonly reportMax?: number;
 }
 
+const usualReportMax = 200;
+
 /**
  * NMI executes every request that arrives, however often and however late. So a charge or refund is sent once, and a
  * lost answer is only looked up, by its order id. A void is safe to repeat, because a charge can be voided once.
  */
-export function nmiProcessor({
-  url,
-  securityKey,
-  currencies,
-  sale,
-  timeoutMs,
-  reportMax = 200,
-}: NmiOptions): Processor {
+export function nmiProcessor(options: NmiOptions): Processor {
+  const { url, securityKey, currencies, sale, timeoutMs, reportMax = usualReportMax } = options;
   // A rejection names no order, so each request needs its own connection: then its answer cannot be another's.
   const exchange = openExchange({ url, timeoutMs, headers: () => ({ connection: 'close' }) });
 
