@@ -84,7 +84,7 @@ function explanation(facts: KnownFacts): Line[] {
           ),
         ]
       : []),
-    ...agreedRenewals(facts),
+    ...subscriptionTerms(facts),
     ...checksOf(facts),
     ...(receipt ? [line('receipt', `Receipt ${receipt.number} was issued on ${dateText(receipt.created_at)}.`)] : []),
     ...deliveryOf(facts),
@@ -98,7 +98,7 @@ function explanation(facts: KnownFacts): Line[] {
 /** Banks compare it with their own records, which are in UTC. */
 const timeText = (at: Date): string => `${dateText(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 
-function agreedRenewals({ order, subscription }: KnownFacts): Line[] {
+function subscriptionTerms({ order, subscription }: KnownFacts): Line[] {
   if (!subscription) return [];
   const { interval, interval_count: count } = subscription.billing_cycle;
   const every = count === 1 ? interval : `${count} ${interval}s`;
