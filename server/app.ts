@@ -53,7 +53,6 @@ import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
-import { latestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
 import type { TeamDependencies } from './features/team/service.ts';
@@ -68,16 +67,15 @@ import { type Brand, mountBrand, readBrand } from './pages/brand.ts';
 import { mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
 import { mountHostedPages } from './pages/hosted-pages.ts';
-import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
-import { mountMailbox } from './pages/mailbox.ts';
 import { missingPage } from './pages/missing.ts';
 import { mountSdk } from './pages/sdk.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRoutes } from './http/count-routes.ts';
 import { createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
+import type { KnownDemo } from './demo.ts';
 import { mountRoutes } from './http/mount.ts';
 import { pageLimitsOf, rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
@@ -101,6 +99,7 @@ import { startObservation } from './observation/observation.ts';
 import type { References } from './references.ts';
 import type { OfCompany } from './request-context.ts';
 import type { AppShards } from './shard.ts';
+import { mountTeamPages } from './team-pages.ts';
 import { hasLeft } from './shards/queries.ts';
 import { fileStore } from './start/file-store.ts';
 import type { Vault } from './vault/vault.ts';
@@ -125,6 +124,7 @@ export interface AppDependencies {
   readonly readiness: () => readonly ReadinessCheck[];
   readonly components: Components;
   readonly gauges: GaugeSources;
+  readonly demo?: KnownDemo;
 }
 
 function cardDependencies({ vault, clock, keys, connections: { verifierOf } }: AppDependencies): CardDependencies {
@@ -221,20 +221,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await mountNotices(app, { shards, vault, log }, http);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountRoutes(app, http, userRoutes(users), userSteps(users, http));
-  mountPagesOfTeam(app, dependencies, brand);
+  mountTeamPages(app, dependencies, brand, cookie);
   return app;
-}
-
-/** The dashboard, and the mailbox that it links to. */
-function mountPagesOfTeam(
-  app: FastifyInstance,
-  { config, baseUrl, shards, keys }: AppDependencies,
-  brand: Brand,
-): void {
-  const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, keys.mails, count);
-  const delivery = deliveryOf(config);
-  mountMailbox(app, baseUrl, brand, delivery === 'mailbox' ? mails : undefined);
-  mountDashboard(app, brand, delivery);
 }
 
 /** The pages that are the same for everyone. */
@@ -261,7 +249,7 @@ function partsOf(shards: AppShards): Pick<ClockDependencies, 'orders' | 'subscri
 }
 
 function userDependencies(
-  { config, shards, clock, background, log, keys }: AppDependencies,
+  { config, shards, clock, background, log, keys, demo }: AppDependencies,
   team: TeamDependencies,
 ): UserDependencies {
   return {
@@ -276,6 +264,7 @@ function userDependencies(
     totpKey: keys.totp,
     recoveryKey: keys['account-recovery'],
     signUpOpen: config.SVC_SIGN_UP !== 'off',
+    oneTimeSignIn: demo?.signIn,
   };
 }
 

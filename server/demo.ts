@@ -16,7 +16,7 @@ import {
   historyDays,
   samplePlans,
 } from './features/sample-data/service.ts';
-import { ensureOwner, hasAccount } from './features/users/service.ts';
+import { ensureOwner, hasAccount, type OneTimeSignIn } from './features/users/service.ts';
 import type { Clock } from './platform/clock.ts';
 import { withDatabaseLock } from './platform/database-lock.ts';
 import { dayMs } from './platform/durations.ts';
@@ -46,6 +46,14 @@ export interface Demo {
 export interface DemoAtStart extends Demo {
   /** Whether the worker creates sample data. */
   readonly isBeingFilled: boolean;
+  readonly companyIds: readonly string[];
+}
+
+/** What the pages of the service know of the demo company. It is prepared after the service listens. */
+export interface KnownDemo {
+  checkoutUrl?: string;
+  /** Only where the service listens on the local machine. */
+  readonly signIn: OneTimeSignIn | undefined;
 }
 
 export interface DemoDependencies {
@@ -88,7 +96,7 @@ async function ensureAlone(dependencies: DemoDependencies): Promise<DemoAtStart>
   const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);
   await ensureLogin(dependencies, kept);
   const { baseUrl, clock, shards } = dependencies;
-  const { sandbox: company } = await demoCompanies(dependencies);
+  const { sandbox: company, live } = await demoCompanies(dependencies);
   const { db } = shards.of(company);
   const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
   const demo = {
@@ -100,7 +108,8 @@ async function ensureAlone(dependencies: DemoDependencies): Promise<DemoAtStart>
   };
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
-  return { ...demo, isBeingFilled: (await getSampleData(context)).state === 'filling' };
+  const isBeingFilled = (await getSampleData(context)).state === 'filling';
+  return { ...demo, isBeingFilled, companyIds: [company.id, live.id] };
 }
 
 /** How the link is found again at the next start. */

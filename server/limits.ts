@@ -178,6 +178,7 @@ export const limits = {
   /** How long a browser is remembered after a sign-in. */
   knownBrowserDays: 365,
   sessionIdleHours: 12,
+  oneTimeSignInMinutes: 60,
   sessionDays: 14,
   stepUpMinutes: 15,
   /** Active keys per company: neither revoked nor expired. */

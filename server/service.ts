@@ -6,7 +6,9 @@ import { buildApp } from './app.ts';
 import { deliveryOf } from './email-delivery.ts';
 import { usualReferences } from './references.ts';
 import { baseUrlOf, type Config } from './config.ts';
-import { type DemoAtStart, prepareDemo } from './demo.ts';
+import { openOneTimeSignIn } from './features/users/service.ts';
+import { isLocalName } from './http/session-cookie.ts';
+import { type DemoAtStart, type KnownDemo, prepareDemo } from './demo.ts';
 import { emailsOf } from './customer-pages.ts';
 import { allRestores, type RestoreWatch } from './features/restores/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
@@ -56,6 +58,8 @@ export interface Service {
   /** Host and port of the API, or of the health checks of a worker; undefined if the process serves neither. */
   readonly listensOn: string | undefined;
   readonly demo: DemoAtStart | undefined;
+  /** An address that signs in to the demo company once. It is for the terminal, and for no log. */
+  readonly signInUrl?: string | undefined;
   /** Whether the process answers on its port; true if it has none. */
   isWell(): Promise<boolean>;
   stop(): Promise<void>;
@@ -100,18 +104,24 @@ async function start(
   if (isVaultAlone) return vaultService;
   const parts = await openParts({ config, log, resources, secrets, databases, vault, telemetry });
   // The database works on the first while this process builds the second. No request arrives before both are done.
+  // An address that signs in is for people at this machine, so it exists only where nothing else reaches the service.
+  const isLocal = isLocalName(config.HOST) && isLocalName(new URL(parts.baseUrl).hostname);
+  const known: KnownDemo = { signIn: isLocal ? openOneTimeSignIn() : undefined };
   const [app] = await Promise.all([
-    config.SVC_ROLES.includes('api') ? buildApiRole(parts) : undefined,
+    config.SVC_ROLES.includes('api') ? buildApiRole(parts, known) : undefined,
     prepareShard(parts.first.db, parts.clock.nowMs()),
   ]);
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
   const { first, ...shared } = parts;
   const demo = await prepareDemo({ ...shared, controlUrl: first.apiUrl });
+  if (demo) known.checkoutUrl = demo.checkout_url;
   const port = app ? parts.port : config.SVC_HEALTH_PORT;
   const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
   const isWell = answersItself(config.HOST, port);
-  return { baseUrl: parts.baseUrl, listensOn, demo, isWell, stop: resources.stop };
+  const token = app && demo && known.signIn?.offer(demo, parts.clock.nowMs());
+  const signInUrl = token && `${parts.baseUrl}/login#once=${token}`;
+  return { baseUrl: parts.baseUrl, listensOn, demo, signInUrl, isWell, stop: resources.stop };
 }
 
 interface Surroundings {
@@ -262,7 +272,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   });
 }
 
-async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
+async function buildApiRole(parts: Parts, demo: KnownDemo): Promise<FastifyInstance> {
   const { config, shards, clock, log, resources, outbound, isAllowed } = parts;
   const limiter = await openRateLimiter(config, shards.control, resources.components);
   resources.onStop(async () => limiter.close?.());
@@ -285,6 +295,7 @@ async function buildApiRole(parts: Parts): Promise<FastifyInstance> {
     readiness: parts.readiness,
     components: resources.components,
     gauges: parts.gauges,
+    demo,
   });
   resources.serves(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
   return app;

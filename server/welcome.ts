@@ -20,7 +20,7 @@ export function announcement(config: Config, { baseUrl, listensOn, demo }: Servi
 /** The text that a new user sees after `npm start`; for a process without the API, its role. */
 export function welcome(
   config: Config,
-  { baseUrl, listensOn, demo }: Omit<Service, 'isWell'>,
+  { baseUrl, listensOn, demo, signInUrl }: Omit<Service, 'isWell'>,
   startedInMs: number,
 ): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``];
@@ -33,6 +33,7 @@ export function welcome(
   if (config.SVC_BASE_URL) lines.push(`  Listens on      ${listensOn}`);
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);
+  if (signInUrl) lines.push(`  Sign in         ${signInUrl}   (works once, within an hour)`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
   if (deliveryOf(config) === 'mailbox') lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
   if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);

@@ -57,6 +57,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   attachPaymentMethod: ['card_token'],
   'POST /dashboard/sign_up': ['password'],
   'POST /dashboard/session': ['email', 'password', 'totp_code'],
+  'POST /dashboard/session/once': ['token'],
   'POST /dashboard/session/step_up': ['password', 'totp_code'],
   'POST /dashboard/password': ['current_password', 'password'],
   'POST /dashboard/password_resets': ['email'],

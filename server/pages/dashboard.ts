@@ -48,7 +48,13 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function mountDashboard(app: FastifyInstance, brand: Brand, emails: EmailDelivery): void {
+/** At the address of the service: people who have signed in get the dashboard, others a page that says what this is. */
+interface Front {
+  readonly hasSession: (request: FastifyRequest) => boolean;
+  readonly showVisitor: (reply: FastifyReply) => FastifyReply;
+}
+
+export function mountDashboard(app: FastifyInstance, brand: Brand, emails: EmailDelivery, front: Front): void {
   const file = builtFile('index.html');
   const written: Readonly<Record<string, string>> = { brand: escaped(brand.name), emails };
   const document =
@@ -70,7 +76,10 @@ export function mountDashboard(app: FastifyInstance, brand: Brand, emails: Email
       .header('Cache-Control', 'no-cache')
       .send(isOpen(request) ? withoutSession : document);
   };
-  app.get('/', show);
+  app.get('/', (request, reply) => {
+    reply.header('Vary', 'Cookie');
+    return front.hasSession(request) ? show(request, reply) : front.showVisitor(reply);
+  });
   for (const page of dashboardPages) {
     app.get(`/${page}`, show);
     app.get(`/${page}/*`, show);

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator } from 'playwright-core';
 import { common } from '../../dashboard/src/texts/common.ts';
@@ -10,11 +14,17 @@ import { plans } from '../../dashboard/src/texts/plans.ts';
 import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { texts as checkout } from '../../pages/checkout/texts.ts';
+import { loadConfig } from '../../server/config.ts';
+import { openOneTimeSignIn, signInOnce, type UserDependencies } from '../../server/features/users/service.ts';
+import { type Service, startService } from '../../server/service.ts';
+import { announcement, welcome } from '../../server/welcome.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
-import { typeCard } from '../support/hosted-pages.ts';
+import { allLooks, checkLooks, typeCard } from '../support/hosted-pages.ts';
 import { inspect } from '../support/inspect.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** The way of a merchant who has just signed up to the first payment. */
@@ -128,6 +138,16 @@ describe('a merchant with an empty company', () => {
     await button(common.save, dialog()).click();
     await dialog().getByText(paymentLinks.keepsLimit).waitFor();
     await button(common.cancel, dialog()).click();
+
+    await button(paymentLinks.address).click();
+    await field(paymentLinks.companyPart, dialog()).fill('admin');
+    await button(common.save, dialog()).click();
+    await dialog().getByText(/reserved/).waitFor();
+    await field(paymentLinks.companyPart, dialog()).fill('tea-house');
+    await field(paymentLinks.linkPart, dialog()).fill('autumn');
+    await button(common.save, dialog()).click();
+    await dialog().waitFor({ state: 'hidden' });
+    await page.getByTestId('link').filter({ hasText: '/pay/test-tea-house/autumn' }).waitFor();
     assert.deepEqual(opened.problems, []);
   });
 
@@ -171,5 +191,129 @@ describe('a merchant with an empty company', () => {
     await button(customers.addCard).waitFor();
     assert.equal(await page.getByRole('combobox', { name: orders.customer }).inputValue(), 'Ada Lovelace');
     assert.deepEqual(opened.problems, []);
+  });
+});
+
+describe('the address of the service', () => {
+  it('says in one screen what this is and where to go, also without scripts', async () => {
+    const context = await browser.newContext({ baseURL: service.baseUrl, javaScriptEnabled: false });
+    const page = await context.newPage();
+    const answer = await page.goto('/');
+    assert.equal(answer?.headers().vary, 'Cookie');
+    assert.match(answer?.headers()['content-security-policy'] ?? '', /script-src 'self'; style-src 'self'/);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const main = page.getByRole('main');
+    const goals = await main.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+    assert.deepEqual(goals, ['/login', '/sign-up', '/docs', '/docs/api/'], 'there is no demo company here');
+    await context.close();
+    const scripted = await browser.newPage();
+    await scripted.goto(service.baseUrl);
+    await checkLooks(scripted, 'landing', allLooks);
+    await scripted.setViewportSize({ width: 320, height: 700 });
+    assert.equal(await scripted.evaluate('document.documentElement.scrollWidth'), 320);
+    await scripted.close();
+  });
+
+  it('leads people who have signed in to their dashboard', async () => {
+    const { page } = opened;
+    await page.goto('/');
+    await page.waitForURL(/\/home/);
+  });
+});
+
+describe('a start on the local machine', () => {
+  let database: TestDatabase;
+  let folder: string;
+  before(async () => {
+    [database, folder] = await Promise.all([cloneDatabase(1), mkdtemp(join(tmpdir(), 'svc-demo-'))]);
+  });
+  after(async () => {
+    await database?.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const start = (HOST: string): Promise<Service> =>
+    startService(
+      loadConfig({
+        DATABASE_URL: database.connectionString,
+        SVC_DATA_DIR: folder,
+        SVC_MASTER_SECRET: 'a master secret for the tests of the demo company',
+        SVC_DEMO: 'empty',
+        SVC_LOG_LEVEL: 'silent',
+        SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+        SVC_TRUST_PROXY: '127.0.0.1',
+        PORT: '0',
+        HOST,
+      }),
+      silentLog,
+      () => undefined,
+    );
+  const signIn = async ({ baseUrl }: Service, token: string, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${baseUrl}/dashboard/session/once`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: baseUrl, ...headers },
+      body: JSON.stringify({ token }),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  it('prints one address that signs in to the demo company once, for people at this machine', async () => {
+    const local = await start('127.0.0.1');
+    try {
+      const { signInUrl = '', demo } = local;
+      const token = signInUrl.split('#once=')[1] ?? '';
+      assert.match(token, /^[\w-]{43}$/);
+      assert.ok(welcome(loadConfig({}), local, 1).includes(signInUrl));
+      assert.ok(!JSON.stringify(announcement(loadConfig({}), local, 1)).includes(token), 'a log has no token');
+      // From elsewhere it does not work, and is not used up.
+      assert.equal((await signIn(local, token, { 'x-forwarded-for': '192.0.2.1' })).status, 401);
+      assert.equal((await signIn(local, token, { origin: 'https://elsewhere.example' })).status, 403);
+      assert.equal((await signIn(local, 'x'.repeat(43))).status, 401);
+      const context = await browser.newContext({ baseURL: local.baseUrl });
+      const page = await context.newPage();
+      await page.goto('/');
+      assert.equal(await page.getByRole('link', { name: /Demo checkout/ }).getAttribute('href'), demo?.checkout_url);
+      await page.goto(signInUrl);
+      await page.waitForURL(/\/home/);
+      await page.getByText('Tea House').first().waitFor();
+      assert.ok(!page.url().includes(token));
+      await context.clearCookies();
+      await page.goto('/login');
+      await page.goto(signInUrl);
+      await page.getByText('This address was used or has expired. Sign in with your password.').waitFor();
+      assert.equal((await signIn(local, token)).status, 401);
+      await context.close();
+    } finally {
+      await local.stop();
+    }
+    const open = await start('0.0.0.0');
+    try {
+      assert.equal(open.signInUrl, undefined, 'others reach this one');
+      assert.ok(open.demo);
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it('signs in to no other company, and not past a second factor', async () => {
+    const person = await signUp(service);
+    const own = person.companies.map(({ id }) => id);
+    const client = { address: '127.0.0.1', userAgent: '', browser: undefined, isLocal: true };
+    const clock = service.clock;
+    const attempt = async (companyIds: readonly string[], isLate = false): Promise<string> => {
+      const oneTimeSignIn = openOneTimeSignIn();
+      const nowMs = clock.nowMs() - (isLate ? 60 * 60_000 : 0);
+      const token = oneTimeSignIn.offer({ email: person.email, companyIds }, nowMs);
+      const sessionKey = { hash: () => randomBytes(32) };
+      const dependencies = { db: service.control, clock, sessionKey, oneTimeSignIn } as unknown as UserDependencies;
+      const both = await Promise.allSettled([1, 2].map(() => signInOnce(dependencies, token, client)));
+      return both.map(({ status }) => status).join(' ');
+    };
+    assert.equal(await attempt(own), 'fulfilled rejected');
+    assert.equal(await attempt(own, true), 'rejected rejected');
+    assert.equal(await attempt(own.slice(1)), 'rejected rejected');
+    await service.control.query(`UPDATE users SET totp_confirmed_at = now(), totp_secret = '\\x00' WHERE email = $1`, [
+      person.email,
+    ]);
+    assert.equal(await attempt(own), 'rejected rejected');
   });
 });

@@ -210,7 +210,7 @@ let service = await start(folder);
 /** What a person at a terminal sees after the start. */
 async function seenAtTerminal(): Promise<string> {
   const { baseUrl } = service;
-  const demo = { ...(await readDemo(folder)), isBeingFilled: false };
+  const demo = { ...(await readDemo(folder)), isBeingFilled: false, companyIds: [] };
   const started = { baseUrl, listensOn: undefined, demo, stop: async () => undefined };
   return welcome(loadConfig({ SVC_DATA_DIR: folder }), started, 100);
 }

@@ -6,7 +6,7 @@ import { checkStepUp } from '../../http/caller.ts';
 import { bodyReader } from '../../http/input.ts';
 import { takeFromAddress } from '../../http/limiting.ts';
 import type { Steps } from '../../http/mount.ts';
-import type { SessionCookie } from '../../http/session-cookie.ts';
+import { isLocal, type SessionCookie } from '../../http/session-cookie.ts';
 import { checkRoom } from '../../http/work.ts';
 import { limits } from '../../limits.ts';
 import { addressBucket } from '../../platform/addresses.ts';
@@ -95,6 +95,7 @@ export function userSteps(users: UserDependencies, http: HttpDependencies): (rou
             address: request.ip,
             userAgent: request.headers['user-agent'] ?? '',
             browser: cookie.readBrowser(request),
+            isLocal: isLocal(request),
           },
           current: current as CurrentSession,
           audit,

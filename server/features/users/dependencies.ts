@@ -5,6 +5,7 @@ import type { Shards } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { TeamDependencies } from '../team/service.ts';
 import type { AttemptDependencies } from './login-attempts.ts';
+import type { OneTimeSignIn } from './one-time-sign-in.ts';
 import type { SessionDependencies } from './sessions.ts';
 
 export interface UserDependencies extends SessionDependencies, AttemptDependencies {
@@ -18,6 +19,8 @@ export interface UserDependencies extends SessionDependencies, AttemptDependenci
   readonly recoveryKey: ServiceKey;
   /** Whether anyone can sign up. */
   readonly signUpOpen: boolean;
+  /** Only where the service listens on the local machine. */
+  readonly oneTimeSignIn?: OneTimeSignIn | undefined;
 }
 
 /** Records the audit entry of a change to a user. */

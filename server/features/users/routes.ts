@@ -3,6 +3,7 @@ import { isUuid } from '../../platform/ids.ts';
 import { notFound } from '../../errors.ts';
 import {
   acceptance,
+  oneTimeSignIn,
   passwordChange,
   resetCompletion,
   resetRequest,
@@ -30,6 +31,7 @@ import {
   showInvitation,
   showSession,
   signIn,
+  signInOnce,
   signUp,
   stepUp,
   type UserDependencies,
@@ -66,6 +68,15 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       limitsAttempts: true,
       body: signInBody,
       handle: async ({ body, client }) => signedIn(await signIn(dependencies, body, client)),
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/session/once',
+      action: 'signIn',
+      needsSession: false,
+      limitsAttempts: true,
+      body: oneTimeSignIn,
+      handle: async ({ body, client }) => signedIn(await signInOnce(dependencies, body.token, client)),
     }),
     defineUserRoute({
       method: 'GET',

@@ -26,6 +26,11 @@ export type SignUp = Static<typeof signUp>;
 export const signIn = Type.Object({ email: knownEmail, password, totp_code: code }, closed);
 export type SignIn = Static<typeof signIn>;
 
+export const oneTimeSignIn = Type.Object(
+  { token: Type.String({ minLength: 1, maxLength: limits.textLength }) },
+  closed,
+);
+
 export const stepUp = Type.Object({ password, totp_code: code }, closed);
 export type StepUp = Static<typeof stepUp>;
 

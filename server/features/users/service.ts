@@ -29,6 +29,7 @@ export type { UserDependencies } from './dependencies.ts';
 export { browserToken, reapAttempts } from './login-attempts.ts';
 export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
+export { openOneTimeSignIn, type OneTimeSignIn, signInOnce } from './one-time-sign-in.ts';
 export * from './sessions.ts';
 export { permissionsIn, reapMemberships } from './memberships.ts';
 export { ensureOwner, hasAccount, reapSignUps, signUp } from './sign-up.ts';

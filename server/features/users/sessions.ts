@@ -39,6 +39,8 @@ export interface Client {
   readonly userAgent: string;
   /** The browser token from an earlier sign-in. */
   readonly browser: string | undefined;
+  /** Whether the client is on the machine of the service. */
+  readonly isLocal: boolean;
 }
 
 export interface CurrentSession {

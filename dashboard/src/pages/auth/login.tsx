@@ -1,9 +1,9 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { ApiError, call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { TextField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { ErrorNote, Form, useForm } from '../../components/form.tsx';
 import { useFilters } from '../../data.ts';
 import { keepSession } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
@@ -18,6 +18,14 @@ export function LoginPage() {
   const [{ next, changed }] = useFilters();
   const [second, setSecond] = useState(false);
   const client = useQueryClient();
+  function enter(session: Session): void {
+    client.clear();
+    keepSession(client, session);
+    // The guides and the API reference are not pages of the dashboard.
+    if (next?.startsWith('/docs')) location.assign(next);
+    else void navigate({ href: ownPage(next) });
+  }
+  const refusal = useOneTimeSignIn(enter);
   const form = useForm({
     initial: { email: '', password: '', totp_code: '' },
     send: async ({ email, password, totp_code }, key) => {
@@ -33,12 +41,7 @@ export function LoginPage() {
       }
     },
     onDone: (session) => {
-      if (!session) return;
-      client.clear();
-      keepSession(client, session);
-      // The guides and the API reference are not pages of the dashboard.
-      if (next?.startsWith('/docs')) location.assign(next);
-      else void navigate({ href: ownPage(next) });
+      if (session) enter(session);
     },
   });
   return (
@@ -50,6 +53,7 @@ export function LoginPage() {
         </>
       }
     >
+      {refusal && <ErrorNote error={refusal} />}
       {changed && (
         <p role="status" className="mb-4 rounded-[8px] bg-good-soft px-3.5 py-2.5 text-good">
           {auth.passwordChanged}
@@ -85,4 +89,23 @@ export function LoginPage() {
       </Form>
     </AuthPage>
   );
+}
+
+/**
+ * The address that `npm start` prints at a terminal has a token behind the `#`, which browsers do not send to servers: no log
+ * contains it. Returns why it does not sign in.
+ */
+function useOneTimeSignIn(enter: (session: Session) => void): ApiError | undefined {
+  const [refusal, setRefusal] = useState<ApiError>();
+  const isSent = useRef(false);
+  useEffect(() => {
+    const token = /^#once=(.+)$/.exec(location.hash)?.[1];
+    if (!token || isSent.current) return;
+    isSent.current = true;
+    history.replaceState(history.state, '', location.pathname + location.search);
+    call<Session>('POST', '/dashboard/session/once', { body: { token } }).then(enter, (error: unknown) =>
+      setRefusal(error instanceof ApiError ? error : undefined),
+    );
+  }, []);
+  return refusal;
 }

@@ -16,7 +16,7 @@ export function Visits({ link }: { link: PaymentLink }) {
   ] as const;
   return (
     <Panel title={paymentLinks.conversion}>
-      <dl className="flex flex-wrap items-center gap-x-5 gap-y-3">
+      <dl className="flex flex-wrap items-center gap-x-2 gap-y-3 sm:gap-x-5">
         {steps.map(([label, count], index) => (
           <Fragment key={label}>
             {index > 0 && (
@@ -24,7 +24,7 @@ export function Visits({ link }: { link: PaymentLink }) {
                 <Icon name="right" />
               </span>
             )}
-            <div className="flex min-w-20 flex-col-reverse">
+            <div className="flex flex-col-reverse sm:min-w-20">
               <dt className="text-sm text-muted">{label}</dt>
               <dd className="text-2xl font-semibold tabular-nums">
                 {count === undefined ? '–' : countText(count)}
