@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import pg from 'pg';
+import { cardNotices } from '../../dashboard/src/texts/card-notices.ts';
 import { account } from '../../dashboard/src/texts/account.ts';
 import { amounts } from '../../dashboard/src/texts/amounts.ts';
 import { auth } from '../../dashboard/src/texts/auth.ts';
@@ -433,13 +434,13 @@ describe('a merchant', () => {
     await call('POST', '/v1/customers', secretKey, { ...person, metadata: { ledger_number: '4242.4242.4242.4242' } });
     for (const place of ['/developers', '/home']) {
       await page.goto(place);
-      await page.getByRole('heading', { name: developers.cardWarnings.title }).waitFor();
+      await page.getByRole('heading', { name: cardNotices.warnings.title }).waitFor();
       await page.getByRole('row', { name: /metadata\.ledger_number POST \/v1\/customers/ }).waitFor();
       assert.ok(!(await page.locator('body').innerText()).includes('4242.4242'));
     }
-    await button(developers.cardWarnings.dismiss).click();
-    await page.getByText(developers.cardWarnings.dismissed).waitFor();
-    await page.getByRole('heading', { name: developers.cardWarnings.title }).waitFor({ state: 'detached' });
+    await button(cardNotices.warnings.dismiss).click();
+    await page.getByText(cardNotices.warnings.dismissed).waitFor();
+    await page.getByRole('heading', { name: cardNotices.warnings.title }).waitFor({ state: 'detached' });
   });
 
   it('raises the limit of a coupon but cannot remove it, and makes an amount a percentage and back', async () => {

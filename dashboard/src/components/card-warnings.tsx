@@ -2,7 +2,7 @@ import { call } from '../api.ts';
 import { useGet } from '../data.ts';
 import { useCan } from '../session.ts';
 import { common } from '../texts/common.ts';
-import { developers } from '../texts/developers.ts';
+import { cardNotices } from '../texts/card-notices.ts';
 import type { CardWarning } from '../types.ts';
 import { Button } from './button.tsx';
 import { DateTime } from './date-time.tsx';
@@ -22,11 +22,11 @@ export function CardWarnings() {
   const dismiss = useAction<string, unknown>({
     tells: true,
     send: (seen_by, key) => call('POST', '/dashboard/card_warnings/dismiss', { body: { seen_by }, key }),
-    onDone: () => toast(developers.cardWarnings.dismissed),
+    onDone: () => toast(cardNotices.warnings.dismissed),
   });
   const [latest, ...others] = query.data?.data ?? [];
   if (!latest) return null;
-  const texts = developers.cardWarnings;
+  const texts = cardNotices.warnings;
   return (
     <Panel
       title={texts.title}

@@ -1,13 +1,4 @@
 export const developers = {
-  cardWarnings: {
-    title: 'Possible card numbers in your data',
-    text: 'These fields contain numbers that look like card numbers. Capture the card instead, and store only its payment method ID.',
-    field: 'Field',
-    operation: 'API call',
-    lastSeen: 'Last seen',
-    dismiss: 'Dismiss',
-    dismissed: 'Warning dismissed. It appears again if you send another such number.',
-  },
   title: 'Developers',
   lead: 'Tools for your integration.',
   cards: {

@@ -81,9 +81,4 @@ export const paymentLinks = {
   statuses: { open: 'Open', completed: 'Paid', expired: 'Expired' },
   order: 'Order',
   seeOrder: 'View order',
-  cardTesting: {
-    title: 'Card testing on your checkout pages',
-    text: (declined: string) =>
-      `Many cards are being tried on your checkout pages: ${declined} payments were declined beyond the usual number. Each payment now takes a proof of work, which slows down the attack. Customers only notice a second of waiting.`,
-  },
 };

@@ -10,6 +10,7 @@ import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 import { WatchedClient } from '../../platform/database-connections.ts';
 import type { PaymentMethod } from '../payment-methods/schemas.ts';
+import { addActive } from '../team/service.ts';
 import { continuePayments, expireSessions } from './jobs.ts';
 
 /** Checkout sessions: the API, the requests of the page, and that a session is paid once. */
@@ -554,4 +555,28 @@ describe('the preview of a draft', () => {
       assert.equal(status, 404, request);
     }
   });
+});
+
+it('says where the receipt went: a sandbox sends it to members of its team only', async () => {
+  const settings = { SMTP_URL: 'smtp://127.0.0.1:9', SVC_MAIL_FROM: 'pay@example.com' };
+  const sending = await startTestService({ settings });
+  try {
+    const { productId } = await openShop(sending);
+    const member = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' };
+    await addActive(sending.db, sending.company.id, Date.now(), member, 'Viewer');
+    const expected = { 'ada@example.com': 'sent', 'grace@example.com': 'kept' };
+    for (const [to, state] of Object.entries(expected)) {
+      const items = [{ product_id: productId, quantity: 1 }];
+      const made = await sending.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items } });
+      const path = new URL(made.body.url).pathname;
+      const post = (name: string, body: object): Promise<Reply> =>
+        sending.call('POST', `${path}/${name}`, { key: null, headers: { origin: sending.baseUrl }, body });
+      const card = { number: cards.approved, exp_month: '12', exp_year: '2032', cvc: '999' };
+      const card_token = (await post('card_tokens', { card })).body.id;
+      const paid = await post('pay', { attempt: 0, total: 4900, card_token, customer: person(to) });
+      assert.deepEqual(paid.body.result?.receipt_email, { to, state }, paid.text);
+    }
+  } finally {
+    await sending.stop();
+  }
 });
