@@ -49,17 +49,26 @@ const dateFormat = new Intl.DateTimeFormat('en-US', {
   day: 'numeric',
 });
 
-const localFormat = new Intl.DateTimeFormat('en-US', {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
+/** The texts are English; whether a day has two times 12 hours is as the viewer is used to. */
+const hasHalfDays = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions().hour12 ?? false;
+const clockTime = hasHalfDays
+  ? ({ hour: 'numeric', minute: '2-digit', hour12: true } as const)
+  : ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const);
+const timeFormat = new Intl.DateTimeFormat('en-US', clockTime);
 
-/** `Nov 16, 2026, 15:34`, in the zone of the viewer */
-export const localTime = (iso: string): string => localFormat.format(new Date(iso));
+const zonedFormats = new Map<string | undefined, Intl.DateTimeFormat>();
+
+function localFormat(timeZone: string | undefined): Intl.DateTimeFormat {
+  const day = { year: 'numeric', month: 'short', day: 'numeric' } as const;
+  const format = zonedFormats.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { ...day, ...clockTime, timeZone });
+  zonedFormats.set(timeZone, format);
+  return format;
+}
+
+/** `Nov 16, 2026, 3:34 PM` or `Nov 16, 2026, 15:34`, in the zone of the viewer unless another is given */
+export const localTime = (iso: string, timeZone?: string): string => localFormat(timeZone).format(new Date(iso));
+/** `3:34 PM` or `15:34` */
+export const timeOfDay = (iso: string): string => timeFormat.format(new Date(iso));
 /** `2026-11-16 15:34:05 UTC` */
 export const utcTime = (iso: string): string => `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 

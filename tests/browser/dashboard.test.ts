@@ -493,6 +493,29 @@ describe('a merchant', () => {
     await page.getByRole('heading', { name: home.attention }).waitFor();
   });
 
+  it('arranges the figures of Home with the keyboard, and finds them so on another device', async () => {
+    await page.goto('/home');
+    await page.getByText(home.zone('UTC')).waitFor();
+    const figures = page.locator('main li button[aria-pressed]');
+    const texts = async () => (await figures.allTextContents()).slice(0, 4);
+    const [gross, net, mrr, payments] = ['gross_volume', 'net_volume', 'mrr', 'payments'].map(
+      (name) => home.metrics[name as keyof typeof home.metrics][0],
+    );
+    await figures.first().waitFor();
+    assert.deepEqual(await texts(), [gross, net, mrr, payments]);
+    await button(home.arrange).click();
+    await button(home.moveUp(payments ?? ''), dialog()).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await button(common.save, dialog()).click();
+    await dialog().waitFor({ state: 'detached' });
+    await page.evaluate('localStorage.clear()');
+    await page.reload();
+    await figures.first().waitFor();
+    assert.deepEqual(await texts(), [gross, payments, net, mrr]);
+    await inspect(page, 'Home with arranged figures');
+  });
+
   it('finds things with Ctrl-K', async () => {
     await page.goto('/home');
     await mode('sandbox').waitFor();

@@ -156,6 +156,23 @@ describe('the list of orders', () => {
     await rows().first().waitFor();
   });
 
+  it('shows four filters and the others on demand, and amounts below each other', async () => {
+    await page.goto('/orders');
+    await rows().first().waitFor();
+    const chips = page.getByRole('button', {
+      name: /^(Status|Date|Amount|Customer|Currency|Card brand|Product|Plan)$/,
+    });
+    const before = await chips.count();
+    await button(lists.moreFilters).click();
+    assert.ok((await chips.count()) > before);
+    await button(lists.fewerFilters).click();
+    await page.goto('/orders?currency=usd');
+    await button(lists.clearOne('Currency')).waitFor();
+    await rows().first().waitFor();
+    const amount = `[...document.querySelectorAll('tbody td')].find((cell) => cell.textContent.startsWith('$'))`;
+    assert.equal(await page.evaluate<string>(`getComputedStyle(${amount}).textAlign`), 'right');
+  });
+
   it('fits on a laptop with all its columns, as do the other lists', async () => {
     for (const path of ['/orders', '/transactions', '/subscriptions', '/customers', '/products', '/disputes']) {
       await page.goto(path);

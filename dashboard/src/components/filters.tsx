@@ -22,12 +22,27 @@ type Change = (changes: Readonly<Record<string, string | undefined>>) => void;
 export const without = (filters: readonly Filter[]): Record<string, undefined> =>
   Object.fromEntries([...Object.keys(fresh), ...filters.flatMap(namesOf)].map((name) => [name, undefined]));
 
+/** More filters than this are shown on demand, except those with a value. One more takes no more room than the button. */
+const shownFirst = 4;
+
 /** One chip for each filter. A chip with a value shows it, and removes it. */
 export function FilterChips({ filters }: { filters: readonly Filter[] }) {
   const [address, change] = useFilters();
-  return filters.map((filter) => (
-    <Chip key={filter.kind === 'dates' ? 'dates' : filter.name} filter={filter} address={address} change={change} />
-  ));
+  const [isWhole, setWhole] = useState(false);
+  const folds = filters.length > shownFirst + 1;
+  const shown = filters.filter((filter, index) => !folds || isWhole || index < shownFirst || isSet(filter, address));
+  return (
+    <>
+      {shown.map((filter) => (
+        <Chip key={filter.kind === 'dates' ? 'dates' : filter.name} filter={filter} address={address} change={change} />
+      ))}
+      {folds && (
+        <Button small kind="quiet" className="shrink-0" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? lists.fewerFilters : lists.moreFilters}
+        </Button>
+      )}
+    </>
+  );
 }
 
 interface ChipProps<F extends Filter = Filter> {

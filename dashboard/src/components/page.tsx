@@ -21,7 +21,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** Lists use the whole screen. The page of an object, which has a way back to its list, keeps a width that is easy to read. */
+/** Lists and the pages of objects have the same edges, so that nothing jumps between them. Forms keep a width that is easy to read. */
 export function Page({ title, lead, badge, actions, back, children }: PageProps) {
   const { pathname } = useLocation();
   const guide = back ? undefined : guideOf(pathname);
@@ -34,34 +34,32 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
   }, [title, companyId, list, pathname]);
   return (
     <div className="mx-auto max-w-[100rem] px-4 py-6 sm:px-8">
-      <div className={back ? 'max-w-[68rem]' : ''}>
-        {back && (
-          <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
-            <Icon name="left" size={14} />
-            {back.label}
-          </Link>
-        )}
-        <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
-          <div className="min-w-0">
-            <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-              <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
-              {badge}
-            </div>
-            {(lead || guide) && (
-              <div className="mt-1 max-w-3xl text-muted wrap-anywhere">
-                {lead}{' '}
-                {guide && (
-                  <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">
-                    {common.guide}
-                  </a>
-                )}
-              </div>
-            )}
+      {back && (
+        <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
+          <Icon name="left" size={14} />
+          {back.label}
+        </Link>
+      )}
+      <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
+            {badge}
           </div>
-          {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
-        </header>
-        {children}
-      </div>
+          {(lead || guide) && (
+            <div className="mt-1 max-w-3xl text-muted wrap-anywhere">
+              {lead}{' '}
+              {guide && (
+                <a href={`/docs/${guide}`} className="link underline whitespace-nowrap">
+                  {common.guide}
+                </a>
+              )}
+            </div>
+          )}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </header>
+      {children}
     </div>
   );
 }

@@ -28,7 +28,7 @@ export function RestoredNotice() {
           rows={data}
           keyOf={({ reference }) => reference}
           columns={[
-            { header: common.amount, cell: ({ amount, currency }) => money(amount ?? 0, currency ?? 'usd') },
+            { header: common.amount, cell: ({ amount, currency }) => money(amount ?? 0, currency ?? 'usd'), sum: true },
             { header: common.type, cell: ({ kind }) => words(kind) },
             { header: texts.card, cell: ({ card_last_four }) => card_last_four ?? '–', wide: true },
             { header: transactions.reference, cell: ({ processor_transaction_id }) => processor_transaction_id },

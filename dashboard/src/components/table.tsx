@@ -7,6 +7,8 @@ export interface Column<T> {
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
   readonly end?: boolean;
+  /** A sum: right-aligned, so that the digits of a column stand below each other. On a phone, other data stands below it. */
+  readonly sum?: boolean;
   /** Hidden on a phone. */
   readonly wide?: boolean;
   /** Text from users. It wraps, so that a long text does not push out other columns. */
@@ -52,7 +54,7 @@ export function Table<T>(props: TableProps<T>) {
   }
   const opens = link !== undefined || onOpen !== undefined;
   const classOf = (column: Column<T>) =>
-    `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''} ${column.fills ? 'w-full max-w-0 min-w-28' : ''}`;
+    `${column.end ? 'text-right' : ''} ${column.sum ? 'tabular-nums md:text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''} ${column.fills ? 'w-full max-w-0 min-w-28' : ''}`;
   return (
     <div className="table-frame">
       <table className={`table ${compact ? 'compact' : ''}`} aria-label={label} aria-busy={rows === undefined}>

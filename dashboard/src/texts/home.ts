@@ -1,5 +1,6 @@
 export const home = {
   title: 'Home',
+  zone: (name: string) => `Days and times in ${name}.`,
   period: 'Period',
   ranges: {
     today: 'Today',
@@ -27,6 +28,12 @@ export const home = {
   points: 'pts',
   directions: { up: 'Up', down: 'Down', none: 'No change' },
   noComparison: 'No previous data',
+  arrange: 'Arrange',
+  arrangeTitle: 'Arrange figures',
+  arrangeText: 'The first three are large. Only you see this order.',
+  arrangeReset: 'Reset',
+  moveUp: (label: string) => `Move ${label} up`,
+  moveDown: (label: string) => `Move ${label} down`,
   definitionOf: (label: string) => `What is ${label.toLowerCase()}?`,
   metrics: {
     gross_volume: [

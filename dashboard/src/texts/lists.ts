@@ -1,5 +1,7 @@
 /** Texts of lists: search, filters, counts, columns, views. */
 export const lists = {
+  moreFilters: 'More filters',
+  fewerFilters: 'Fewer filters',
   search: 'Search',
   clear: 'Clear filters',
   clearOne: (label: string) => `Remove filter ${label}`,

@@ -1,4 +1,5 @@
 export const subscriptions = {
+  titleOf: (customer: string, plan: string) => `${customer} · ${plan}`,
   title: 'Subscriptions',
   lead: 'Recurring payments from your customers.',
   ofOnePlan: 'Filtered by plan',

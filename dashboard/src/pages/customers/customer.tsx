@@ -162,7 +162,7 @@ function OrdersOf({ customerId }: { customerId: string }) {
           keyOf={({ id }) => id}
           link={({ id }) => `/orders/${id}`}
           columns={[
-            { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
+            { header: common.amount, cell: ({ total, currency }) => money(total, currency), sum: true },
             { header: common.status, cell: ({ status }) => <Badge status={status} /> },
             {
               header: customers.orderNumber,

@@ -45,6 +45,7 @@ export function DisputesPage() {
         columns={[
           {
             header: common.amount,
+            sum: true,
             cell: ({ amount, currency, customer }) => (
               <AmountCell amount={amount} currency={currency} customer={customer} />
             ),

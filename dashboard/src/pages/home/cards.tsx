@@ -1,76 +1,113 @@
+import type { ReactNode } from 'react';
 import { Icon } from '../../components/icons.tsx';
 import { Popover } from '../../components/popover.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { home } from '../../texts/home.ts';
 import type { FigureName, Statistics } from '../../types.ts';
-import { type Change, changeOf, formatOf, metrics } from './metrics.ts';
+import { type Change, changeOf, formatOf, type Metric } from './metrics.ts';
 
 interface CardsProps {
   readonly statistics: Statistics;
   readonly chosen: FigureName;
   readonly choose: (name: FigureName) => void;
+  /** The figures in the order of the member. */
+  readonly shown: readonly Metric[];
+  readonly actions: ReactNode;
 }
 
-/** The figures. Each can be chosen for the chart. */
-export function MetricCards({ statistics, chosen, choose }: CardsProps) {
+const largeCount = 3;
+
+/** The figures, the first ones large and the others as a strip. Each can be chosen for the chart. */
+export function MetricCards({ statistics, chosen, choose, shown, actions }: CardsProps) {
+  const card = (metric: Metric, isLarge: boolean) => (
+    <MetricCard
+      key={metric.name}
+      metric={metric}
+      statistics={statistics}
+      isLarge={isLarge}
+      isChosen={chosen === metric.name}
+      onChoose={() => choose(metric.name)}
+    />
+  );
   return (
-    <ul className="mb-8 grid grid-cols-2 gap-2 sm:gap-3 md:grid-cols-5">
-      {metrics.map((metric) => {
-        const figure = statistics.figures[metric.name];
-        if (!figure) return null;
-        const { full, card } = formatOf(metric, statistics.currency);
-        const [label, definition] = home.metrics[metric.name];
-        const change = changeOf(metric, figure.value, figure.previous);
-        const unfinished = statistics.buckets.at(-1)?.unfinished ?? false;
-        return (
-          <li
-            key={metric.name}
-            className={`panel relative min-w-0 px-3 pt-2.5 pb-3 transition-colors hover:border-line-strong sm:px-4 ${chosen === metric.name ? 'border-accent-ink shadow-[inset_0_0_0_1px_var(--accent-ink)] hover:border-accent-ink' : ''}`}
-          >
-            <div className="flex items-center justify-between gap-1">
-              <button
-                type="button"
-                aria-pressed={chosen === metric.name}
-                onClick={() => choose(metric.name)}
-                className="truncate text-left text-sm text-muted after:absolute after:inset-0 after:rounded-[10px]"
-              >
-                {label}
-              </button>
-              <Definition label={label} text={definition} />
-            </div>
-            <p
-              className="truncate text-[1.375rem] leading-tight font-semibold tracking-tight tabular-nums xl:text-[1.75rem]"
-              title={figure.value === null ? undefined : full(figure.value)}
-            >
-              {figure.value === null ? '—' : card(figure.value)}
-            </p>
-            <div className="mt-1 flex min-h-6 items-center gap-1.5 text-xs text-muted">
-              {change ? (
-                <>
-                  <Delta change={change} />
-                  <span className="truncate max-xl:hidden">
-                    {home.from} {figure.previous === null ? '—' : card(figure.previous)}
-                  </span>
-                </>
-              ) : (
-                <span>{home.noComparison}</span>
-              )}
-            </div>
-            {figure.series.length > 1 && (
-              <div className="mt-2">
-                <Sparkline values={figure.series} unfinished={unfinished} fromZero={!metric.isLevel} />
-              </div>
-            )}
-          </li>
-        );
-      })}
-    </ul>
+    <div className="mb-8">
+      <ul className="grid grid-cols-2 gap-2 sm:gap-3 md:grid-cols-3">
+        {shown.slice(0, largeCount).map((metric) => card(metric, true))}
+      </ul>
+      <ul className="mt-2 grid grid-cols-2 gap-2 sm:mt-3 sm:grid-cols-4 sm:gap-3 xl:grid-cols-7">
+        {shown.slice(largeCount).map((metric) => card(metric, false))}
+      </ul>
+      <div className="mt-2 flex justify-end">{actions}</div>
+    </div>
   );
 }
 
-function Delta({ change: { text, direction, isGood } }: { change: Change }) {
+interface CardProps {
+  readonly metric: Metric;
+  readonly statistics: Statistics;
+  readonly isLarge: boolean;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}
+
+function MetricCard({ metric, statistics, isLarge, isChosen, onChoose }: CardProps) {
+  const figure = statistics.figures[metric.name];
+  if (!figure) return null;
+  const { full, card } = formatOf(metric, statistics.currency);
+  const [label, definition] = home.metrics[metric.name];
+  const change = changeOf(metric, figure.value, figure.previous);
+  const unfinished = statistics.buckets.at(-1)?.unfinished ?? false;
+  return (
+    <li
+      className={`panel relative min-w-0 px-3 pt-2.5 pb-3 transition-colors hover:border-line-strong sm:px-4 ${isLarge ? 'max-md:first:col-span-2' : ''} ${isChosen ? 'border-accent-ink' : ''}`}
+    >
+      <div className="flex items-center justify-between gap-1">
+        <button
+          type="button"
+          aria-pressed={isChosen}
+          onClick={onChoose}
+          className="truncate text-left text-sm text-muted after:absolute after:inset-0 after:rounded-[10px]"
+        >
+          {label}
+        </button>
+        <Definition label={label} text={definition} />
+      </div>
+      <p
+        className={`truncate leading-tight font-semibold tracking-tight tabular-nums ${isLarge ? 'text-[1.75rem] xl:text-[2.25rem]' : 'text-xl'}`}
+        title={figure.value === null ? undefined : full(figure.value)}
+      >
+        {figure.value === null ? '—' : (isLarge ? full : card)(figure.value)}
+      </p>
+      <div className="mt-1 flex min-h-6 items-center gap-1.5 text-xs text-muted">
+        {change ? (
+          <>
+            <Delta change={change} />
+            {isLarge && (
+              <span className="truncate max-sm:hidden">
+                {home.from} {figure.previous === null ? '—' : card(figure.previous)}
+              </span>
+            )}
+          </>
+        ) : (
+          <span className="truncate">{home.noComparison}</span>
+        )}
+      </div>
+      {isLarge && figure.series.length > 1 && (
+        <div className="mt-2">
+          <Sparkline values={figure.series} unfinished={unfinished} fromZero={!metric.isLevel} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Delta({ change: { text, direction, isGood, isSmall } }: { change: Change }) {
   const tone =
-    direction === 'none' ? 'bg-sunken text-muted' : isGood ? 'bg-good-soft text-good' : 'bg-bad-soft text-bad';
+    direction === 'none' || isSmall
+      ? 'bg-sunken text-muted'
+      : isGood
+        ? 'bg-good-soft text-good'
+        : 'bg-bad-soft text-bad';
   return (
     <span
       className={`inline-flex items-center gap-0.5 rounded-full px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${tone}`}

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { CardTesting } from '../../components/card-testing.tsx';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart, type ChartPoint } from '../../components/chart.tsx';
+import { TimeZone } from '../../components/date-time.tsx';
 import { GoingLiveNotice } from '../../components/going-live.tsx';
 import { Load, Page, Panel, Skeleton } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
@@ -10,6 +11,7 @@ import { useFilters, useFirstData, useGet } from '../../data.ts';
 import { useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { FigureName, Statistics } from '../../types.ts';
+import { ArrangeCards, useArrangedMetrics } from './arrange-cards.tsx';
 import { NeedsAttention } from './attention.tsx';
 import { MetricCards } from './cards.tsx';
 import { Declines } from './declines.tsx';
@@ -35,19 +37,25 @@ export function HomePage() {
   );
   const isThere = useFirstData(statisticsPath);
   return (
-    <Page title={home.title} actions={hasFigures && isThere && <Controls statistics={query.data} />}>
-      {!isThere && <Skeleton lines={16} />}
-      {/* The parts load unseen, and all appear at once. */}
-      <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
-        <RestoredNotice />
-        <SampleDataNotice />
-        <CardWarnings />
-        <CardTesting />
-        <FirstSteps />
-        {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
-        {!hasFigures && <NeedsAttention />}
-        {company.permissions.includes('orders:read') && <LatestOrders />}
-      </div>
+    <Page
+      title={home.title}
+      lead={hasFigures && home.zone(company.time_zone.replaceAll('_', ' '))}
+      actions={hasFigures && isThere && <Controls statistics={query.data} />}
+    >
+      <TimeZone value={company.time_zone}>
+        {!isThere && <Skeleton lines={16} />}
+        {/* The parts load unseen, and all appear at once. */}
+        <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
+          <RestoredNotice />
+          <SampleDataNotice />
+          <CardWarnings />
+          <CardTesting />
+          <FirstSteps />
+          {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
+          {!hasFigures && <NeedsAttention />}
+          {company.permissions.includes('orders:read') && <LatestOrders />}
+        </div>
+      </TimeZone>
     </Page>
   );
 }
@@ -61,7 +69,8 @@ function FirstSteps() {
 
 function Figures({ statistics }: { statistics: Statistics }) {
   const [filters, change] = useFilters();
-  const shown = metrics.filter(({ name }) => statistics.figures[name] !== null);
+  const arranged = useArrangedMetrics();
+  const shown = arranged.filter(({ name }) => statistics.figures[name] !== null);
   const metric = shown.find(({ name }) => name === filters.figure) ?? shown[0];
   const compares = filters.compare !== 'off';
   const first = shown[0]?.name;
@@ -72,6 +81,8 @@ function Figures({ statistics }: { statistics: Statistics }) {
         statistics={statistics}
         chosen={metric.name}
         choose={(name) => change({ figure: name === first ? undefined : name })}
+        shown={shown}
+        actions={<ArrangeCards shown={arranged} />}
       />
       <div className="grid items-start gap-x-10 xl:grid-cols-[minmax(0,2fr)_minmax(18rem,1fr)]">
         <Panel title={home.metrics[metric.name][0]}>
@@ -95,7 +106,7 @@ interface FigureChartProps {
 }
 
 function FigureChart({ statistics, name, compares }: FigureChartProps) {
-  const { buckets, previous_buckets, interval, currency, figures, time_zone } = statistics;
+  const { buckets, previous_buckets, interval, currency, figures } = statistics;
   const metric = metrics.find((one) => one.name === name);
   const figure = figures[name];
   const points = useMemo(
@@ -120,7 +131,6 @@ function FigureChart({ statistics, name, compares }: FigureChartProps) {
       <p className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm text-muted">
         <Key color="bg-accent-ink" text={rangeText(statistics.from, statistics.to)} />
         {compares && <Key color="bg-line-strong" text={rangeText(statistics.previous_from, statistics.previous_to)} />}
-        <span className="ml-auto max-sm:hidden">{time_zone.replaceAll('_', ' ')}</span>
       </p>
       <Chart
         label={home.metrics[name][0]}

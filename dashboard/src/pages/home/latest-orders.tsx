@@ -33,6 +33,7 @@ export function LatestOrders() {
         columns={[
           {
             header: common.amount,
+            sum: true,
             cell: ({ total, currency, customer }) => (
               <AmountCell amount={total} currency={currency} customer={customer} />
             ),

@@ -6,7 +6,7 @@ import type { FigureName, Statistics } from '../../types.ts';
 
 type Kind = 'money' | 'count' | 'rate';
 
-interface Metric {
+export interface Metric {
   readonly name: FigureName;
   readonly kind: Kind;
   /** A rise is bad news. */
@@ -15,14 +15,14 @@ interface Metric {
   readonly isLevel?: true;
 }
 
-/** In the order of the page. The first five are about payments. */
+/** In the order of the page, unless the member has chosen another. The first ones are large. */
 export const metrics: readonly Metric[] = [
   { name: 'gross_volume', kind: 'money' },
   { name: 'net_volume', kind: 'money' },
+  { name: 'mrr', kind: 'money', isLevel: true },
   { name: 'payments', kind: 'count' },
   { name: 'average_order', kind: 'money', isLevel: true },
   { name: 'success_rate', kind: 'rate', isLevel: true },
-  { name: 'mrr', kind: 'money', isLevel: true },
   { name: 'active_subscribers', kind: 'count', isLevel: true },
   { name: 'churn', kind: 'rate', rising: 'bad' },
   { name: 'new_customers', kind: 'count' },
@@ -65,7 +65,12 @@ export interface Change {
   readonly text: string;
   readonly direction: 'up' | 'down' | 'none';
   readonly isGood: boolean;
+  /** As large as what chance alone does: no reason for a color. */
+  readonly isSmall: boolean;
 }
+
+/** In percent, or in percentage points for rates. */
+const smallChange = { money: 5, count: 5, rate: 1 } as const;
 
 /** Rates change by percentage points, all others by percent. Undefined if there is nothing to compare with. */
 export function changeOf({ kind, rising }: Metric, value: number | null, previous: number | null): Change | undefined {
@@ -75,8 +80,9 @@ export function changeOf({ kind, rising }: Metric, value: number | null, previou
   const size = Math.abs(change);
   const digits = size >= 100 ? 0 : 1;
   const text = `${size > 9_999 ? '>9,999' : size.toFixed(digits)}${kind === 'rate' ? ` ${home.points}` : '%'}`;
-  if (Number(size.toFixed(digits)) === 0) return { text, direction: 'none', isGood: true };
-  return { text, direction: change > 0 ? 'up' : 'down', isGood: change > 0 === (rising !== 'bad') };
+  if (Number(size.toFixed(digits)) === 0) return { text, direction: 'none', isGood: true, isSmall: true };
+  const isSmall = size < smallChange[kind];
+  return { text, direction: change > 0 ? 'up' : 'down', isGood: change > 0 === (rising !== 'bad'), isSmall };
 }
 
 /** Days as they are written: `Nov 16`, `Nov 10 – 16`, `Nov 2026`. */

@@ -23,7 +23,7 @@ export function OrderDisputes({ disputes = [] }: { disputes: readonly Dispute[] 
         keyOf={({ id }) => id}
         link={({ id }) => `/disputes/${id}`}
         columns={[
-          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency) },
+          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency), sum: true },
           { header: common.status, cell: ({ status }) => <Badge status={status} /> },
           { header: texts.deadline, cell: (dispute) => <Deadline dispute={dispute} /> },
           { header: texts.reason, cell: ({ reason }) => texts.reasons[reason][0], wide: true },

@@ -43,13 +43,13 @@ const filters: readonly Filter[] = [
   statusFilter(statuses),
   datesFilter,
   { kind: 'amount', name: 'total', label: common.amount },
+  customerFilter,
   currencyFilter,
   brandFilter,
   failureFilter,
   productFilter,
   couponFilter,
   planFilter,
-  customerFilter,
 ];
 
 const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };
@@ -77,6 +77,7 @@ export function OrdersPage() {
         columns={[
           {
             header: common.amount,
+            sum: true,
             sort: 'total',
             cell: ({ total, currency, customer }) => (
               <AmountCell amount={total} currency={currency} customer={customer} />

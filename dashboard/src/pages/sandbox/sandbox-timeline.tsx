@@ -1,10 +1,13 @@
-import { Fragment } from 'react';
+import { Fragment, useState } from 'react';
+import { Button } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icons.tsx';
 import { Skeleton } from '../../components/page.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
 import { dayMs } from '../../../../server/platform/durations.ts';
+import { timeOfDay } from '../../format.ts';
 import { pageOfFound } from '../../navigation.ts';
 import { Link } from '../../routing.tsx';
+import { common } from '../../texts/common.ts';
 import { sandboxSentence, sandboxTimelineTexts as texts } from '../../texts/sandbox-timeline.ts';
 import type { SandboxTimeline as Timeline } from '../../types.ts';
 
@@ -16,7 +19,6 @@ const dayFormat = new Intl.DateTimeFormat('en-US', {
   day: 'numeric',
   year: 'numeric',
 });
-const timeFormat = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const dayOf = (iso: string): string => dayFormat.format(new Date(iso));
 const startOf = (iso: string): number => new Date(iso).setHours(0, 0, 0, 0);
 
@@ -44,6 +46,8 @@ function pageOf({ type, id }: Entry['object']): string | undefined {
   return folders[type] && folders[type] + id;
 }
 
+const shownFirst = 50;
+
 /** The days from the latest to the earliest, each with its entries. Days without any are one line. */
 export function SandboxTimeline({ from }: { from: string | undefined }) {
   const { data } = useGet<Timeline>(
@@ -52,8 +56,10 @@ export function SandboxTimeline({ from }: { from: string | undefined }) {
     // Emails are written after the payments that they are about.
     { keep: true, everyMs: lookEveryMs },
   );
+  const [isLong, setLong] = useState(false);
   if (!data) return <Skeleton />;
-  const days = Map.groupBy(data.data, ({ at }) => startOf(at));
+  const entries = isLong ? data.data : data.data.slice(0, shownFirst);
+  const days = Map.groupBy(entries, ({ at }) => startOf(at));
   if (days.size === 0) return <p className="py-2 text-muted">{texts.empty}</p>;
   const starts = [...days.keys()];
   return (
@@ -75,7 +81,14 @@ export function SandboxTimeline({ from }: { from: string | undefined }) {
           </Fragment>
         );
       })}
-      {data.is_whole && <QuietDays later={starts.at(-1) ?? 0} earlier={startOf(data.from) - dayMs} />}
+      {entries.length < data.data.length && (
+        <Button small onClick={() => setLong(true)}>
+          {common.showMore(data.data.length - entries.length)}
+        </Button>
+      )}
+      {data.is_whole && entries.length === data.data.length && (
+        <QuietDays later={starts.at(-1) ?? 0} earlier={startOf(data.from) - dayMs} />
+      )}
       {!data.is_whole && <p className="text-sm text-muted">{texts.latestOnly}</p>}
     </>
   );
@@ -96,9 +109,7 @@ function Line({ entry }: { entry: Entry }) {
   const name = kind === 'webhooks' ? entry.text : kind === 'coupon_expired' ? null : (customer?.name ?? texts.someone);
   return (
     <li className="flex items-baseline gap-3 py-1">
-      <span className="w-18 shrink-0 text-right text-sm text-muted tabular-nums">
-        {timeFormat.format(new Date(entry.at))}
-      </span>
+      <span className="w-18 shrink-0 text-right text-sm text-muted tabular-nums">{timeOfDay(entry.at)}</span>
       <span className={`translate-y-0.5 ${tone}`}>
         <Icon name={icon} size={15} />
       </span>

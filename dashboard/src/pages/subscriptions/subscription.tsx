@@ -15,7 +15,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet, useList } from '../../data.ts';
-import { amountOrFree, money, priceText } from '../../format.ts';
+import { amountOrFree, money, personName, priceText } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -44,7 +44,7 @@ function Details({ subscription }: { subscription: Subscription }) {
   const renewal = useGet<Renewal>(`/dashboard/subscriptions/${subscription.id}/renewal`).data;
   return (
     <Page
-      title={plan.name}
+      title={customer ? subscriptions.titleOf(personName(customer), plan.name) : plan.name}
       badge={<Badge status={subscription.status} />}
       lead={priceText(plan, subscription.billing_cycle)}
       back={{ to: '/subscriptions', label: subscriptions.title }}
@@ -225,7 +225,7 @@ function OrdersOf({ subscriptionId }: { subscriptionId: string }) {
         keyOf={({ id }) => id}
         link={({ id }) => `/orders/${id}`}
         columns={[
-          { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
+          { header: common.amount, cell: ({ total, currency }) => money(total, currency), sum: true },
           { header: common.status, cell: ({ status }) => <Badge status={status} /> },
           { header: subscriptions.number, cell: ({ subscription_cycle }) => subscription_cycle ?? orders.number },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },

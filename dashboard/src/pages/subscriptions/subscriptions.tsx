@@ -85,6 +85,7 @@ export function SubscriptionsPage() {
           },
           {
             header: common.amount,
+            sum: true,
             cell: ({ plan, billing_cycle }) => (
               <span className="lg:whitespace-nowrap">{priceText(plan, billing_cycle)}</span>
             ),

@@ -29,7 +29,7 @@ export function InDoubtPage() {
                 order_id ? `/orders/${order_id}` : `/transactions/${transaction_id}`
               }
               columns={[
-                { header: common.amount, cell: ({ amount, currency }) => money(amount, currency) },
+                { header: common.amount, cell: ({ amount, currency }) => money(amount, currency), sum: true },
                 { header: common.type, cell: ({ type }) => words(type) },
                 { header: transactions.age, cell: ({ age_seconds }) => duration(age_seconds), end: true },
                 { header: transactions.since, cell: ({ since }) => <DateTime at={since} real />, wide: true },

@@ -57,6 +57,7 @@ export function TransactionsPage() {
         columns={[
           {
             header: common.amount,
+            sum: true,
             sort: 'amount',
             cell: ({ amount, currency, customer, type }) => (
               <AmountCell amount={amount} currency={currency} customer={customer} type={transactions.types[type]} />
