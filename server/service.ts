@@ -175,7 +175,8 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const everywhere = openShards(control, configured, directory);
   const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
   const { first, shards } = await openAllShards({ ...surroundings, use }, connections, configured, directory);
-  const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
+  // The time of a shard that rests is read when it is used again.
+  const clocks = combinedClocks(() => shards.all.flatMap((shard) => (use.isUsed(shard.name) ? [shard.clocks] : [])));
   const restores = allRestores(() => shards.all.map((shard) => shard.restores));
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const authorities = await webhookAuthorities(config);

@@ -7,6 +7,8 @@ import { type OnShard, shardJobs, type WorkerDependencies, type WorkerShard } fr
 
 /** All jobs of one shard, and its webhooks. */
 export interface ShardWork {
+  /** Whether every job that was due at the start has had its turn. */
+  hasTurned(): boolean;
   stop(): Promise<void>;
 }
 
@@ -31,17 +33,25 @@ export function workOn(dependencies: WorkerDependencies, shard: WorkerShard): ()
       startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random, movedTo }),
     ];
     const stops: (() => void)[] = [];
+    const firstTurns: Promise<void>[] = [];
     let isStopping = false;
+    let hasTurned = false;
 
     async function startJobs(): Promise<void> {
       for (const job of shardJobs) {
         if (isStopping) return;
         const alarm = createAlarm();
         if ('wokenBy' in job) stops.push(listenFor(job.wokenBy, alarm.ring, onShard));
-        const repeated = repeat(noting(job), onShard, alarm, dueInMs(job));
+        const firstInMs = dueInMs(job);
+        const repeated = repeat(noting(job), onShard, alarm, firstInMs);
         running.push(repeated);
-        if (dueInMs(job) === 0) await inTime(repeated.first, turnMs, undefined);
+        if (firstInMs > 0) continue;
+        firstTurns.push(repeated.first);
+        await inTime(repeated.first, turnMs, undefined);
       }
+      void Promise.all(firstTurns).then(() => {
+        hasTurned = !isStopping;
+      });
     }
 
     const noting = (job: Job<OnShard>): Job<OnShard> => ({
@@ -55,6 +65,7 @@ export function workOn(dependencies: WorkerDependencies, shard: WorkerShard): ()
 
     const started = startJobs();
     return {
+      hasTurned: () => hasTurned,
       async stop() {
         isStopping = true;
         await started;

@@ -13,7 +13,7 @@ import { tendShards } from './tend-shards.ts';
 /** Workers that share the shards. The jobs are counted only; every shard is the same database. */
 
 let service: TestService;
-const times = { beatMs: 50, lookMs: 200, lookAgainMs: 50, aloneMs: 500 };
+const times = { beatMs: 50, lookMs: 200, lookAgainMs: 50, waitMs: 100, turnMs: 300, aloneMs: 500 };
 const started: { stop(): Promise<void> }[] = [];
 
 before(async () => {
@@ -39,16 +39,40 @@ interface Tended {
   readonly workerId: string;
   /** The shards that are worked on now. */
   readonly working: Set<string>;
+  readonly everWorked: ReadonlySet<string>;
+  /** How often each was looked at. */
+  readonly looked: ReadonlyMap<string, number>;
   readonly rested: string[];
   stop(): Promise<void>;
 }
 
-function startTending(control: ControlPool = service.control, names: readonly string[] = ['b', 'c']): Tended {
+interface Changes {
+  readonly random?: () => number;
+  /** Shards that this worker cannot reach. */
+  readonly unreached?: readonly string[];
+  readonly times?: Partial<typeof times>;
+}
+
+function startTending(
+  control: ControlPool = service.control,
+  names: readonly string[] = ['b', 'c'],
+  { random = () => 0.5, unreached = [], times: otherTimes }: Changes = {},
+): Tended {
+  const looked = new Map<string, number>();
+  const everWorked = new Set<string>();
   const working = new Set<string>();
   const rested: string[] = [];
   const shards = names.map((name) => ({
     name,
-    db: { ...service.db, rest: () => void rested.push(name) },
+    db: {
+      ...service.db,
+      rest: () => void rested.push(name),
+      query: (async (...statement: Parameters<typeof service.db.query>) => {
+        looked.set(name, (looked.get(name) ?? 0) + 1);
+        if (unreached.includes(name)) throw new Error('unreachable');
+        return service.db.query(...statement);
+      }) as typeof service.db.query,
+    },
     seen: { isUp: true },
   }));
   const workerId = randomUUID();
@@ -61,19 +85,21 @@ function startTending(control: ControlPool = service.control, names: readonly st
       ({ name }) =>
       () => {
         working.add(name);
+        everWorked.add(name);
         return {
+          hasTurned: () => true,
           async stop() {
             working.delete(name);
           },
         };
       },
     sendsMail: true,
-    random: () => 0.5,
+    random,
     log: silentLog,
-    times,
+    times: { ...times, ...otherTimes },
   });
   started.push(tending);
-  return { workerId, working, rested, stop: tending.stop };
+  return { workerId, working, everWorked, looked, rested, stop: tending.stop };
 }
 
 const until = (what: string, look: () => boolean | Promise<boolean>): Promise<boolean> =>
@@ -106,6 +132,43 @@ describe('a worker', () => {
     await until('it works on both', () => worker.working.size === 2);
     await service.db.query(`UPDATE subscriptions SET due_at = now() + interval '1 h'`);
     await until('it has ended', () => worker.working.size === 0);
+  });
+
+  it('ends the hourly turn of a shard where nothing is due', async () => {
+    const worker = startTending(service.control, ['b', 'c'], { random: () => 1 });
+    await until('both have had their turn', () => worker.everWorked.size === 2);
+    await until('both rest', () => worker.working.size === 0);
+  });
+
+  it('gives each of many shards its turn while something stays due on all of them', async () => {
+    const plan = await somePlan(service);
+    await subscribe(service, { customer_id: await someSubscriber(service), plan_id: plan.id });
+    await service.db.query(`UPDATE subscriptions SET due_at = now()`);
+    const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
+    const worker = startTending(service.control, names);
+    await until('each was worked on', () => worker.everWorked.size === names.length);
+  });
+
+  it('looks at all shards in turn without the control plane', async () => {
+    const away: ControlPool = { ...service.control, transaction: () => Promise.reject(new Error('away')) };
+    const names = Array.from({ length: 16 }, (_, index) => `s${index}`);
+    const plan = await somePlan(service);
+    await subscribe(service, { customer_id: await someSubscriber(service), plan_id: plan.id });
+    await service.db.query(`UPDATE subscriptions SET due_at = now()`);
+    const worker = startTending(away, names, { times: { aloneMs: 0 } });
+    await until('each was looked at twice', () => names.every((name) => (worker.looked.get(name) ?? 0) >= 2));
+    const most = Math.max(...worker.looked.values());
+    assert.ok(most < 100, `${most} looks at one shard`);
+  });
+
+  it('leaves a shard that it does not reach to another worker', async () => {
+    const blind = startTending(service.control, ['b'], { unreached: ['b'], times: { lookMs: 60_000 } });
+    await until('it has tried', () => (blind.looked.get('b') ?? 0) > 0);
+    const plan = await somePlan(service);
+    await subscribe(service, { customer_id: await someSubscriber(service), plan_id: plan.id });
+    await service.db.query(`UPDATE subscriptions SET due_at = now()`);
+    const worker = startTending(service.control, ['b']);
+    await until('the other works on it', () => worker.working.has('b'));
   });
 
   it('takes over the shards of one that has died', async () => {

@@ -39,6 +39,10 @@ interface TendingTimes {
   readonly lookMs: number;
   /** How often it looks whether the work on a shard that is not in use is done. */
   readonly lookAgainMs: number;
+  /** A shard that gave way to others waits this long for its next turn. */
+  readonly waitMs: number;
+  /** After this long the work on a shard gives way to others on which something is due. */
+  readonly turnMs: number;
   /** After this long without the control plane, a worker does not know whether others work, so it works on every shard. */
   readonly aloneMs: number;
 }
@@ -47,44 +51,62 @@ const usualTimes: TendingTimes = {
   beatMs,
   lookMs: 120 * secondMs,
   lookAgainMs: 3 * secondMs,
+  waitMs: 15 * secondMs,
+  turnMs: 30 * secondMs,
   aloneMs: 30 * secondMs,
 };
-/** A shard on which something is due waits this long for its turn. */
-const waitMs = 15 * secondMs;
 /** On how many shards that are not in use the jobs run at once: something may be due on all of them, for example at midnight. */
 const workedAtOnce = { soon: 32, later: 8 };
 const looksAtOnce = 8;
+/** The jobs see what the last work has left before it ends: so many looks in a row find nothing. */
+const emptyLooks = 3;
+
+interface Work {
+  readonly jobs: ShardWork;
+  readonly beganAtMs: number;
+  readonly release: () => void;
+  /** How many looks in a row have found nothing. */
+  emptyLooks: number;
+}
 
 interface State<Shard> {
   readonly shard: Shard;
   readonly start: () => ShardWork;
   usedUntilMs: number;
   lookAtMs: number;
-  workedAtMs: number;
-  isLooking: boolean;
-  work?: { readonly jobs: ShardWork; readonly release: () => void };
+  /** When the shard is looked at without the control plane, through which no process can say then that it uses a shard. */
+  lookAloneAtMs: number;
+  /** When every job last had its turn. */
+  turnedAtMs: number;
+  /** Another worker may have the lease until then, because this one does not reach the shard. */
+  avoidedUntilMs: number;
+  /** Something is due, and other shards have their turn. */
+  isWaiting: boolean;
+  work?: Work;
 }
 
 export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): { stop(): Promise<void> } {
   const times = { ...usualTimes, ...tending.times };
-  const works = openWorks(tending);
-  const leases = holdLeases(tending, times);
+  const works = openWorks(tending, times);
+  const leases = holdLeases(tending, times, works.isReached);
   const looking = new Set<State<Shard>>();
   let isStopping = false;
 
   function step(): void {
     if (isStopping) return;
+    const due: State<Shard>[] = [];
     for (const state of tending.shards().map(works.stateOf)) {
       const { name } = state.shard;
       if (!leases.has(name)) works.end(state);
       else if (works.isInUse(state)) works.begin(state);
-      else if (isTimeToLook(state) && (state.work || leases.looksAt(name))) startLook(state);
+      else if (isTimeToLook(state) && (state.work || leases.looksAt(name))) due.push(state);
     }
+    // The one that has waited longest is first.
+    for (const state of due.toSorted((one, other) => one.lookAtMs - other.lookAtMs)) startLook(state);
   }
 
-  /** Without the control plane no process can say that it uses a shard, so the looks are closer together. */
-  const isTimeToLook = ({ lookAtMs }: State<Shard>): boolean =>
-    performance.now() >= lookAtMs - (leases.isAlone() ? times.lookMs / 2 : 0);
+  const isTimeToLook = (state: State<Shard>): boolean =>
+    performance.now() >= (leases.isAlone() ? state.lookAloneAtMs : state.lookAtMs);
 
   function startLook(state: State<Shard>): void {
     if (looking.has(state) || looking.size >= looksAtOnce) return;
@@ -95,18 +117,14 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
     });
   }
 
-  /** What is due before the next look is done at its time. A shard that is away is looked at again later. */
+  /** What is due before the next look is done at its time. */
   async function look(state: State<Shard>): Promise<void> {
     const { name, db, seen } = state.shard;
     const due = await findDueSoon(db, times.lookMs, tending.sendsMail).catch(() => undefined);
     seen.isUp = due !== undefined;
-    if (isStopping) return;
-    const rests = !due?.length && performance.now() - state.workedAtMs < hourMs;
-    const isSoon = due?.some((job) => !canWait.has(job)) === true;
-    if (rests) works.end(state);
-    else if (works.unused() < (isSoon ? workedAtOnce.soon : workedAtOnce.later)) works.begin(state);
-    const spreadMs = times.lookMs * (0.6 + 0.4 * tending.random());
-    state.lookAtMs = performance.now() + (rests ? spreadMs : state.work ? times.lookAgainMs : waitMs);
+    if (isStopping || works.isInUse(state)) return;
+    if (due) works.decide(state, due);
+    else works.avoid(state);
     if (!tending.use.isUsed(name)) db.rest();
   }
 
@@ -147,16 +165,31 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
 }
 
 /** The work on each shard, which begins and ends. */
-function openWorks<Shard extends TendedShard>({ workOn, use, random, log }: Tending<Shard>) {
+function openWorks<Shard extends TendedShard>(tending: Tending<Shard>, times: TendingTimes) {
+  const { workOn, use, random, log } = tending;
   const states = new Map<string, State<Shard>>();
   const ending = new Set<Promise<void>>();
   const isInUse = ({ usedUntilMs }: State<Shard>): boolean => performance.now() < usedUntilMs;
+  const unused = (): number => [...states.values()].filter((state) => state.work && !isInUse(state)).length;
+  const othersWait = (): boolean => [...states.values()].some((state) => state.isWaiting);
+
+  function begin(state: State<Shard>): void {
+    state.isWaiting = false;
+    if (state.work) state.work.emptyLooks = 0;
+    state.work ??= {
+      release: use.hold(state.shard.name),
+      jobs: state.start(),
+      beganAtMs: performance.now(),
+      emptyLooks: 0,
+    };
+  }
 
   function end(state: State<Shard>): void {
     const { work, shard } = state;
+    state.isWaiting = false;
     if (!work) return;
     delete state.work;
-    state.workedAtMs = performance.now();
+    if (work.jobs.hasTurned()) state.turnedAtMs = performance.now();
     const ended = work.jobs
       .stop()
       .catch((error: unknown) => log.error({ err: error, shard: shard.name }, 'the jobs of a shard failed to stop'))
@@ -167,26 +200,72 @@ function openWorks<Shard extends TendedShard>({ workOn, use, random, log }: Tend
     ending.add(ended);
   }
 
+  function lookIn(state: State<Shard>, ms: number, aloneMs = ms): void {
+    state.lookAtMs = performance.now() + ms;
+    state.lookAloneAtMs = performance.now() + aloneMs;
+  }
+
+  function rest(state: State<Shard>): void {
+    end(state);
+    const spreadMs = times.lookMs * (0.6 + 0.4 * random());
+    lookIn(state, spreadMs, spreadMs / 2);
+  }
+
+  /** Goes on until nothing is left, and gives way to others after a turn. */
+  function goOn(state: State<Shard>, work: Work, isDue: boolean): void {
+    work.emptyLooks = isDue ? 0 : work.emptyLooks + 1;
+    const hadItsTurn = work.jobs.hasTurned();
+    if (hadItsTurn && work.emptyLooks >= emptyLooks) return rest(state);
+    const givesWay = hadItsTurn && performance.now() - work.beganAtMs > times.turnMs && othersWait();
+    if (!givesWay) return lookIn(state, times.lookAgainMs);
+    end(state);
+    return lookIn(state, times.waitMs);
+  }
+
+  /** `due` is what a look has found. Once an hour all jobs have a turn, for what no time says. */
+  function decide(state: State<Shard>, due: readonly string[]): void {
+    if (state.work) return goOn(state, state.work, due.length > 0);
+    if (due.length === 0 && performance.now() - state.turnedAtMs < hourMs) return rest(state);
+    const isSoon = due.some((job) => !canWait.has(job));
+    if (unused() < (isSoon ? workedAtOnce.soon : workedAtOnce.later)) {
+      begin(state);
+      return lookIn(state, times.lookAgainMs);
+    }
+    state.isWaiting = true;
+    return lookIn(state, Math.min(times.waitMs, times.lookAgainMs));
+  }
+
   return {
     isInUse,
+    isReached: (shard: string): boolean => performance.now() >= (states.get(shard)?.avoidedUntilMs ?? 0),
     stateOf(shard: Shard): State<Shard> {
       const known = states.get(shard.name);
       if (known) return known;
-      // Once an hour the jobs run on a shard that rests, for what no time says.
-      const workedAtMs = performance.now() - random() * hourMs;
-      const state = { shard, start: workOn(shard), usedUntilMs: 0, lookAtMs: 0, workedAtMs, isLooking: false };
+      const state: State<Shard> = {
+        shard,
+        start: workOn(shard),
+        usedUntilMs: 0,
+        lookAtMs: 0,
+        lookAloneAtMs: 0,
+        turnedAtMs: performance.now() - random() * hourMs,
+        avoidedUntilMs: 0,
+        isWaiting: false,
+      };
       states.set(shard.name, state);
       return state;
     },
     noteUse(state: State<Shard>, forMs: number): void {
       state.usedUntilMs = performance.now() + forMs;
     },
-    begin(state: State<Shard>): void {
-      state.work ??= { release: use.hold(state.shard.name), jobs: state.start() };
-    },
+    begin,
     end,
-    /** How many shards are worked on without being in use. */
-    unused: (): number => [...states.values()].filter((state) => state.work && !isInUse(state)).length,
+    decide,
+    /** Another worker may reach a shard that this one does not. */
+    avoid(state: State<Shard>): void {
+      end(state);
+      lookIn(state, times.lookMs / 2);
+      state.avoidedUntilMs = state.lookAtMs;
+    },
     async stop(): Promise<void> {
       for (const state of states.values()) end(state);
       await Promise.all(ending);
@@ -195,7 +274,11 @@ function openWorks<Shard extends TendedShard>({ workOn, use, random, log }: Tend
 }
 
 /** The leases of this worker. */
-function holdLeases<Shard extends TendedShard>(tending: Tending<Shard>, { aloneMs }: TendingTimes) {
+function holdLeases<Shard extends TendedShard>(
+  tending: Tending<Shard>,
+  { aloneMs }: TendingTimes,
+  isReached: (shard: string) => boolean,
+) {
   const { control, workerId, log } = tending;
   let held = new Map<string, Lease>();
   let takenMs = performance.now();
@@ -210,7 +293,7 @@ function holdLeases<Shard extends TendedShard>(tending: Tending<Shard>, { aloneM
       if (isTaking) return undefined;
       isTaking = true;
       try {
-        const names = tending.shards().map(({ name }) => name);
+        const names = tending.shards().flatMap(({ name }) => (isReached(name) ? [name] : []));
         held = new Map((await takeLeases(control, workerId, names)).map((lease) => [lease.shard, lease]));
         takenMs = performance.now();
         return new Map([...held].map(([shard, { used_ms }]) => [shard, used_ms]));

@@ -80,7 +80,7 @@ export function startWorker(dependencies: WorkerDependencies, sharing?: Sharing)
   };
 }
 
-function workOnAll(dependencies: WorkerDependencies): ShardWork {
+function workOnAll(dependencies: WorkerDependencies): Pick<ShardWork, 'stop'> {
   const works: ShardWork[] = [];
   let isStopping = false;
   dependencies.shards.each((shard) => {

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connectionBudget, type ShardBudget } from './connection-budget.ts';
 
+const busy = { isWaiting: () => false, grow: () => undefined, closeIdle: () => false };
+const mayOpen = (budget: ShardBudget): boolean => budget.join(busy).mayOpen();
+
 /** Opens as many connections as it may. */
 function fill(budget: ShardBudget, atMost = Infinity): (() => void)[] {
   const opened: (() => void)[] = [];
-  while (opened.length < atMost && budget.mayOpen()) opened.push(budget.opened());
+  const member = budget.join(busy);
+  while (opened.length < atMost && member.mayOpen()) opened.push(budget.opened());
   return opened;
 }
 
@@ -40,9 +44,9 @@ describe('a budget of 12 connections', () => {
         },
       });
     }
-    assert.equal(budget.of('d').mayOpen(), false);
+    assert.equal(mayOpen(budget.of('d')), false);
     assert.deepEqual(closed, ['a'], 'the one with the most');
-    assert.equal(budget.of('d').mayOpen(), true);
+    assert.equal(mayOpen(budget.of('d')), true);
   });
 
   it('gives a connection that is closed to a pool that waits, in turn', () => {
@@ -54,5 +58,39 @@ describe('a budget of 12 connections', () => {
     }
     for (const close of opened.slice(0, 3)) close();
     assert.deepEqual(grown, ['d', 'e', 'd']);
+  });
+
+  it('closes a connection that becomes idle while another pool waits, also one of the same shard', () => {
+    for (const shard of ['e', 'a']) {
+      const budget = connectionBudget(12);
+      const opened = ['a', 'b', 'c', 'f'].flatMap((name) => fill(budget.of(name)));
+      let isIdle = false;
+      const grown: string[] = [];
+      const closeIdle = (): boolean => {
+        if (isIdle) opened.shift()?.();
+        return isIdle;
+      };
+      const other = budget.of('a').join({ ...busy, closeIdle });
+      const waiting = budget.of(shard).join({ ...busy, isWaiting: () => true, grow: () => void grown.push(shard) });
+      assert.equal(waiting.mayOpen(), false);
+      isIdle = true;
+      other.becameIdle();
+      if (shard === 'e') assert.deepEqual(grown, ['e']);
+      else assert.equal(opened.length, 11);
+    }
+  });
+
+  it('lets listeners have a quarter, and keeps some for the control plane', () => {
+    const budget = connectionBudget(40, { control: 'a' });
+    const listen = (name: string): boolean => {
+      const may = budget.of(name).mayListen();
+      if (may) budget.of(name).opened('listening');
+      return may;
+    };
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    assert.equal(names.filter(listen).length, 10);
+    assert.equal(listen('a'), true);
+    for (const name of names) fill(budget.of(name));
+    assert.ok(fill(budget.of('a')).length > 0);
   });
 });

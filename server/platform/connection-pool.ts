@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { ShardBudget } from './connection-budget.ts';
+import type { Membership, ShardBudget } from './connection-budget.ts';
 import { type Client, WatchedClient } from './database-connections.ts';
 import { readInSlices } from './read-in-slices.ts';
 
@@ -22,16 +22,23 @@ interface Internals {
  * that can close a connection before its time. `pg-pool` has no other way to do either.
  */
 class ConnectionPool extends pg.Pool {
-  readonly #budget: ShardBudget | undefined;
+  readonly #membership: Membership | undefined;
 
-  constructor(config: pg.PoolConfig, budget: ShardBudget | undefined) {
+  constructor(config: pg.PoolConfig, budget: ShardBudget | undefined, onError: (error: Error) => void) {
     super(config);
-    this.#budget = budget;
+    this.#membership = budget?.join({
+      isWaiting: () => this.waitingCount > 0,
+      // It serves the statements that wait when it is released.
+      grow: () => void this.connect().then((client) => client.release(), onError),
+      closeIdle: () => this.closeIdle(),
+    });
+    // The pool emits this before it counts the connection as idle.
+    if (budget) this.on('release', () => setImmediate(() => this.#membership?.becameIdle()));
   }
 
   /** The pool calls this before it opens a connection. */
   _isFull(): boolean {
-    return this.totalCount >= (this.options.max ?? 0) || this.#budget?.mayOpen() === false;
+    return this.totalCount >= (this.options.max ?? 0) || this.#membership?.mayOpen() === false;
   }
 
   /** Closes a connection that no statement uses. Returns false if there is none. */
@@ -70,13 +77,7 @@ export function openPool(connection: pg.ClientConfig, options: PoolOptions, sett
     max: options.poolSize,
     idleTimeoutMillis: options.idleMs ?? 60_000,
   };
-  const pool = new ConnectionPool(config, budget);
-  budget?.join({
-    isWaiting: () => pool.waitingCount > 0,
-    // It serves the statements that wait when it is released.
-    grow: () => void pool.connect().then((client) => client.release(), onError),
-    closeIdle: () => pool.closeIdle(),
-  });
+  const pool = new ConnectionPool(config, budget, onError);
   // The handler stays for the whole life of each connection: a lost connection without a handler would end the
   // process.
   pool.on('connect', (client) => {

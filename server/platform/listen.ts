@@ -40,10 +40,10 @@ export function openListening({ connection, heartbeatMs, onError, budget }: List
   let timer: NodeJS.Timeout | undefined;
 
   async function connect(): Promise<WatchedClient> {
-    if (budget && !budget.mayOpen()) throw noneFree;
+    if (budget && !budget.mayListen()) throw noneFree;
     const next = new WatchedClient(connection);
     client = next;
-    const closed = budget?.opened();
+    const closed = budget?.opened('listening');
     next.socket.once('close', () => closed?.());
     next.on('error', (error) => isOff || onError(error));
     next.on('notification', ({ channel, payload = '' }) => channels.hear(channel, payload));

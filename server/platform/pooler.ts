@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { ConfigurationError } from './configuration-error.ts';
+import { inTime } from './in-time.ts';
 
 /**
  * A pooler in transaction mode, such as PgBouncer: it lends a connection of the server to a client for one transaction. What a
@@ -69,18 +70,23 @@ const pidOf = async (client: pg.Client): Promise<number> =>
 const isServer = (client: pg.Client & { readonly processID?: number }, pid: number): boolean =>
   client.processID === pid;
 
-/** Whether two clients get the same connection of the server, or one client gets several. */
+/** A message reaches a client that only waits, unless its connection of the server was lent to others. */
+const messageMs = 2_000;
+
+async function hearsMessages(first: pg.Client, connectionString: string, connectMs?: number): Promise<boolean> {
+  const channel = `svc_${randomUUID()}`;
+  const heard = new Promise<boolean>((resolve) => {
+    first.on('notification', (message) => message.channel === channel && resolve(true));
+  });
+  await first.query(`LISTEN "${channel}"`);
+  await withClient(connectionString, (second) => second.query(`NOTIFY "${channel}"`), connectMs);
+  return inTime(heard, messageMs, false);
+}
+
 async function isPooledByTransaction(connectionString: string, connectMs?: number): Promise<boolean> {
-  const comparedWith = (first: pg.Client, before: number) => async (second: pg.Client) => {
-    await second.query('BEGIN');
-    return (await pidOf(second)) === before || (await pidOf(first)) !== before;
-  };
   return withClient(
     connectionString,
-    async (first) => {
-      const pid = await pidOf(first);
-      return !isServer(first, pid) && withClient(connectionString, comparedWith(first, pid), connectMs);
-    },
+    async (first) => !isServer(first, await pidOf(first)) && !(await hearsMessages(first, connectionString, connectMs)),
     connectMs,
   );
 }

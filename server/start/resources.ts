@@ -38,7 +38,8 @@ export function openResources(config: Config, log: Logger): Resources {
   const pools: OpenPool[] = [];
   const components = openComponents(log);
   // With one database, the sizes of its pools are the bound.
-  const budget = config.SVC_SHARDS.size > 0 ? connectionBudget(config.SVC_DATABASE_CONNECTIONS) : undefined;
+  const budget =
+    config.SVC_SHARDS.size > 0 ? connectionBudget(config.SVC_DATABASE_CONNECTIONS, { control: firstShard }) : undefined;
   const outageLog = quietDuringOutages(log, components);
   return {
     pools,

@@ -84,7 +84,7 @@ export class Postman {
     const receive = async (): Promise<boolean> => {
       await node.ready;
       const { vault, shards } = node;
-      const found = await findNotifiedConnection({ all: shards.all, away: noAddress }, connectionId);
+      const found = await findNotifiedConnection({ all: shards.all, of: shards.of, away: noAddress }, connectionId);
       return (
         found !== undefined && (await receiveNotices({ vault, log: silentLog }, found, headers, body)).status === 200
       );

@@ -35,7 +35,7 @@ export interface NoticeDependencies {
 }
 
 export interface ReceiveDependencies extends Pick<NoticeDependencies, 'vault' | 'log'> {
-  readonly shards: Pick<Shards, 'all' | 'away'>;
+  readonly shards: Pick<Shards, 'all' | 'away' | 'of'>;
 }
 
 const countNotice = counter('svc_processor_notices_total');
@@ -74,22 +74,28 @@ export interface NotifiedConnection {
 }
 
 /**
- * The URL has no company, so every shard is asked. If one cannot answer, the processor sends the notice again. Returns
- * undefined if there is no such connection.
+ * The URL has no company, so every shard is asked. A shard that hangs does not delay the notices of the others. If one cannot answer, the
+ * processor sends the notice again. Returns undefined if there is no such connection.
  */
 export async function findNotifiedConnection(
-  { all, away }: Pick<Shards, 'all' | 'away'>,
+  { all, away, of }: Pick<Shards, 'all' | 'away' | 'of'>,
   connectionId: string,
 ): Promise<NotifiedConnection | undefined> {
-  const asked = await Promise.allSettled(
-    all.map(async ({ name, db }) => ({ shard: name, db, connection: await findConnectionById(db, connectionId) })),
+  const first = Promise.withResolvers<NotifiedConnection>();
+  const asking = Promise.allSettled(
+    all.map(async ({ name: shard, db }) => {
+      const connection = await findConnectionById(db, connectionId);
+      if (connection) first.resolve({ shard, db, connection });
+      return connection;
+    }),
   );
-  for (const one of asked) {
-    if (one.status !== 'fulfilled' || !one.value.connection) continue;
-    const { connection } = one.value;
-    return connection.removed_at ? undefined : { ...one.value, connection };
+  const found = await Promise.race([first.promise, asking]);
+  if ('connection' in found) {
+    // The workers of the shard must apply the notice soon.
+    of(found);
+    return found.connection.removed_at ? undefined : found;
   }
-  const failed = asked.find((one) => one.status === 'rejected');
+  const failed = found.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
   if (away.size > 0) throw new UnknownShardError('The company of the notice may be on a shard that is away.');
   return undefined;
