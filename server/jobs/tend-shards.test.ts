@@ -67,11 +67,11 @@ function startTending(
     db: {
       ...service.db,
       rest: () => void rested.push(name),
-      query: (async (...statement: Parameters<typeof service.db.query>) => {
+      async query<Row extends object>(...statement: Parameters<typeof service.db.query>): Promise<Row[]> {
         looked.set(name, (looked.get(name) ?? 0) + 1);
         if (unreached.includes(name)) throw new Error('unreachable');
-        return service.db.query(...statement);
-      }) as typeof service.db.query,
+        return service.db.query<Row>(...statement);
+      },
     },
     seen: { isUp: true },
   }));

@@ -87,7 +87,8 @@ interface State<Shard> {
 
 export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): { stop(): Promise<void> } {
   const times = { ...usualTimes, ...tending.times };
-  const works = openWorks(tending, times);
+  const works = openWorks(tending);
+  const turns = takeTurns(works, times, tending.random);
   const leases = holdLeases(tending, times, works.isReached);
   const looking = new Set<State<Shard>>();
   let isStopping = false;
@@ -123,8 +124,8 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
     const due = await findDueSoon(db, times.lookMs, tending.sendsMail).catch(() => undefined);
     seen.isUp = due !== undefined;
     if (isStopping || works.isInUse(state)) return;
-    if (due) works.decide(state, due);
-    else works.avoid(state);
+    if (due) turns.decide(state, due);
+    else turns.avoid(state);
     if (!tending.use.isUsed(name)) db.rest();
   }
 
@@ -165,8 +166,7 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
 }
 
 /** The work on each shard, which begins and ends. */
-function openWorks<Shard extends TendedShard>(tending: Tending<Shard>, times: TendingTimes) {
-  const { workOn, use, random, log } = tending;
+function openWorks<Shard extends TendedShard>({ workOn, use, random, log }: Tending<Shard>) {
   const states = new Map<string, State<Shard>>();
   const ending = new Set<Promise<void>>();
   const isInUse = ({ usedUntilMs }: State<Shard>): boolean => performance.now() < usedUntilMs;
@@ -200,6 +200,45 @@ function openWorks<Shard extends TendedShard>(tending: Tending<Shard>, times: Te
     ending.add(ended);
   }
 
+  return {
+    isInUse,
+    isReached: (shard: string): boolean => performance.now() >= (states.get(shard)?.avoidedUntilMs ?? 0),
+    stateOf(shard: Shard): State<Shard> {
+      const known = states.get(shard.name);
+      if (known) return known;
+      const state: State<Shard> = {
+        shard,
+        start: workOn(shard),
+        usedUntilMs: 0,
+        lookAtMs: 0,
+        lookAloneAtMs: 0,
+        turnedAtMs: performance.now() - random() * hourMs,
+        avoidedUntilMs: 0,
+        isWaiting: false,
+      };
+      states.set(shard.name, state);
+      return state;
+    },
+    noteUse(state: State<Shard>, forMs: number): void {
+      state.usedUntilMs = performance.now() + forMs;
+    },
+    begin,
+    end,
+    unused,
+    othersWait,
+    async stop(): Promise<void> {
+      for (const state of states.values()) end(state);
+      await Promise.all(ending);
+    },
+  };
+}
+
+/** Decides after each look whether the work on a shard begins, goes on, gives way or ends. */
+function takeTurns<Shard extends TendedShard>(
+  { begin, end, unused, othersWait }: ReturnType<typeof openWorks<Shard>>,
+  times: TendingTimes,
+  random: () => number,
+) {
   function lookIn(state: State<Shard>, ms: number, aloneMs = ms): void {
     state.lookAtMs = performance.now() + ms;
     state.lookAloneAtMs = performance.now() + aloneMs;
@@ -236,39 +275,12 @@ function openWorks<Shard extends TendedShard>(tending: Tending<Shard>, times: Te
   }
 
   return {
-    isInUse,
-    isReached: (shard: string): boolean => performance.now() >= (states.get(shard)?.avoidedUntilMs ?? 0),
-    stateOf(shard: Shard): State<Shard> {
-      const known = states.get(shard.name);
-      if (known) return known;
-      const state: State<Shard> = {
-        shard,
-        start: workOn(shard),
-        usedUntilMs: 0,
-        lookAtMs: 0,
-        lookAloneAtMs: 0,
-        turnedAtMs: performance.now() - random() * hourMs,
-        avoidedUntilMs: 0,
-        isWaiting: false,
-      };
-      states.set(shard.name, state);
-      return state;
-    },
-    noteUse(state: State<Shard>, forMs: number): void {
-      state.usedUntilMs = performance.now() + forMs;
-    },
-    begin,
-    end,
     decide,
     /** Another worker may reach a shard that this one does not. */
     avoid(state: State<Shard>): void {
       end(state);
       lookIn(state, times.lookMs / 2);
       state.avoidedUntilMs = state.lookAtMs;
-    },
-    async stop(): Promise<void> {
-      for (const state of states.values()) end(state);
-      await Promise.all(ending);
     },
   };
 }

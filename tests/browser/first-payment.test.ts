@@ -142,7 +142,9 @@ describe('a merchant with an empty company', () => {
     await button(paymentLinks.address).click();
     await field(paymentLinks.companyPart, dialog()).fill('admin');
     await button(common.save, dialog()).click();
-    await dialog().getByText(/reserved/).waitFor();
+    await dialog()
+      .getByText(/reserved/)
+      .waitFor();
     await field(paymentLinks.companyPart, dialog()).fill('tea-house');
     await field(paymentLinks.linkPart, dialog()).fill('autumn');
     await button(common.save, dialog()).click();
