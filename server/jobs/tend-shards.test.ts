@@ -171,6 +171,16 @@ describe('a worker', () => {
     await until('the other works on it', () => worker.working.has('b'));
   });
 
+  it('takes a shard back at once when it is used again', async () => {
+    const unreached = ['b'];
+    const worker = startTending(service.control, ['b'], { unreached, times: { lookMs: 60_000 } });
+    const leases = (): Promise<object[]> => service.db.query('SELECT 1 FROM shard_leases');
+    await until('it has left it', async () => (worker.looked.get('b') ?? 0) > 0 && (await leases()).length === 0);
+    unreached.pop();
+    await announceUse(service.control, 'b');
+    await until('it works on it', () => worker.working.has('b'));
+  });
+
   it('takes over the shards of one that has died', async () => {
     const state = { isDead: false };
     const control: ControlPool = {

@@ -97,10 +97,9 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
     if (isStopping) return;
     const due: State<Shard>[] = [];
     for (const state of tending.shards().map(works.stateOf)) {
-      const { name } = state.shard;
-      if (!leases.has(name)) works.end(state);
+      if (!leases.has(state.shard.name)) works.end(state);
       else if (works.isInUse(state)) works.begin(state);
-      else if (isTimeToLook(state) && (state.work || leases.looksAt(name))) due.push(state);
+      else if (isTimeToLook(state) && (state.work || leases.looksAt(state.shard.name))) due.push(state);
     }
     // The one that has waited longest is first.
     for (const state of due.toSorted((one, other) => one.lookAtMs - other.lookAtMs)) startLook(state);
@@ -136,22 +135,22 @@ export function tendShards<Shard extends TendedShard>(tending: Tending<Shard>): 
     step();
   }
 
-  /** The next beat says how long the shard is in use. */
+  /** The next beat says how long the shard is in use. One that was not reached is taken again, so that its next use does not wait. */
   function hear(name?: string): void {
     if (name === undefined) return void beat();
     const shard = tending.shards().find((one) => one.name === name);
-    if (!shard || !leases.has(name) || isStopping) return undefined;
+    if (!shard || isStopping) return undefined;
     const state = works.stateOf(shard);
+    if (works.triesAgain(state)) return void beat();
+    if (!leases.has(name)) return undefined;
     works.noteUse(state, 2 * times.beatMs);
     works.begin(state);
   }
 
   const listening = onShardUse(tending.control, hear);
   const first = beat();
-  const timers = [
-    setInterval(() => void beat(), times.beatMs),
-    setInterval(step, Math.min(secondMs, times.lookAgainMs)),
-  ];
+  const stepMs = Math.min(secondMs, times.lookAgainMs);
+  const timers = [setInterval(() => void beat(), times.beatMs), setInterval(step, stepMs)];
 
   return {
     async stop() {
@@ -203,6 +202,12 @@ function openWorks<Shard extends TendedShard>({ workOn, use, random, log }: Tend
   return {
     isInUse,
     isReached: (shard: string): boolean => performance.now() >= (states.get(shard)?.avoidedUntilMs ?? 0),
+    /** Ends the time for which a shard was left to others. Returns false if it was not. */
+    triesAgain(state: State<Shard>): boolean {
+      const wasAvoided = performance.now() < state.avoidedUntilMs;
+      state.avoidedUntilMs = 0;
+      return wasAvoided;
+    },
     stateOf(shard: Shard): State<Shard> {
       const known = states.get(shard.name);
       if (known) return known;

@@ -71,7 +71,7 @@ const isServer = (client: pg.Client & { readonly processID?: number }, pid: numb
   client.processID === pid;
 
 /** A message reaches a client that only waits, unless its connection of the server was lent to others. */
-const messageMs = 2_000;
+const messageMs = 1_000;
 
 async function hearsMessages(first: pg.Client, connectionString: string, connectMs?: number): Promise<boolean> {
   const channel = `svc_${randomUUID()}`;
@@ -80,7 +80,10 @@ async function hearsMessages(first: pg.Client, connectionString: string, connect
   });
   await first.query(`LISTEN "${channel}"`);
   await withClient(connectionString, (second) => second.query(`NOTIFY "${channel}"`), connectMs);
-  return inTime(heard, messageMs, false);
+  if (await inTime(heard, messageMs, false)) return true;
+  // On a busy machine it may be late. The server sends it before it answers the next statement.
+  await first.query('SELECT 1');
+  return inTime(heard, 0, false);
 }
 
 async function isPooledByTransaction(connectionString: string, connectMs?: number): Promise<boolean> {

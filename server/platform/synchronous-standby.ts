@@ -18,6 +18,8 @@ export interface StandbyState {
 
 /** A commit waits some milliseconds for a standby that responds. */
 const waitSeconds = 2;
+/** PostgreSQL says when a statement began, not since when it waits. A long one that waits for a moment does not wait in the next look. */
+const lookAgainMs = 500;
 
 interface Row {
   readonly names: string;
@@ -25,7 +27,8 @@ interface Row {
   readonly connected: number;
   readonly synchronous: number;
   readonly is_seen: boolean;
-  readonly waiting: number;
+  /** The sessions that wait, and when their statements began. */
+  readonly waiters: readonly string[];
 }
 
 // Without pg_read_all_stats, a login sees one row for each connected server, with nothing but its process, and the waits of
@@ -35,8 +38,8 @@ const statement = `SELECT names,
     (SELECT count(*)::integer FROM pg_stat_replication) AS connected,
     (SELECT count(*)::integer FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS synchronous,
     pg_has_role('pg_read_all_stats', 'USAGE') AS is_seen,
-    (SELECT count(*)::integer FROM pg_stat_activity
-     WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - ${waitSeconds} * interval '1 s') AS waiting
+    ARRAY(SELECT pid || ' ' || query_start FROM pg_stat_activity
+      WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - ${waitSeconds} * interval '1 s') AS waiters
   FROM current_setting('synchronous_standby_names') AS names
   WHERE names <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local') AND NOT pg_is_in_recovery()`;
 
@@ -44,11 +47,17 @@ const statement = `SELECT names,
 export async function standbyState(db: AnyQueryable): Promise<StandbyState | undefined> {
   const [row] = await db.query<Row>(statement);
   if (!row) return undefined;
-  const { names, is_seen: isSeen, waiting } = row;
-  return { names, isSeen, waiting, problem: problemOf(row) };
+  const waiting = row.waiters.length > 0 ? await stillWaiting(db, row.waiters) : 0;
+  return { names: row.names, isSeen: row.is_seen, waiting, problem: problemOf(row, waiting) };
 }
 
-function problemOf({ names, needed, connected, synchronous, is_seen, waiting }: Row): string | undefined {
+async function stillWaiting(db: AnyQueryable, before: readonly string[]): Promise<number> {
+  await sleep(lookAgainMs);
+  const [row] = await db.query<Row>(statement);
+  return row?.waiters.filter((one) => before.includes(one)).length ?? 0;
+}
+
+function problemOf({ names, needed, connected, synchronous, is_seen }: Row, waiting: number): string | undefined {
   const there = is_seen ? synchronous : connected;
   const setting = `synchronous_standby_names is '${names}'`;
   const remedy = `Start the standby, or run ALTER SYSTEM SET synchronous_standby_names = '' and SELECT pg_reload_conf() on the primary.`;

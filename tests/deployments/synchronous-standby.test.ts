@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { loadConfig } from '../../server/config.ts';
-import { openDatabase } from '../../server/platform/database.ts';
+import { type AnyQueryable, openDatabase } from '../../server/platform/database.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { type StandbyState, standbyState } from '../../server/platform/synchronous-standby.ts';
 import { type Service, startService } from '../../server/service.ts';
@@ -145,6 +145,14 @@ describe('a synchronous standby', () => {
     await written;
     await writer.end();
     assert.equal(await blocked(), '0');
+  });
+
+  it('is not missed by a long statement that waits only for a moment', async () => {
+    const waiters = [['7 10:00', '8 10:00'], ['8 10:00', '9 10:01'], ['9 10:01'], []];
+    const row = { names: 'pg_2', needed: 1, connected: 1, synchronous: 1, is_seen: true };
+    const answers = { query: async () => [{ ...row, waiters: waiters.shift() }] } as unknown as AnyQueryable;
+    assert.equal((await standbyState(answers))?.waiting, 1);
+    assert.equal((await standbyState(answers))?.problem, undefined);
   });
 
   it('that is not connected at all is missed by every login', async () => {

@@ -68,9 +68,11 @@ test('the guide recommends the settings of Patroni and HAProxy that the drill fa
 
 test('the guide has the settings of Patroni, PgBouncer and Sentinel that the drill engines proves', () => {
   const guide = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8').split(/\n */);
-  const { ignore_slots: slots, ...patroni } = recommendedPatroni;
+  const { ignore_slots: slots, postgresql, ...patroni } = recommendedPatroni;
   const lines = [
-    ...Object.entries({ ...patroni, ...recommendedParameters }).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries({ ...patroni, ...postgresql, ...recommendedParameters }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
     ...slots.map(({ type, plugin }) => `- {type: ${type}, plugin: ${plugin}}`),
     ...recommendedPgbouncer,
     ...Object.entries(recommendedSentinel).map(([name, value]) => `sentinel ${name} svc-limits ${value}`),

@@ -53,6 +53,7 @@ export const recommendedPatroni = {
   failsafe_mode: true,
   primary_start_timeout: 0,
   ignore_slots: [{ type: 'logical', plugin: 'pgoutput' }],
+  postgresql: { remove_data_directory_on_rewind_failure: true },
 };
 export const recommendedParameters = {
   wal_level: 'logical',

@@ -12,6 +12,8 @@ export interface Fault {
   readonly concerns: 'shard' | 'shared';
   /** What `/readyz` and the alerts must say meanwhile, for a shard with its name. */
   readonly says?: { readonly readyz: string; readonly alert: string };
+  /** What they may say of any shard, because the engines do it meanwhile. */
+  readonly maySay?: readonly string[];
   /** Why it cannot be played here; undefined if it can. */
   readonly missing?: (engines: Engines) => string | undefined;
   /** Causes it, and returns when it is over. */
@@ -97,6 +99,8 @@ export const faults: readonly Fault[] = [
     name: 'etcd',
     title: "etcd's leader is killed, then two of three members",
     concerns: 'shared',
+    // With a majority again, Patroni lets standbys connect anew, and names the synchronous one a moment later.
+    maySay: ['standby', 'SvcWritesBlocked'],
     async strike({ etcd }) {
       const endedMs = performance.now();
       const leader = await etcd.leader();

@@ -66,7 +66,7 @@ interface ClusterPlan {
   readonly etcd: Pick<Etcd, 'hosts'>;
   readonly members: readonly { readonly postgres: number; readonly rest: number }[];
   /** Further settings of Patroni and of PostgreSQL. */
-  readonly settings?: object;
+  readonly settings?: { readonly postgresql?: object };
   readonly parameters?: Readonly<Record<string, string | number>>;
   /** Prepares the folder for the data of a member. */
   readonly prepareDisk?: (folder: string) => void;
@@ -214,6 +214,7 @@ function patroniConfig(
         ...settings,
         postgresql: {
           ...recommended.patroni.postgresql,
+          ...settings.postgresql,
           parameters: { max_connections: 100, shared_buffers: '32MB', ...parameters },
         },
       },
