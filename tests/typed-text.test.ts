@@ -37,6 +37,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   updateProduct: ['sku'],
   createPlan: ['plan_code'],
   createCheckoutSession: ['success_url', 'cancel_url', 'coupon_code'],
+  previewCheckout: ['coupon_code'],
   createCustomerSession: ['return_url'],
   createPaymentLink: ['success_url', 'coupon_code'],
   updatePaymentLink: ['success_url'],
