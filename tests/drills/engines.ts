@@ -105,9 +105,10 @@ async function play(
   const { endedMs, repair } = await fault.strike(engines, shard);
   const backMs = await firstOrder(concerned, endedMs);
   await repair?.();
+  const repairedMs = performance.now();
   const [doubtSeconds, readySeconds, ...areWhole] = await Promise.all([
     secondsInDoubt(concerned.db, 2 * wantedDoubtSeconds * 1_000),
-    readyAgain(sightings, fault, endedMs),
+    readyAgain(sightings, fault, fault.maySay ? repairedMs : endedMs),
     ...engines.shards.map(({ cluster }) =>
       cluster.waitForStandby(standbyMaxMs).then(
         () => true,
