@@ -193,7 +193,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'card_not_erased',
-    means: 'deleted card that is still in the vault after a day',
+    means: 'deleted card that is still in the vault, or saved at a processor, after a day',
     sql: `SELECT company_id, card_id AS id FROM unreferenced_cards WHERE noted_at < now() - interval '1 day'`,
   },
   {

@@ -3,6 +3,7 @@ import { loadConfig, settings } from '../server/config.ts';
 import { fileVariableOf, givenText } from '../server/setting-values.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { findKeyStore, forgetKeys, needsKeys, rememberKeys } from '../server/vault/open-key-store.ts';
+import { rewrapSavedCards } from '../server/vault/saved-cards.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import type { ShardDatabase } from '../server/shards/shards.ts';
 import { rotate } from '../server/vault/rotate.ts';
@@ -38,6 +39,7 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
     for (const { db } of all) {
       for (const mode of ['sandbox', 'live'] as const) counts[mode] += await rotate(db, keys, mode, progress);
       await rewrapConnections(db, keys);
+      await rewrapSavedCards(db, keys);
     }
     if (flags.json) return `${JSON.stringify(counts)}\n`;
     return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards now use the newest key. Back up the keys.\n`;

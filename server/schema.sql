@@ -1668,6 +1668,17 @@ CREATE TABLE vault.sandbox_operations (
 CREATE INDEX sandbox_operations_card ON vault.sandbox_operations USING btree (company_id, card_id);
 CREATE INDEX sandbox_operations_refunds ON vault.sandbox_operations USING btree (company_id, charge_reference) WHERE (charge_reference IS NOT NULL);
 
+CREATE TABLE vault.saved_cards (
+  company_id uuid NOT NULL,
+  card_id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  key_version integer NOT NULL,
+  wrapped_key bytea NOT NULL,
+  sealed bytea NOT NULL,
+  CONSTRAINT saved_cards_pkey PRIMARY KEY (company_id, card_id, connection_id)
+);
+CREATE INDEX saved_cards_rotation ON vault.saved_cards USING btree (key_version);
+
 CREATE TABLE vault.secret_checks (
   name text NOT NULL,
   digest bytea NOT NULL,

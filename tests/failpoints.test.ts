@@ -218,6 +218,20 @@ function charging(failpoint: Failpoint, what: string, faults: readonly string[],
   };
 }
 
+/** The first charge of a card, which the processor saves. */
+function saving(failpoint: Failpoint, what: string): Case {
+  return charging(failpoint, what, [], {
+    kinds: ['stripe'],
+    async arrange() {
+      await acquirer.control({ next: [] });
+      const { customerId } = await openShop(survivor, undefined, { key });
+      const [{ body, ...rest }] = [orderRequest()];
+      const fatal = { ...rest, body: { ...body, customer_id: customerId } };
+      return { fatal, repeat: fatal };
+    },
+  });
+}
+
 function retrying(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
   return {
     failpoint,
@@ -359,6 +373,7 @@ function voiding(failpoint: Failpoint, what: string, settled = false, rest: Part
 /** Voids take the same way through the vault, so that one kind of processor is enough for them. */
 function isReached(kind: KindName, failpoint: Failpoint): boolean {
   if (['charge.after_prepare', 'charge.after_handle'].includes(failpoint)) return preparing.includes(kind);
+  if (failpoint.endsWith('_saved_card')) return kind === 'stripe';
   return kind === 'acquirer' || /^(charge|refund|retry|reconcile|renewal)\./.test(failpoint);
 }
 
@@ -380,6 +395,8 @@ const everyCase: readonly Case[] = [
   charging('charge.after_prepare', 'that was prepared', [], { kinds: preparing }),
   charging('charge.after_handle', 'that was prepared', [], { kinds: ['stripe'] }),
   charging('charge.after_handle', 'that was authorized', [], { kinds: ['adyen'] }),
+  saving('charge.before_saved_card', 'whose card has a customer at Stripe that is not stored'),
+  saving('charge.after_saved_card', 'whose card is not saved yet'),
   charging('charge.after_processor', 'that was approved', []),
   charging('charge.after_processor', 'that was declined', ['decline:51'], {
     kinds: ['acquirer', 'stripe', 'nmi'],
@@ -613,6 +630,7 @@ function define({ kind, everything, only = failpoints }: Walk): void {
         const taken = journaledNow.slice(journaled).map(({ status, kind }) => `${status} ${kind}`);
         assert.deepEqual(taken, one.taken);
         assert.deepEqual(await compareLedger(survivor.db, await acquirer.journal()), []);
+        assert.deepEqual(await acquirer.savedTwice(), []);
       });
     }
   });
@@ -626,6 +644,12 @@ if (chosen === undefined) {
   walk({
     kind: 'stripe',
     everything: false,
-    only: ['charge.after_handle', 'charge.after_processor', 'retry.after_intent', 'renewal.after_intent'],
+    only: [
+      'charge.before_saved_card',
+      'charge.after_handle',
+      'charge.after_processor',
+      'retry.after_intent',
+      'renewal.after_intent',
+    ],
   });
 } else walk({ kind: kindNamed(chosen).kind, everything: true });

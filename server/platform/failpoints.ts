@@ -7,6 +7,8 @@ export const failpoints = [
   'charge.after_intent',
   'charge.after_prepare',
   'charge.after_handle',
+  'charge.before_saved_card',
+  'charge.after_saved_card',
   'charge.after_processor',
   'charge.after_record',
   'refund.before_intent',

@@ -137,7 +137,9 @@ export function remoteVault(
     },
     async remove(cards) {
       const removed = cards.map((card) => ({ company_id: card.companyId, card_id: card.cardId }));
-      await call('/remove', { cards: removed }, true);
+      const { result } = await call('/remove', { cards: removed }, true);
+      // A vault of an older version saves no cards at processors.
+      return Array.isArray(result) ? (result as { companyId: string; cardId: string }[]) : [];
     },
     operations: async (wanted) => (await call('/operations', wanted, true)).listing,
     ...connectionCalls(async (path, body, mayRepeat = true) => (await call(path, body, mayRepeat)).result),

@@ -81,7 +81,11 @@ export async function saveConnection(db: Queryable, connection: ConnectionRow): 
 }
 
 export async function deleteConnection(db: Queryable, companyId: string, id: string): Promise<void> {
-  await db.query('DELETE FROM vault.connections WHERE company_id = $1 AND id = $2', [companyId, id]);
+  await db.query(
+    `WITH saved AS (DELETE FROM vault.saved_cards WHERE company_id = $1 AND connection_id = $2)
+     DELETE FROM vault.connections WHERE company_id = $1 AND id = $2`,
+    [companyId, id],
+  );
 }
 
 export async function hasConnections(db: Queryable): Promise<boolean> {

@@ -127,10 +127,12 @@ const vaultCalls = {
       card: chargedCard,
       companyTimeMs: Type.Optional(Type.Integer()),
       lookFirst: Type.Optional(Type.Boolean()),
+      keepsCard: Type.Optional(Type.Boolean()),
       credential: Type.Optional(
         Type.Object({
           initiator: choice(['customer', 'merchant']),
           sequence: choice(['first', 'subsequent', 'unscheduled']),
+          startsSeries: Type.Optional(Type.Boolean()),
         }),
       ),
       billing: Type.Optional(billing),
@@ -307,8 +309,8 @@ export function buildVaultServer(
   app.post('/remove', async (request, reply) => {
     const { body } = request;
     if (!vaultCalls.remove.Check(body)) return reply.code(400).send({ error: 'invalid' });
-    await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
-    return reply.send({ done: true });
+    const removed = body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id }));
+    return reply.send({ done: true, result: await vault.remove(removed) });
   });
   app.post('/operations', async (request, reply) => {
     const { body } = request;

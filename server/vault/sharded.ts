@@ -32,7 +32,9 @@ export function shardedVault(
     async remove(cards) {
       const vaults = await Promise.all(cards.map(({ companyId }) => vaultOf(companyId)));
       const byVault = Map.groupBy(cards, (card) => vaults[cards.indexOf(card)] as Vault);
-      for (const [vault, ofVault] of byVault) await vault.remove(ofVault);
+      const left = [];
+      for (const [vault, ofVault] of byVault) left.push(...(await vault.remove(ofVault)));
+      return left;
     },
     charge: sent((vault, charge) => vault.charge(charge)),
     refund: sent((vault, refund) => vault.refund(refund)),

@@ -198,6 +198,7 @@ describe('the logins of the database', () => {
 
   const refusedToApi = [
     'SELECT * FROM vault.cards',
+    'SELECT * FROM vault.saved_cards',
     'SELECT count(*) FROM vault.cards',
     'SELECT 1 FROM vault.cards LIMIT 0',
     'TABLE vault.cards',

@@ -35,6 +35,7 @@ import type {
   Outcome,
   ProcessorCard,
   ReleaseRequest,
+  CardAtProcessor,
 } from './processors/processor.ts';
 import {
   deleteCards,
@@ -44,6 +45,8 @@ import {
   keepNetworkTransactionId,
   keepVerification,
 } from './queries.ts';
+import type { SavedCardKey } from './saved-card-queries.ts';
+import { removeSavedCards, savedCard } from './saved-cards.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
@@ -51,7 +54,8 @@ export interface Vault {
   store(card: StoredCard): Promise<void>;
   /** The same card of the same company has the same fingerprint. */
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
-  remove(cards: readonly CardReference[]): Promise<void>;
+  /** Returns the cards that a processor has saved and not removed yet. Their removal has to be repeated. */
+  remove(cards: readonly CardReference[]): Promise<readonly CardReference[]>;
   /** Decrypts the card and charges it. Never throws: a failure is an outcome. */
   charge(charge: VaultCharge): Promise<VaultOutcome>;
   refund(refund: VaultRefund): Promise<VaultOutcome>;
@@ -159,6 +163,8 @@ export interface VaultCharge extends VaultOperation, Money {
   /** In the sandbox: the time by the company's clock. */
   readonly companyTimeMs?: number;
   readonly credential?: Omit<CredentialUse, 'networkTransactionId'>;
+  /** The customer agreed to keep the card, so that a processor can save it. */
+  readonly keepsCard?: boolean;
   readonly billing?: Billing;
 }
 
@@ -268,10 +274,11 @@ export function localVault(
         cards.map((card) => card.companyId),
         cards.map((card) => card.cardId),
       );
+      return removeSavedCards(db, keys, processors, cards);
     },
     verification: ({ companyId, cardId }) =>
       findVerification(db, companyId, cardId) as Promise<CardVerification | null>,
-    charge: (request) => chargeCard(db, access, request),
+    charge: (request) => chargeCard(db, access, request, (key) => savedCard(db, keys, key, clock.nowMs())),
     async operations({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
       if (!connected) throw new Error('no processor is connected');
@@ -305,7 +312,12 @@ export function localVault(
   };
 }
 
-async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: VaultCharge): Promise<VaultOutcome> {
+async function chargeCard(
+  db: DatabasePool,
+  { openCard, at }: Access,
+  { keepsCard, ...request }: VaultCharge,
+  findSavedCard: (key: SavedCardKey) => Promise<CardAtProcessor>,
+): Promise<VaultOutcome> {
   let card: OpenedCard | undefined;
   try {
     card = await openCard(request, request.card);
@@ -318,10 +330,14 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
   const { networkTransactionIds, cvvResult, ...opened } = card;
   const { credential, ...charge } = request;
   let usedAt: string | null = null;
-  const outcome = await at(request, (connected) => {
+  const outcome = await at(request, async (connected) => {
     usedAt = connected.connectionId;
+    const saved =
+      keepsCard === true && connected.processor.removeSaved !== undefined && usedAt !== null
+        ? await findSavedCard({ companyId: request.companyId, cardId: card.cardId, connectionId: usedAt })
+        : undefined;
     const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
-    const sent = { ...charge, card: opened, ...(use && { credential: use }) };
+    const sent = { ...charge, card: opened, ...(use && { credential: use }), ...(saved && { savedCard: saved }) };
     return chargeOnce(db, connected, sent);
   });
   if (outcome.outcome !== 'approved') return outcome;

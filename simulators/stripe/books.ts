@@ -15,6 +15,17 @@ export interface Method {
   readonly exp_month: number;
   readonly exp_year: number;
   readonly checks: Readonly<Record<string, string | null>>;
+  /** The customer to which it is attached. Only then can it be used again. */
+  readonly customerId?: string | null;
+  /** Saved by a payment of the customer or a SetupIntent, and not only attached. */
+  readonly isSetUp?: boolean;
+}
+
+export interface Customer {
+  readonly id: string;
+  readonly metadata: Metadata;
+  readonly createdMs: number;
+  readonly isDeleted: boolean;
 }
 
 export interface Intent {
@@ -22,6 +33,7 @@ export interface Intent {
   readonly amount: number;
   readonly currency: string;
   readonly metadata: Metadata;
+  readonly customerId?: string | null;
   readonly createdMs: number;
   readonly status: 'requires_payment_method' | 'processing' | 'succeeded' | 'canceled';
   readonly error: Shown | null;
@@ -73,6 +85,7 @@ export interface EventRecord {
 }
 
 interface Rows {
+  readonly customers: Customer;
   readonly methods: Method;
   readonly intents: Intent;
   readonly charges: Charge;
@@ -94,6 +107,7 @@ export interface Books extends Tables {
 
 export function openBooks(clock: Clock, onPut: (table: TableName, row: object) => void): Books {
   const tables: Tables = {
+    customers: new Map(),
     methods: new Map(),
     intents: new Map(),
     charges: new Map(),
@@ -127,10 +141,11 @@ export function remainingOf(books: Books, { id, amount }: Intent): number {
   return refunded.reduce((left, refund) => left - refund.amount, amount);
 }
 
-export const showMethod = ({ id, last4, exp_month, exp_year, checks }: Method): Shown => ({
+export const showMethod = ({ id, last4, exp_month, exp_year, checks, customerId = null }: Method): Shown => ({
   id,
   object: 'payment_method',
   type: 'card',
+  customer: customerId,
   card: { brand: 'visa', last4, exp_month, exp_year, checks },
 });
 
@@ -201,7 +216,7 @@ export function showCharge(books: Books, charge: Charge): Shown {
 }
 
 export function showIntent(books: Books, intent: Intent, isExpanded: boolean): Shown {
-  const { id, amount, currency, metadata, createdMs, status, error, chargeId } = intent;
+  const { id, amount, currency, metadata, createdMs, status, error, chargeId, customerId = null } = intent;
   const charge = chargeId === null ? undefined : books.charges.get(chargeId);
   return {
     id,
@@ -211,6 +226,7 @@ export function showIntent(books: Books, intent: Intent, isExpanded: boolean): S
     currency,
     created: seconds(createdMs),
     metadata,
+    customer: customerId,
     status,
     client_secret: `${id}_secret_x`,
     last_payment_error: error,

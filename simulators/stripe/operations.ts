@@ -13,8 +13,16 @@ import {
   showMethod,
   showRefund,
 } from './books.ts';
+import {
+  attachMethod,
+  createCustomer,
+  deleteCustomer,
+  isCustomer,
+  needsAuthentication,
+  refusedUse,
+} from './customers.ts';
 import type { Notices } from './notices.ts';
-import { refusal } from './rules.ts';
+import { metadataOf, missing, refusal } from './rules.ts';
 
 /** What the simulated Stripe does for each request that changes something. */
 
@@ -29,14 +37,13 @@ export interface Bank {
   readonly clock: Clock;
   /** Undefined means at once for refunds, and two days for the balance of charges. */
   settleAfterMs: number | undefined;
+  /** Whether banks want each card to have been saved by the customer before the merchant charges it, as in Europe. */
+  wantsSetUp: boolean;
 }
 
 export type Operate = (bank: Bank, id: string, form: URLSearchParams, fault: string | undefined) => Reply;
 
 const ok = (body: object): Reply => ({ status: 200, body });
-const missing = (what: string, id: string): Reply =>
-  refusal(404, `No such ${what}: '${id}'`, { code: 'resource_missing', param: 'id' });
-
 const declineOf = (fault: string | undefined): string | undefined =>
   fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined;
 
@@ -47,14 +54,6 @@ function cardError(declineCode: string, rest: object = {}) {
   const code = ownCodes.includes(declineCode) ? declineCode : 'card_declined';
   return { type: 'card_error', code, decline_code: declineCode, message: 'Your card was declined.', ...rest };
 }
-
-const metadataOf = (form: URLSearchParams): Record<string, string> =>
-  Object.fromEntries(
-    [...form].flatMap(([name, value]) => {
-      const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
-      return key === undefined ? [] : [[key, value]];
-    }),
-  );
 
 const createMethod: Operate = ({ books }, _id, form) => {
   const hasAddress = form.has('billing_details[address][line1]');
@@ -74,11 +73,14 @@ const createMethod: Operate = ({ books }, _id, form) => {
 };
 
 const createIntent: Operate = ({ books, clock }, _id, form) => {
+  const customerId = form.get('customer');
+  if (customerId !== null && !isCustomer(books, customerId)) return missing('customer', customerId, 400);
   const intent: Intent = {
     id: newId('pi'),
     amount: Number(form.get('amount')),
     currency: form.get('currency') ?? '',
     metadata: metadataOf(form),
+    customerId,
     createdMs: clock.nowMs(),
     status: 'requires_payment_method',
     error: null,
@@ -114,11 +116,11 @@ const confirm: Operate = (bank, id, form, fault) => {
   if (!intent) return missing('payment_intent', id);
   if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
   const method = books.methods.get(form.get('payment_method') ?? '');
-  if (!method) return missing('payment_method', form.get('payment_method') ?? '');
-  const isUsed = [...books.charges.values()].some(({ methodId }) => methodId === method.id);
-  if (isUsed) return refusal(400, 'This PaymentMethod was previously used and may not be used again.');
+  if (!method) return missing('payment_method', form.get('payment_method') ?? '', 400);
+  const refused = refusedUse(books, intent, method, form);
+  if (refused) return refused;
   const createdMs = clock.nowMs();
-  const declineCode = declineOf(fault) ?? null;
+  const declineCode = declineOf(fault) ?? (needsAuthentication(bank, method, form) ? 'authentication_required' : null);
   // A bank that asks for authentication has not been asked to pay, so there is no charge.
   const charge =
     declineCode === 'authentication_required'
@@ -137,6 +139,9 @@ const confirm: Operate = (bank, id, form, fault) => {
     const failed = books.put('intents', { ...intent, error, chargeId: charge?.id ?? null });
     notices.emit('payment_intent.payment_failed', showIntent(books, failed, false));
     return { status: 402, body: { error: { ...error, payment_intent: showIntent(books, failed, false) } } };
+  }
+  if (form.has('setup_future_usage') && intent.customerId) {
+    books.put('methods', { ...method, customerId: intent.customerId, isSetUp: true });
   }
   const status = fault === 'processing' ? 'processing' : 'succeeded';
   const paid = books.put('intents', { ...intent, status, chargeId: charge?.id ?? null });
@@ -162,7 +167,7 @@ export function watchRefund({ books, notices, clock }: Bank, refund: Refund): vo
 const createRefund: Operate = (bank, _id, form, fault) => {
   const { books, notices, clock } = bank;
   const intent = books.intents.get(form.get('payment_intent') ?? '');
-  if (!intent) return missing('payment_intent', form.get('payment_intent') ?? '');
+  if (!intent) return missing('payment_intent', form.get('payment_intent') ?? '', 400);
   if (intent.status !== 'succeeded') return refusal(400, 'This PaymentIntent does not have a successful charge.');
   const isDisputed = [...books.disputes.values()].some(
     ({ intentId, status }) => intentId === intent.id && !['won', 'warning_closed'].includes(status),
@@ -196,7 +201,7 @@ const createRefund: Operate = (bank, _id, form, fault) => {
 
 const createSetup: Operate = ({ books }, _id, form, fault) => {
   const method = books.methods.get(form.get('payment_method') ?? '');
-  if (!method) return missing('payment_method', form.get('payment_method') ?? '');
+  if (!method) return missing('payment_method', form.get('payment_method') ?? '', 400);
   const declineCode = declineOf(fault);
   const checks = { ...method.checks, ...(declineCode === 'incorrect_cvc' && { cvc_check: 'fail' }) };
   const card = showMethod({ ...method, checks });
@@ -244,7 +249,10 @@ const closeDispute: Operate = ({ books, notices }, id) => {
 const createFile: Operate = () => ok({ id: newId('file'), object: 'file', purpose: 'dispute_evidence' });
 
 export const operations: Readonly<Record<string, Operate>> = {
+  customers: createCustomer,
+  'customers/delete': deleteCustomer,
   payment_methods: createMethod,
+  'payment_methods/attach': attachMethod,
   payment_intents: createIntent,
   'payment_intents/confirm': confirm,
   'payment_intents/cancel': cancel,

@@ -9,6 +9,22 @@ export function refusal(status: number, message: string, fields: Readonly<Record
   return { status, body: { error: { type: 'invalid_request_error', message, ...fields } } };
 }
 
+/** An object in the path is not found; one in the body makes the request invalid. */
+export function missing(what: string, id: string, status: 400 | 404 = 404): Refusal {
+  return refusal(status, `No such ${what}: '${id}'`, {
+    code: 'resource_missing',
+    param: status === 400 ? what : 'id',
+  });
+}
+
+export const metadataOf = (form: URLSearchParams): Record<string, string> =>
+  Object.fromEntries(
+    [...form].flatMap(([name, value]) => {
+      const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
+      return key === undefined ? [] : [[key, value]];
+    }),
+  );
+
 interface Rule {
   /** The names of allowed parameters; `*` stands for any name in brackets. */
   readonly allowed: readonly string[];
@@ -18,6 +34,9 @@ interface Rule {
 const address = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'];
 
 const rules: Readonly<Record<string, Rule>> = {
+  customers: { allowed: ['metadata[*]', 'description', 'expand[*]'], required: [] },
+  'customers/delete': { allowed: [], required: [] },
+  'payment_methods/attach': { allowed: ['customer', 'expand[*]'], required: ['customer'] },
   payment_methods: {
     allowed: [
       'type',
@@ -28,11 +47,14 @@ const rules: Readonly<Record<string, Rule>> = {
     required: ['type', 'card[number]', 'card[exp_month]', 'card[exp_year]'],
   },
   payment_intents: {
-    allowed: ['amount', 'currency', 'allowed_payment_method_types[*]', 'metadata[*]'],
+    allowed: ['amount', 'currency', 'customer', 'allowed_payment_method_types[*]', 'metadata[*]'],
     required: ['amount', 'currency'],
   },
   'payment_intents/confirm': {
-    allowed: ['payment_method', 'error_on_requires_action', 'off_session', 'setup_future_usage', 'expand[*]'],
+    allowed: [
+      ...['payment_method', 'error_on_requires_action', 'off_session', 'setup_future_usage', 'expand[*]'],
+      ...['stored_credential_usage', 'setup_credential_usage'].map((name) => `payment_method_options[card][${name}]`),
+    ],
     required: [],
   },
   'payment_intents/cancel': { allowed: ['cancellation_reason', 'expand[*]'], required: [] },
@@ -53,6 +75,8 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   cancellation_reason: ['duplicate', 'fraudulent', 'requested_by_customer', 'abandoned'],
   usage: ['off_session', 'on_session'],
   purpose: ['dispute_evidence'],
+  'payment_method_options[card][stored_credential_usage]': ['installment', 'recurring', 'unscheduled'],
+  'payment_method_options[card][setup_credential_usage]': ['installment', 'recurring', 'unscheduled'],
 };
 
 const currencies = ['usd', 'eur', 'gbp', 'jpy', 'kwd', 'isk', 'mga'];
@@ -86,9 +110,8 @@ export function checkRequest(route: string, form: URLSearchParams, key: string |
       return refusal(400, 'Metadata values can have up to 500 characters.', { param: name });
     }
   }
-  const missing = rule.required.find((name) => !form.has(name));
-  if (missing)
-    return refusal(400, `Missing required param: ${missing}.`, { code: 'parameter_missing', param: missing });
+  const absent = rule.required.find((name) => !form.has(name));
+  if (absent) return refusal(400, `Missing required param: ${absent}.`, { code: 'parameter_missing', param: absent });
   return checkAmount(form) ?? checkCard(form);
 }
 

@@ -14,9 +14,11 @@ import {
   showCharge,
   showDispute,
   showIntent,
+  showMethod,
   showRefund,
   type TableName,
 } from './books.ts';
+import { isCustomer, methodsOf, showCustomer } from './customers.ts';
 import { noticeFaults, openNotices } from './notices.ts';
 import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
 import { checkRequest, refusal } from './rules.ts';
@@ -35,11 +37,24 @@ export interface SimulatorOptions {
   readonly lateMs: number;
 }
 
-const requests = ['prepare', 'charge', 'refund', 'void', 'cancel', 'verify', 'other', 'lookup', 'notice'] as const;
+const requests = [
+  'prepare',
+  'save',
+  'charge',
+  'refund',
+  'void',
+  'cancel',
+  'verify',
+  'other',
+  'lookup',
+  'notice',
+] as const;
 type Request = (typeof requests)[number];
 
 /** Faults of requests that move no money. */
 const prepareFaults = ['prepare_timeout', 'prepare_error', 'prepare_reset'];
+/** Faults of customers: the answer to a creation or deletion is lost, or there is an error. */
+const saveFaults = ['save_reset_after', 'save_error', 'save_forbidden'];
 /** The key is in use; too many requests; an error that Stripe keeps and repeats, without executing the request. */
 const busyFaults = ['key_in_use', 'rate_limit', 'saved_error'];
 
@@ -49,6 +64,7 @@ function requestsOf(fault: string): readonly Request[] | undefined {
   if (isAmong(lookupFaults)) return ['lookup'];
   if (isAmong(noticeFaults)) return ['notice'];
   if (isAmong(prepareFaults)) return ['prepare'];
+  if (isAmong(saveFaults)) return ['save'];
   if (fault === 'cancel_error') return ['cancel'];
   if (fault === 'reject_refund') return ['refund'];
   if (fault === 'processing') return ['charge'];
@@ -72,6 +88,7 @@ interface Stripe extends Bank {
 }
 
 function requestKind(route: string, form: URLSearchParams): Request {
+  if (route.startsWith('customers') || route === 'payment_methods/attach') return 'save';
   if (route === 'payment_methods' || route === 'payment_intents') return 'prepare';
   if (route === 'payment_intents/confirm') return 'charge';
   if (route === 'payment_intents/cancel') return 'cancel';
@@ -136,6 +153,9 @@ async function operate(stripe: Stripe, route: string, id: string, request: Incom
   if (revokes(stripe, fault)) return refuseKey(request, response);
   const fail = (): void => reply(serverError);
   if (fault === 'cancel_error' || fault === 'prepare_error') return fail();
+  if (fault === 'save_error') return fail();
+  if (fault === 'save_forbidden')
+    return reply(refusal(403, 'The provided key does not have the required permissions.'));
   if (fault === 'prepare_timeout') return undefined;
   if (fault === 'prepare_reset') return void request.socket.resetAndDestroy();
   if (fault === 'key_in_use') {
@@ -160,13 +180,19 @@ async function operate(stripe: Stripe, route: string, id: string, request: Incom
   const result = execute();
   await journal.durable();
   if (key !== undefined) inUse.delete(key);
-  if (loseAnswer(fault, 'after', response, fail)) return undefined;
+  if (loseAnswer(fault?.replace('save_', ''), 'after', response, fail)) return undefined;
   if (fault === 'duplicate' && result.status === 200) {
     response.setHeader(idempotencyHeader, key ?? '');
     return answerTwice(response, result.body);
   }
   return reply(result);
 }
+
+/** The customers that are not deleted, with the cards that are saved with them. */
+const customersOf = (books: Books): object[] =>
+  [...books.customers.values()]
+    .filter(({ isDeleted }) => !isDeleted)
+    .map((customer) => ({ ...showCustomer(customer), methods: methodsOf(books, customer.id).map(({ id }) => id) }));
 
 const list = (data: readonly object[], has_more = false): object => ({ object: 'list', data, has_more });
 
@@ -189,7 +215,7 @@ function page<Row extends { id: string; createdMs: number }>(
   return list(shown.map(show), start + limit < newestFirst.length);
 }
 
-function look(stripe: Stripe, resource: string, id: string, query: URLSearchParams): Reply {
+function look(stripe: Stripe, [resource, id = '', action]: readonly string[], query: URLSearchParams): Reply {
   const { books, clock } = stripe;
   const found = (body: object | undefined): Reply =>
     body ? { status: 200, body } : refusal(404, `No such object: '${id}'`, { code: 'resource_missing' });
@@ -200,12 +226,17 @@ function look(stripe: Stripe, resource: string, id: string, query: URLSearchPara
   if (resource === 'balance') {
     return found({ object: 'balance', livemode: stripe.secret.includes('_live_'), available: [], pending: [] });
   }
-  if (resource === 'payment_intents' && id === 'search') {
+  if (id === 'search') {
     const wanted = /^metadata\['(\w+)'\]:'(.*)'$/.exec(query.get('query') ?? '');
     if (!wanted) return refusal(400, 'The query cannot be read.');
     const isFound = ({ metadata, createdMs }: { metadata: Readonly<Record<string, string>>; createdMs: number }) =>
       metadata[wanted[1] ?? ''] === wanted[2] && createdMs + stripe.searchLagMs <= clock.nowMs();
+    if (resource === 'customers') return found(list([...books.customers.values()].filter(isFound).map(showCustomer)));
     return found(list([...books.intents.values()].filter(isFound).map((intent) => showIntent(books, intent, false))));
+  }
+  if (resource === 'customers' && action === 'payment_methods') {
+    if (!isCustomer(books, id)) return found(undefined);
+    return found(list(methodsOf(books, id).map(showMethod)));
   }
   if (resource === 'payment_intents') {
     const intent = books.intents.get(id);
@@ -237,18 +268,12 @@ function look(stripe: Stripe, resource: string, id: string, query: URLSearchPara
   return found(dispute && showDispute(books, dispute));
 }
 
-async function lookUp(
-  stripe: Stripe,
-  resource: string,
-  id: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-) {
+async function lookUp(stripe: Stripe, path: readonly string[], request: IncomingMessage, response: ServerResponse) {
   const fault = stripe.faults.pick('lookup');
   if (revokes(stripe, fault)) return refuseKey(request, response);
   if (fault === 'lookup_timeout') return;
   if (fault === 'lookup_error') return answer(response, serverError.status, serverError.body);
-  const { status, body } = look(stripe, resource, id, queryOf(request.url));
+  const { status, body } = look(stripe, path, queryOf(request.url));
   // Only what survives a crash is reported.
   await stripe.journal.durable();
   answer(response, status, body);
@@ -263,13 +288,14 @@ async function control(stripe: Stripe, path: string, request: IncomingMessage, r
     await stripe.journal.durable();
     return dispute ? answer(response, 200, dispute) : wrong();
   }
-  const { search_lag_ms, webhook, forget_keys, revoked, ...others } = body as Record<string, unknown>;
+  const { search_lag_ms, webhook, forget_keys, revoked, wants_set_up, ...others } = body as Record<string, unknown>;
   const rest: Control = others;
   if (!stripe.faults.isControl(rest)) return wrong();
   stripe.faults.set(rest);
   if (rest.settle_after_ms !== undefined) stripe.settleAfterMs = rest.settle_after_ms ?? undefined;
   if (typeof search_lag_ms === 'number') stripe.searchLagMs = search_lag_ms;
   if (typeof revoked === 'boolean') stripe.isRevoked = revoked;
+  if (typeof wants_set_up === 'boolean') stripe.wantsSetUp = wants_set_up;
   if (forget_keys === true) stripe.books.keys.clear();
   if (typeof webhook === 'object' && webhook !== null && 'url' in webhook && 'secret' in webhook) {
     stripe.notices.receiver(String(webhook.url), String(webhook.secret));
@@ -284,12 +310,16 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
     return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
   }
   if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) return refuseKey(request, response);
-  if (root === 'v1' && request.method === 'GET') return lookUp(stripe, resource, id, request, response);
+  if (root === 'v1' && request.method === 'GET') return lookUp(stripe, [resource, id, action], request, response);
   if (root === 'v1' && request.method === 'POST') {
     return operate(stripe, action === '' ? resource : `${resource}/${action}`, id, request, response);
   }
+  if (root === 'v1' && request.method === 'DELETE') {
+    return operate(stripe, `${resource}/delete`, id, request, response);
+  }
   if (`${request.method} ${root}` === 'POST control') return control(stripe, resource, request, response);
   await journal.durable();
+  if (root === 'customers') return answer(response, 200, { customers: customersOf(books) });
   if (root === 'journal') return answer(response, 200, { operations: operationsOf(books) });
   if (root === 'events') {
     return answer(response, 200, { events: [...books.events.values()].map(({ body }) => JSON.parse(body)) });
@@ -321,6 +351,7 @@ export async function openSimulator({ journalFile, secret, clock, lateMs }: Simu
     searchLagMs: 0,
     isRevoked: false,
     settleAfterMs: undefined,
+    wantsSetUp: false,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
   for (const intent of books.intents.values()) if (intent.status === 'processing') endProcessing(stripe, intent);

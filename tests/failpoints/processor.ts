@@ -13,6 +13,8 @@ export interface WalkedProcessor {
   control(body: Control): Promise<void>;
   journal(): Promise<JournaledOperation[]>;
   sendNoticesTo(url: string): Promise<void>;
+  /** The names of cards that were saved more than once. */
+  savedTwice(): Promise<string[]>;
   /** Whether every notice so far was accepted. */
   isDelivered(): Promise<boolean>;
   stop(): Promise<void>;
@@ -74,6 +76,13 @@ export async function openFailpointProcessor(kind: KindName): Promise<WalkedProc
     journal: async () => (await simulator.call('GET', '/journal')).operations,
     async sendNoticesTo(url) {
       if (noticesTo) await simulator.control({ settle_after_ms: 0, ...noticesTo(url) });
+    },
+    async savedTwice() {
+      if (kind !== 'stripe') return [];
+      const saved: { metadata: { svc_card: string }; methods: string[] }[] = (await simulator.call('GET', '/customers'))
+        .customers;
+      const names = saved.flatMap(({ metadata, methods }) => [metadata.svc_card, ...methods.slice(1)]);
+      return names.filter((name, index) => names.indexOf(name) !== index);
     },
     isDelivered: async () => kind !== 'adyen' || (await simulator.call('GET', '/notices')).undelivered === 0,
     stop: () => simulator.stop(),

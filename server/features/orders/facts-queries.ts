@@ -46,6 +46,7 @@ export interface Facts {
         readonly expMonth: number;
         readonly expYear: number;
         readonly billing: BillingDetails | null;
+        readonly isListed: boolean;
       }
     | undefined;
   readonly products: readonly ProductFacts[];
@@ -66,6 +67,7 @@ interface FactsRow extends KeyRow {
   exp_month: number;
   exp_year: number;
   billing_details: BillingDetails | null;
+  listed: boolean;
   /** Null except in the first row. */
   products: (ProductFacts & { readonly company_id: string })[] | null;
   coupon: Parameters<typeof factsFromJson>[0];
@@ -89,7 +91,7 @@ const factsStatement = (coupon: string): string => `
     ${anyRow('transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference')} AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
-    m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details,
+    m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details, m.listed,
     CASE WHEN q.place = 0 THEN (
       SELECT json_agg(json_build_object('company_id', p.company_id, 'id', p.id, 'name', p.name, 'sku', p.sku,
         'amount', p.amount, 'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
@@ -139,6 +141,7 @@ export async function readFacts(db: Queryable, requests: readonly FactsRequest[]
             expMonth: row.exp_month,
             expYear: row.exp_year,
             billing: row.billing_details,
+            isListed: row.listed,
           },
     products: productsOf(requests[place]),
     coupon: factsFromJson(row.coupon),

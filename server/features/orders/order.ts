@@ -59,6 +59,8 @@ export interface TransactionSummary {
 /** A card to be charged, with the address that live processors receive. */
 export interface CardOfOrder extends ChargedCard {
   readonly billing: BillingDetails | null;
+  /** False if only a checkout page knows it, so that no processor saves it. */
+  readonly isListed: boolean;
 }
 
 /** All data that decisions about an order need. */

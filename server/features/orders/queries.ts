@@ -22,6 +22,7 @@ interface StateRow extends OrderRow {
   exp_month: number;
   exp_year: number;
   billing_details: BillingDetails | null;
+  listed: boolean;
   customer_deleted: boolean;
   voiding: boolean;
 }
@@ -34,7 +35,8 @@ export const inlineTransactions = `(
 
 const stateStatement = `
   SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
-    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, m.billing_details, c.deleted_at IS NOT NULL AS customer_deleted,
+    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, m.billing_details, m.listed,
+    c.deleted_at IS NOT NULL AS customer_deleted,
     ${anyRow(`open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id AND t.type = 'void'`)} AS voiding
   FROM orders
   JOIN companies ON companies.id = orders.company_id
@@ -49,13 +51,13 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
   const [row] = await db.query<StateRow>(stateStatement, [companyId, id]);
   if (!row) return undefined;
   const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, voiding, ...rest } = row;
-  const { billing_details: billing, ...order } = rest;
+  const { billing_details: billing, listed: isListed, ...order } = rest;
   return {
     order,
     transactions: transactions ?? [],
     mode,
     clockOffsetMs: clock_offset_ms,
-    card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing },
+    card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing, isListed },
     customerDeleted: customer_deleted,
     voiding,
   };

@@ -6,15 +6,19 @@ export async function removeOldTokens(db: Queryable, batch: number): Promise<num
   return deleteOldTokens(db, batch);
 }
 
-/** The entry is deleted only after the card: a crash in between, or an unreachable vault, repeats the removal. */
+/**
+ * The entry is deleted only after the card, and after every processor that has saved it has removed it: a crash in
+ * between, an unreachable vault or a silent processor repeats the removal.
+ */
 export async function removeUnreferencedCards(db: Queryable, vault: Vault, batch: number): Promise<number> {
   const cards = await takeUnreferencedCards(db, batch);
   if (cards.length === 0) return 0;
-  await vault.remove(cards);
+  const left = new Set((await vault.remove(cards)).map(({ cardId }) => cardId));
+  const removed = cards.filter(({ cardId }) => !left.has(cardId));
   await forgetUnreferencedCards(
     db,
-    cards.map((card) => card.companyId),
-    cards.map((card) => card.cardId),
+    removed.map((card) => card.companyId),
+    removed.map((card) => card.cardId),
   );
-  return cards.length;
+  return removed.length;
 }

@@ -73,7 +73,7 @@ interface StoredCard {
 export function chargedCard({ card_id, exp_month, exp_year, billing_details }: StoredCard): OrderState['card'] {
   return card_id === null
     ? null
-    : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing: billing_details };
+    : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing: billing_details, isListed: true };
 }
 
 /** Returns the intent to charge a new order. */

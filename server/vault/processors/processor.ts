@@ -33,6 +33,11 @@ export interface Processor {
   list?(request: ListRequest): Promise<Listing>;
   /** Checks a card and its CVC without charging it. The CVC exists only during this call. */
   verify?(request: VerifyRequest): Promise<Verification>;
+  /**
+   * Removes what the processor has saved of a card. Returns false if the processor did not confirm it, and it has to be
+   * repeated. Only an adapter with this operation saves cards at its processor.
+   */
+  removeSaved?(token: string): Promise<boolean>;
   /** Reads what the processor sent to the notice URL, after checking its signature. */
   receive?(delivery: NoticeDelivery): Reception;
   /** Asks for notices, at a processor that does not send them. */
@@ -120,6 +125,23 @@ export interface CredentialUse {
   readonly sequence: 'first' | 'subsequent' | 'unscheduled';
   /** The card network's id of the first charge or verification, if it is known. */
   readonly networkTransactionId: string | null;
+  /** The customer agrees to a series of charges, and this is the first one. */
+  readonly startsSeries?: boolean;
+}
+
+/**
+ * How a processor knows a card that the customer agreed to keep. The vault stores it for the adapter, sealed, for each
+ * card and connection. The card itself stays in the vault.
+ */
+export interface CardAtProcessor {
+  /** Names the card at this connection, and never changes: what is created for it twice under this name is one object. */
+  readonly name: string;
+  /** What the adapter kept last; undefined if it has kept nothing. */
+  readonly token: string | undefined;
+  /** Whether the processor may have forgotten a key that was derived from the name when the card was new. */
+  readonly isOld: boolean;
+  /** Returns false if the card was deleted meanwhile: then nothing must be left at the processor. */
+  keep(token: string): Promise<boolean>;
 }
 
 interface Sending {
@@ -141,6 +163,8 @@ export interface ChargeRequest extends Money, Sending {
   readonly billing?: Billing;
   /** The handle that `prepare` returned. */
   readonly handle?: string;
+  /** For an adapter with `removeSaved`, if the customer agreed to keep the card. */
+  readonly savedCard?: CardAtProcessor;
 }
 
 /** How to find the charge that an operation refers to. */

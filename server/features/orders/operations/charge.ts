@@ -119,7 +119,7 @@ async function sendCharge(
   const kept = await keptOutcome(charging, intent, currency);
   if (kept) return moveTo(charging, intent, kept);
   if (!card) return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
-  const { billing: _, ...chargedCard } = card;
+  const { billing: _, isListed: __, ...chargedCard } = card;
   const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
   const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;

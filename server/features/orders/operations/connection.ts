@@ -15,7 +15,7 @@ export function connectionOf({ connection_id }: { readonly connection_id: string
 /** Who started a charge, and whether it is one of a series. */
 const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credential']>>> = {
   order: { initiator: 'customer', sequence: 'first' },
-  first_charge: { initiator: 'customer', sequence: 'first' },
+  first_charge: { initiator: 'customer', sequence: 'first', startsSeries: true },
   retry: { initiator: 'merchant', sequence: 'unscheduled' },
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 };
@@ -25,10 +25,15 @@ export function aboutCharge(
   cause: ChargeCause,
   state: OrderState,
   card: CardOfOrder,
-): Pick<VaultCharge, 'credential' | 'billing'> {
+): Pick<VaultCharge, 'credential' | 'billing' | 'keepsCard'> {
   if (state.mode === 'sandbox') return {};
-  const { billing } = card;
+  const { billing, isListed } = card;
+  const { subscription_cycle, subscription_id } = state.order;
   // A subscription that starts later is first charged by the schedule.
-  const isFirst = cause === 'renewal' && state.order.subscription_cycle === null;
-  return { credential: credentials[isFirst ? 'first_charge' : cause], ...(billing && { billing: toBilling(billing) }) };
+  const isFirst = cause === 'renewal' && subscription_cycle === null;
+  const credential = credentials[isFirst ? 'first_charge' : cause];
+  // A visitor who pays once on a checkout page, and may not be the customer, has not agreed that the card is kept.
+  const keepsCard = isListed || subscription_id !== null;
+  const isStored = keepsCard || credential.initiator === 'merchant';
+  return { keepsCard, ...(isStored && { credential }), ...(billing && { billing: toBilling(billing) }) };
 }

@@ -5,6 +5,7 @@ import { testConnection } from './connection-test.ts';
 import { disputeOperations } from './disputes.ts';
 import { receiveEvents } from './events.ts';
 import { listOperations } from './listing.ts';
+import { removeSaved } from './saved-cards.ts';
 import { lookupRefund, refund, voidCharge } from './refunds.ts';
 import { pollSettlements } from './settlements.ts';
 import { verify } from './verifications.ts';
@@ -23,6 +24,7 @@ export function stripeProcessor(options: StripeOptions): Processor {
     lookup: (request) => (isOfCharge(request) ? lookupCharge(client, request) : lookupRefund(client, request)),
     list: (request) => listOperations(client, request),
     verify: (request) => verify(client, request),
+    removeSaved: (token) => removeSaved(client, token),
     receive: (delivery) => receiveEvents(delivery, signingSecrets.reveal()),
     poll: (request) => pollSettlements(client, request),
     disputes: disputeOperations(client),

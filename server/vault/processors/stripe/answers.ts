@@ -271,7 +271,7 @@ export function executedOnly(standing: ReturnType<typeof standingOf>): Exclude<t
 const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;
 
 /** Errors that say how the key was used, and nothing about the operation. */
-const isAboutKey = (error: StripeError): boolean =>
+export const isAboutKey = (error: StripeError): boolean =>
   isKeyReuse(error) || error.code === 'payment_intent_unexpected_state';
 
 /** Returns undefined if the answer proves nothing, but the state of the payment will. */
@@ -299,7 +299,7 @@ function rejectedConfirmation(answer: Answer, error: StripeError, sent: SentChar
 /** The id of the new object; a failure is certain to have moved no money. */
 export function created(
   answer: Answer | Silence,
-  object: 'payment_method' | 'payment_intent' | 'file',
+  object: 'payment_method' | 'payment_intent' | 'file' | 'customer',
 ): { readonly id: string; readonly isReplay: boolean } | Exclude<Preparation, { outcome: 'prepared' }> {
   if ('reason' in answer) return notSent(answer.reason);
   const body = jsonOf(answer);

@@ -2,9 +2,10 @@ import { jsonOf } from '../exchange.ts';
 import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Preparation } from '../processor.ts';
 import { amountAtStripe } from './amounts.ts';
 import * as answers from './answers.ts';
-import type { Client } from './client.ts';
-import { readList, readNamed } from './objects.ts';
+import type { Client, UsedCard } from './client.ts';
+import { idOf, readIntent, readList, readNamed } from './objects.ts';
 import * as requests from './requests.ts';
+import * as saved from './saved-cards.ts';
 
 /** Prepares, confirms and finds payments. */
 
@@ -29,28 +30,54 @@ async function search(
   return { ids: list.data.map(readNamed).flatMap((found) => (found ? [found.id] : [])) };
 }
 
-async function createMethod({ send }: Client, { reference, card, billing }: ChargeRequest) {
-  return answers.created(await send(requests.createPaymentMethod(reference, card, billing)), 'payment_method');
-}
-
 export async function prepare(client: Client, request: ChargeRequest): Promise<Preparation> {
-  const { send, prepared } = client;
-  const { reference, currency } = request;
+  const { prepared } = client;
+  const { currency } = request;
   const amount = amountAtStripe(request.amount, currency);
   if (amount === undefined) {
     const failureReason = `Stripe cannot charge this amount in ${currency.toUpperCase()}.`;
     return { outcome: 'not_sent', reason: failureReason, failureCode: 'validation_error', failureReason };
   }
-  const method = await createMethod(client, request);
-  if ('outcome' in method) return method;
-  const intent = answers.created(await send(requests.createIntent(reference, amount, currency)), 'payment_intent');
-  if ('outcome' in intent) return intent.outcome === 'conflict' ? conflictUnder(client, request) : intent;
-  if (!intent.isReplay) prepared.set(intent.id, method.id);
+  const card = await saved.cardFor(client, request);
+  if ('outcome' in card) return card;
+  const made = await newIntent(client, request, amount, card);
+  if ('outcome' in made) return made.outcome === 'conflict' ? conflictUnder(client, request) : made;
+  if (!made.isReplay) prepared.set(made.id, made.card);
   for (const oldest of prepared.keys()) {
     if (prepared.size <= preparedMax) break;
     prepared.delete(oldest);
   }
-  return { outcome: 'prepared', handle: intent.id };
+  return { outcome: 'prepared', handle: made.id };
+}
+
+type Refused = Exclude<Preparation, { outcome: 'prepared' }>;
+type NewIntent = { readonly id: string; readonly isReplay: boolean; readonly card: UsedCard } | Refused;
+
+/** Prepares a payment for the card, and again if the customer of the card was deleted at Stripe. */
+async function newIntent(
+  client: Client,
+  request: ChargeRequest,
+  amount: number,
+  card: UsedCard,
+  replaces?: string,
+): Promise<NewIntent> {
+  const { reference, currency } = request;
+  const customer = card.customer === undefined ? undefined : { id: card.customer, replaces };
+  const answer = await client.send(requests.createIntent(reference, amount, currency, customer));
+  if (customer && replaces === undefined && saved.isWithoutCustomer(answer)) {
+    const again = await saved.cardWithNewCustomer(client, request, customer.id);
+    return 'outcome' in again ? again : newIntent(client, request, amount, again, customer.id);
+  }
+  const made = answers.created(answer, 'payment_intent');
+  if (!('outcome' in made)) return { ...made, card };
+  if (made.outcome !== 'conflict' || !customer) return made;
+  // An earlier sending may have prepared the payment without saving the card.
+  const without = answers.created(
+    await client.send(requests.createIntent(reference, amount, currency)),
+    'payment_intent',
+  );
+  // Its card is chosen when it is confirmed, by what the intent says about the customer.
+  return 'outcome' in without ? made : { ...without, isReplay: true, card };
 }
 
 /** Another amount was prepared with this reference. Whether it was charged is of interest to the caller. */
@@ -63,24 +90,26 @@ async function conflictUnder(client: Client, { companyId, reference }: ChargeReq
 }
 
 /**
- * The payment method for an intent that is not confirmed, or the outcome of one that is. An intent that this process
- * has not just created may have been confirmed by another, and its keys may have expired since.
+ * The card for an intent that is not confirmed, or the outcome of one that is. An intent that this process has not just
+ * created may have been confirmed by another, and its keys may have expired since.
  */
-async function methodFor(
+async function cardForIntent(
   client: Client,
   request: ChargeRequest,
   sent: answers.SentCharge & { readonly handle: string },
-): Promise<{ readonly id: string } | Outcome> {
-  const method = client.prepared.get(sent.handle);
+): Promise<UsedCard | Outcome> {
+  const card = client.prepared.get(sent.handle);
   client.prepared.delete(sent.handle);
-  if (method !== undefined) return { id: method };
+  if (card !== undefined) return card;
   const answer = await client.send(requests.getIntent(sent.handle));
   // This call executes nothing. Whether an earlier one did, the caller knows.
   const refused = answers.refusedKey(answer);
   if (refused) return refused;
   const standing = answers.intentStanding(answer, sent);
   if (standing.outcome === 'canceled') return answers.cancelled;
-  return standing.outcome === 'unconfirmed' ? createMethod(client, request) : standing;
+  if (standing.outcome !== 'unconfirmed') return standing;
+  const intent = 'reason' in answer ? undefined : readIntent(jsonOf(answer));
+  return saved.cardOfIntent(client, request, idOf(intent?.customer));
 }
 
 export async function charge(client: Client, request: ChargeRequest): Promise<Outcome> {
@@ -92,15 +121,35 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   if (preparation.outcome !== 'prepared') return preparation;
   const { handle } = preparation;
   const sent = { reference, handle, money: { amount, currency }, last4: card.number.last4 };
-  const method = await methodFor(client, request, sent);
-  if ('outcome' in method) return method;
-  if (isExpired(client, validUntilMs)) return expired(client);
-  const answer = await client.send(requests.confirmIntent(handle, method.id, request), validUntilMs);
-  const outcome = answers.confirmOutcome(answer, sent);
+  const used = await cardForIntent(client, request, sent);
+  if ('outcome' in used) return used;
+  const outcome = await confirm(client, request, sent, used);
   if (outcome) return outcome;
   const standing = await standingOf(client, handle, sent);
   if (standing.outcome === 'canceled') return answers.cancelled;
   return standing.outcome === 'unconfirmed' ? answers.unknown('the payment may still be confirmed') : standing;
+}
+
+/** Returns undefined if the answer proves nothing, but the state of the payment will. */
+async function confirm(
+  client: Client,
+  request: ChargeRequest,
+  sent: answers.SentCharge & { readonly handle: string },
+  card: UsedCard,
+  attempt: 'first' | 'again' = 'first',
+): Promise<Outcome | undefined> {
+  await saved.attachBefore(client, request, card);
+  if (isExpired(client, request.validUntilMs)) return expired(client);
+  const confirmation = requests.confirmIntent(sent.handle, card.method, request, card.use, attempt);
+  const answer = await client.send(confirmation, request.validUntilMs);
+  if (card.use === 'saved' && card.customer !== undefined && saved.isWithoutMethod(answer)) {
+    const again = await saved.cardSavedAgain(client, request, card.customer);
+    return 'outcome' in again ? again : confirm(client, request, sent, again, 'again');
+  }
+  if (card.customer !== undefined && saved.isWithoutCustomer(answer)) return saved.withoutCustomer;
+  const outcome = answers.confirmOutcome(answer, sent);
+  if (outcome?.outcome === 'approved') await saved.keepSaved(request, card);
+  return outcome;
 }
 
 export async function lookupCharge(client: Client, request: LookupRequest): Promise<LookupOutcome> {

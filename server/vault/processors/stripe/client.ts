@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, type ExchangeRequest, openExchange, type Silence } from '../exchange.ts';
 import { refusedKey } from './answers.ts';
-import { apiVersion } from './requests.ts';
+import { apiVersion, type CardUse } from './requests.ts';
 
 export interface StripeOptions {
   readonly url: string;
@@ -18,14 +18,21 @@ export interface StripeOptions {
 /** Sends a request to Stripe, and again if Stripe did not execute it because it was busy. */
 type Send = (request: ExchangeRequest, validUntilMs?: number) => Promise<Answer | Silence>;
 
+/** A payment method for one charge, and the customer with whom it is or will be saved. */
+export interface UsedCard {
+  readonly method: string;
+  readonly use: CardUse;
+  readonly customer?: string | undefined;
+}
+
 export interface Client {
   readonly send: Send;
   readonly sendFile: Send;
   readonly clock: Clock;
   /** After this time a request that was sent can no longer be executed. */
   readonly goneAfterMs: number;
-  /** The payment method of each intent that this process has just created and nothing has confirmed. */
-  readonly prepared: Map<string, string>;
+  /** The card of each intent that this process has just created and nothing has confirmed. */
+  readonly prepared: Map<string, UsedCard>;
 }
 
 const repeatDelaysMs = [50, 100, 200, 400, 800];

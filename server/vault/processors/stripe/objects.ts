@@ -74,6 +74,7 @@ const intentSchema = Type.Object({
   amount: Type.Integer(),
   amount_received: Type.Optional(Type.Integer()),
   currency: Type.String(),
+  customer: link,
   status: Type.String(),
   metadata,
   latest_charge: Type.Union([Type.String(), chargeSchema, Type.Null()]),

@@ -15,6 +15,7 @@ export const apiVersion = '2026-10-28.endive';
 export const referenceName = 'svc_reference';
 export const chargeReferenceName = 'svc_charge_reference';
 export const kindName = 'svc_kind';
+const cardName = 'svc_card';
 
 export const idempotencyHeader = 'idempotency-key';
 
@@ -84,26 +85,83 @@ export function createPaymentMethod(
   return post(['payment_methods'], body, cardKey(reference, card, billing));
 }
 
+/** The customer of a saved card, and the one that it replaces because it was deleted at Stripe. */
+export interface CustomerOfCard {
+  readonly id: string;
+  readonly replaces?: string | undefined;
+}
+
 /** Without the card, so that it is the same however the card has changed since. */
-export function createIntent(reference: string, amount: number, currency: string): ExchangeRequest {
+export function createIntent(
+  reference: string,
+  amount: number,
+  currency: string,
+  customer?: CustomerOfCard,
+): ExchangeRequest {
   const body = {
     amount,
     currency,
+    ...(customer && { customer: customer.id }),
     allowed_payment_method_types: ['card'],
     metadata: { [referenceName]: reference },
   } satisfies Stripe.PaymentIntentCreateParams;
-  return post(['payment_intents'], body, `${reference}:pi`);
+  // Stripe keeps its refusal of the customer that was deleted.
+  const key = customer?.replaces === undefined ? `${reference}:pi` : `${reference}:pi:${customer.id}`;
+  return post(['payment_intents'], body, key);
 }
 
+/** Each saved card is a customer of its own, because the vault does not know to whom a card belongs. */
+export function createCustomer(name: string, replaces: string | undefined): ExchangeRequest {
+  const body = { metadata: { [cardName]: name } } satisfies Stripe.CustomerCreateParams;
+  return post(['customers'], body, replaces === undefined ? `card:${name}` : `card:${name}:${replaces}`);
+}
+
+export function searchCustomers(name: string): ExchangeRequest {
+  const query = { query: `metadata['${cardName}']:'${name}'`, limit: 10 } satisfies Stripe.CustomerSearchParams;
+  return get(['customers', 'search'], query);
+}
+
+export function listMethodsOf(customer: string): ExchangeRequest {
+  const query = { type: 'card', limit: 1 } satisfies Stripe.CustomerListPaymentMethodsParams;
+  return get(['customers', customer, 'payment_methods'], query);
+}
+
+export function attachMethod(method: string, customer: string): ExchangeRequest {
+  const body = { customer } satisfies Stripe.PaymentMethodAttachParams;
+  return post(['payment_methods', method, 'attach'], body, `${method}:attach`);
+}
+
+/** Its payment methods can never be used again. */
+export const deleteCustomer = (customer: string): ExchangeRequest => ({
+  method: 'DELETE',
+  path: ['v1', 'customers', customer],
+});
+
+/** How Stripe knows the card of a charge: it is saved already, this charge saves it, or it is used this once. */
+export type CardUse = 'saved' | 'saving' | 'once';
+
 /** Tells the card networks that the card is stored, or that the merchant charges a stored card. */
-function credentialUse({ initiator, sequence }: CredentialUse) {
+function credentialUse({ initiator, sequence, startsSeries }: CredentialUse, use: CardUse) {
   if (initiator === 'merchant') {
-    const off_session = sequence === 'unscheduled' ? 'one_off' : 'recurring';
-    return { off_session } satisfies Stripe.PaymentIntentConfirmParams;
+    const isScheduled = sequence !== 'unscheduled';
+    // Only a charge of a saved card can say what it is.
+    if (use === 'once') {
+      const off_session = isScheduled ? 'recurring' : 'one_off';
+      return { off_session } satisfies Stripe.PaymentIntentConfirmParams;
+    }
+    const stored_credential_usage = isScheduled ? 'recurring' : 'unscheduled';
+    const off_session = true;
+    return {
+      off_session,
+      payment_method_options: { card: { stored_credential_usage } },
+    } satisfies Stripe.PaymentIntentConfirmParams;
   }
-  return sequence === 'first'
-    ? ({ setup_future_usage: 'off_session' } satisfies Stripe.PaymentIntentConfirmParams)
-    : {};
+  if (use === 'saved' || (use === 'once' && sequence !== 'first')) return {};
+  const setup_credential_usage = startsSeries ? 'recurring' : 'unscheduled';
+  return {
+    setup_future_usage: 'off_session',
+    payment_method_options: { card: { setup_credential_usage } },
+  } satisfies Stripe.PaymentIntentConfirmParams;
 }
 
 const expandedCharge = ['latest_charge.balance_transaction'];
@@ -112,14 +170,17 @@ export function confirmIntent(
   intent: string,
   paymentMethod: string,
   { reference, credential }: Pick<ChargeRequest, 'reference' | 'credential'>,
+  use: CardUse = 'once',
+  attempt: 'first' | 'again' = 'first',
 ): ExchangeRequest {
   const body = {
     payment_method: paymentMethod,
     error_on_requires_action: true,
     expand: expandedCharge,
-    ...(credential && credentialUse(credential)),
+    ...(credential && credentialUse(credential, use)),
   } satisfies Stripe.PaymentIntentConfirmParams;
-  return post(['payment_intents', intent, 'confirm'], body, reference);
+  const key = attempt === 'first' ? reference : `${reference}:again`;
+  return post(['payment_intents', intent, 'confirm'], body, key);
 }
 
 export function getIntent(intent: string): ExchangeRequest {
