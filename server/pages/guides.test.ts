@@ -44,6 +44,23 @@ test('every guide and decision is served, and every link in it leads somewhere',
   }
 });
 
+test('every guide is served as markdown at its address with .md, and /llms.txt lists those of the index', async () => {
+  for (const file of files) {
+    const reply = await fetch(`${service.baseUrl}/docs/${file}`);
+    assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'text/markdown; charset=utf-8'], file);
+    const text = await reply.text();
+    assert.match(text, /^(<!--.*-->\s+)?# /, file);
+    assert.doesNotMatch(text, /^```\w+ /m, `${file} has no marks for the tests`);
+  }
+  const list = await (await fetch(`${service.baseUrl}/llms.txt`)).text();
+  const listed = [...list.matchAll(/\]\((\S+\.md)\)/g)].map(([, address = '']) => new URL(address).pathname);
+  assert.ok(listed.length > 20, list);
+  assert.ok(listed.includes('/docs/quickstart.md'));
+  for (const path of listed) assert.equal((await fetch(service.baseUrl + path)).status, 200, path);
+  assert.equal((await fetch(`${service.baseUrl}/docs/decisions/../../package.json.md`)).status, 404);
+  assert.equal((await fetch(`${service.baseUrl}/docs/nothing.md`)).status, 404);
+});
+
 test('a link to a file leads to one', () => {
   const dead = files.flatMap((file) =>
     [...readFileSync(new URL(file, docs), 'utf8').matchAll(/\]\((?!https?:|\/|#)([^)#\s]+)/g)]
@@ -171,7 +188,7 @@ test('colored code says the same as the code', () => {
   );
 });
 
-for (const path of ['nothing', 'cards.md', '../README', '..%2Fpackage.json', '%2e%2e/package', 'pictures/', 'api.md']) {
+for (const path of ['nothing', '../README', '..%2Fpackage.json', '%2e%2e/package', 'pictures/', 'api.md']) {
   test(`there is no guide at /docs/${path}`, async () => {
     const reply = await service.app.inject({ url: `/docs/${path}` });
     assert.equal(reply.statusCode, 404);

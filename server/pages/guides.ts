@@ -5,6 +5,7 @@ import { mountAsset } from './assets.ts';
 import type { Brand } from './brand.ts';
 import { groupsOf, guidePage, guidesFolder, pathOf, readGuide } from './docs/guide-pages.ts';
 import { guideTexts } from './docs/guide-texts.ts';
+import { guideList, plainGuide } from './docs/plain-guides.ts';
 import { docsScript, docsStyle, htmlType, sendDocs, type Shown, shown, themeScript } from './docs/layout.ts';
 import type { ReferenceEntry } from './docs/reference-pages.ts';
 import { searchEntries } from './docs/search.ts';
@@ -32,6 +33,7 @@ export function mountGuides(
   app.get('/docs', async (request, reply) => sendDocs(request, reply, await find('')));
   app.get('/docs/', (_request, reply) => reply.redirect('/docs'));
   app.get('/docs/search.json', async (request, reply) => sendDocs(request, reply, await (await open()).index()));
+  app.get('/llms.txt', async (request, reply) => sendDocs(request, reply, (await open()).list));
   app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) =>
     sendDocs(request, reply, await find(request.params['*'])),
   );
@@ -41,10 +43,14 @@ function nothingHere(): never {
   throw new ApiError('resource_not_found', 'This guide does not exist. /docs lists all guides.');
 }
 
+const textType = 'text/markdown; charset=utf-8';
+
 interface Guides {
   /** Finds a page by the path after `/docs/`. */
   find(path: string): Shown | undefined;
   index(): Promise<Shown>;
+  /** All guides with their addresses as markdown. */
+  readonly list: Shown;
 }
 
 /** Loads the guides on first use. */
@@ -61,17 +67,18 @@ async function openGuides(
   const read = guideTexts(baseUrl, groups);
   const known = new Map<string, Shown>();
   let index: Promise<Shown> | undefined;
+  const pageOf = (file: string): Shown =>
+    file.endsWith('.png')
+      ? { contentType: 'image/png', body: readFileSync(new URL(file, guidesFolder)) }
+      : shown(htmlType, guidePage(markdown, file, { read, files, groups, brandName }));
   return {
     find(path) {
-      const file = files.get(path);
-      if (file && !known.has(path)) {
-        const page = file.endsWith('.png')
-          ? { contentType: 'image/png', body: readFileSync(new URL(file, guidesFolder)) }
-          : shown(htmlType, guidePage(markdown, file, { read, files, groups, brandName }));
-        known.set(path, page);
-      }
+      const asText = names.includes(path) && path.endsWith('.md');
+      const file = asText ? path : files.get(path);
+      if (file && !known.has(path)) known.set(path, asText ? shown(textType, plainGuide(read(file))) : pageOf(file));
       return known.get(path);
     },
+    list: shown(textType, guideList(brandName, baseUrl, groups, files)),
     index() {
       index ??= searchEntries(markdown, read, groups, files, reference()).then((entries) =>
         shown('application/json; charset=utf-8', JSON.stringify(entries)),

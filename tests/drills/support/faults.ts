@@ -99,7 +99,7 @@ export const faults: readonly Fault[] = [
     name: 'etcd',
     title: "etcd's leader is killed, then two of three members",
     concerns: 'shared',
-    // With a majority again, Patroni lets standbys connect anew, and names the synchronous one a moment later.
+    // With a majority again, Patroni lets standbys connect again, and names the synchronous one a moment later.
     maySay: ['standby', 'SvcWritesBlocked'],
     async strike({ etcd }) {
       const endedMs = performance.now();
