@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -121,6 +121,52 @@ describe('through a pooler in transaction mode', () => {
       assert.equal(prepared.length > 0, keeps);
     });
   }
+});
+
+/**
+ * What a pooler is recognized by, without one: it names a process of its own. In transaction mode no message reaches a
+ * client that only waits; in session mode a late one comes with the next answer.
+ */
+async function imitate(messages: 'lost' | 'late'): Promise<{ url: string; close(): void }> {
+  const { hostname, port } = new URL(database.connectionString);
+  const server = createServer((client) => {
+    const postgres = connect(Number(port), hostname);
+    let buffered = Buffer.alloc(0);
+    const kept: Buffer[] = [];
+    client.pipe(postgres);
+    postgres.on('data', (data) => {
+      buffered = Buffer.concat([buffered, data]);
+      while (buffered.length > 4 && buffered.length > buffered.readUInt32BE(1)) {
+        const end = buffered.readUInt32BE(1) + 1;
+        const message = Buffer.from(buffered.subarray(0, end));
+        buffered = buffered.subarray(end);
+        const type = String.fromCharCode(message[0] ?? 0);
+        if (type === 'K') message.writeUInt32BE(1, 5);
+        if (type === 'A') kept.push(message);
+        else
+          client.write(Buffer.concat(type === 'D' && messages === 'late' ? [...kept.splice(0), message] : [message]));
+      }
+    });
+    postgres.on('close', () => client.destroy());
+    client.on('error', () => undefined).on('close', () => postgres.destroy());
+  });
+  const url = new URL(database.connectionString);
+  url.port = new URL(await listen(server)).port;
+  return { url: url.href, close: () => server.close() };
+}
+
+describe('the address of a server', () => {
+  it('that leads to a pooler in transaction mode is refused', async () => {
+    const { url, close } = await imitate('lost');
+    await assert.rejects(refusePooler(url, 'DATABASE_URL', 'SVC_POOL_URL'), /DATABASE_URL leads to a pooler/);
+    close();
+  });
+
+  it('that leads to a pooler in session mode is not refused, also if its messages are late', async () => {
+    const { url, close } = await imitate('late');
+    await refusePooler(url, 'DATABASE_URL', 'SVC_POOL_URL');
+    close();
+  });
 });
 
 const hasPgBouncer = findProgram('pgbouncer') !== undefined;
