@@ -26,6 +26,7 @@ import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
+import { paymentMethodDashboardRoutes } from './features/payment-methods/dashboard-routes.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
 import { type CardDependencies, paymentMethodsOf, releaseCards } from './features/payment-methods/service.ts';
 import { failedOrderRoutes } from './features/failed-orders/dashboard-routes.ts';
@@ -366,6 +367,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
+    ...paymentMethodDashboardRoutes(),
     ...sampleDataRoutes(),
     ...sandboxDashboardRoutes(),
     ...profileRoutes(),

@@ -106,6 +106,7 @@ CREATE TABLE card_tokens (
   billing_details jsonb,
   expires_at timestamp with time zone NOT NULL,
   used_at timestamp with time zone,
+  verification jsonb,
   CONSTRAINT card_tokens_pkey PRIMARY KEY (token_hash)
 );
 CREATE INDEX card_tokens_expiry ON public.card_tokens USING btree (expires_at);
@@ -196,6 +197,7 @@ CREATE TABLE companies (
   connection_id uuid,
   time_zone text NOT NULL DEFAULT 'UTC'::text,
   gate text,
+  card_rules jsonb NOT NULL DEFAULT '{}'::jsonb,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
@@ -913,6 +915,7 @@ CREATE TABLE payment_methods (
   billing_details jsonb,
   deleted_at timestamp with time zone,
   listed boolean NOT NULL DEFAULT true,
+  verification jsonb,
   CONSTRAINT payment_methods_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   CONSTRAINT payment_methods_exp_month_check CHECK (((exp_month >= 1) AND (exp_month <= 12))),
   CONSTRAINT payment_methods_last4_check CHECK ((last4 ~ '^[0-9]{4}$'::text)),
@@ -988,6 +991,7 @@ CREATE TABLE processor_connections (
   refused_at timestamp with time zone,
   notice_refused_at timestamp with time zone,
   notice_refusal text,
+  code_wanted_at timestamp with time zone,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),

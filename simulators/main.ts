@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
     'request-life-ms': { type: 'string' },
     'hmac-key': { type: 'string' },
     'merchant-account': { type: 'string' },
+    account: { type: 'string', default: '{}' },
   },
 });
 
@@ -35,6 +36,7 @@ const server = await openSimulator(kind, {
   requestLifeMs: count('request-life-ms'),
   hmacKey: values['hmac-key'],
   merchantAccount: values['merchant-account'],
+  account: JSON.parse(values.account),
 });
 server.listen(count('port'), '127.0.0.1');
 await once(server, 'listening');

@@ -19,6 +19,8 @@ export interface SimulatorSettings {
   /** Of Adyen. */
   readonly hmacKey?: string | undefined;
   readonly merchantAccount?: string | undefined;
+  /** What a merchant has arranged. Of Adyen. */
+  readonly account?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const stripeLifeMs = 1_000;
@@ -36,6 +38,7 @@ const simulators: Readonly<Record<KindName, (settings: SimulatorSettings) => Pro
     hmacKey = '00'.repeat(32),
     merchantAccount = 'SvcECOM',
     requestLifeMs = defaultRequestLifeMs,
+    account,
   }) =>
     openAdyen({
       journalFile,
@@ -44,6 +47,7 @@ const simulators: Readonly<Record<KindName, (settings: SimulatorSettings) => Pro
       merchantAccount,
       clock,
       requestLifeMs,
+      account,
     }),
 };
 

@@ -32,7 +32,7 @@ const onlyWithAll = [
   'tests/{failpoints,operation-fuzz,parser-fuzz}.test.ts',
   'server/features/coupons/race.test.ts',
   // Whole campaigns of attackers; networks and clocks that fail.
-  'tests/{account-enumeration,card-numbers,dashboard-attacks,database-dump,hostile-input,unfinished-bodies}.test.ts',
+  'tests/{account-enumeration,card-memory,card-numbers,dashboard-attacks,database-dump,hostile-input,unfinished-bodies}.test.ts',
   'server/features/checkout-sessions/card-testing.test.ts',
   'server/platform/files/image{,-metadata}.test.ts',
   'tests/{clocks,dead-connections}.test.ts',

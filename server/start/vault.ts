@@ -9,6 +9,7 @@ import { Secret } from '../platform/secret.ts';
 import { sparsely } from '../platform/sparsely.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { observedVault } from '../vault/observed.ts';
+import { leaveOutOfCoreDumps } from '../vault/no-core-dump.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
 import { localVault, type Vault } from '../vault/vault.ts';
@@ -45,6 +46,7 @@ export async function openVault(
     watchVault(vault, resources.components);
     return observedVault(vault);
   }
+  leaveOutOfCoreDumps();
   const vault = await vaultOn(config, databases, resources);
   watchVault(vault, resources.components);
   if (SVC_VAULT_TOKEN) {
@@ -83,6 +85,7 @@ async function vaultOn(
     db,
     vault: localVault(db, keys, systemClock, origins),
   }));
+  for (const { vault } of parts) resources.onStop(async () => vault.close?.());
   const [only] = parts;
   if (only && parts.length === 1) return only.vault;
   const control = controlPlaneOn(first.db);

@@ -5,6 +5,7 @@ import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
 import {
   type ChargeRequest,
+  type HeldCode,
   isOfCharge,
   type LookupOutcome,
   type LookupRequest,
@@ -49,6 +50,26 @@ export async function chargeOnce(db: Queryable, connected: Connected, request: C
   }
   failpoint('charge.after_handle');
   return processor.charge({ ...request, handle: kept });
+}
+
+/** Sends a charge, with the security code of its card if it is still known. */
+export async function chargeWithCode(
+  db: Queryable,
+  connected: Connected,
+  request: ChargeRequest,
+  cvc: HeldCode | undefined,
+): Promise<Outcome> {
+  const outcome = await chargeOnce(db, connected, { ...request, ...(cvc && { cvc }) });
+  const isWithout = outcome.outcome === 'approved' && !cvc && request.credential?.initiator === 'customer';
+  return isWithout ? { ...outcome, paidWithoutCode: true } : outcome;
+}
+
+/** No bank can have seen the charge, nor its security code. */
+export function isUnseen(outcome: Outcome): boolean {
+  if (outcome.outcome === 'not_sent') return true;
+  if (outcome.outcome !== 'declined') return false;
+  const isAccount = outcome.isProcessorFault === true && outcome.failureCode === 'invalid_merchant_configuration';
+  return outcome.refusesCredentials === true || isAccount;
 }
 
 interface Lookup extends LookupRequest {

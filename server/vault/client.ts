@@ -118,16 +118,19 @@ export function remoteVault(
   const connections = openConnections(baseUrls, credential, onRefused);
   const { call, operate } = callsTo(connections);
   return {
-    async store({ companyId, cardId, mode, number, verification }) {
+    async store({ companyId, cardId, mode, number, verification, securityCode }) {
       const card = {
         company_id: companyId,
         card_id: cardId,
         mode,
         number: CardNumber.open(number),
         ...(verification && { verification: { ...verification, cvc: verification.cvc.reveal() } }),
+        ...(securityCode && { security_code: securityCode.reveal() }),
       };
       // A second attempt would find the card that the first one stored, and fail.
-      await call('/store', card, false);
+      const { result } = await call('/store', card, false);
+      // A vault of an older version does not say what a verification found.
+      return (result ?? null) as CardVerification | null;
     },
     async fingerprint(companyId, mode, number) {
       const card = { company_id: companyId, mode, number: CardNumber.open(number) };

@@ -103,6 +103,7 @@ const vaultCalls = {
       card_id: id,
       mode,
       number,
+      security_code: Type.Optional(Type.String({ pattern: '^\\d{3,4}$' })),
       verification: Type.Optional(
         Type.Object({
           connectionId: id,
@@ -289,14 +290,16 @@ export function buildVaultServer(
   app.post('/store', async (request, reply) => {
     const { body } = request;
     if (!vaultCalls.store.Check(body)) return reply.code(400).send({ error: 'invalid' });
-    await vault.store({
+    const { security_code: code } = body;
+    const result = await vault.store({
       companyId: body.company_id,
       cardId: body.card_id,
       mode: body.mode,
       number: new CardNumber(body.number),
       ...(body.verification && { verification: verificationOf(body.verification) }),
+      ...(code !== undefined && { securityCode: new Secret(code) }),
     });
-    return reply.send({ done: true });
+    return reply.send({ done: true, result });
   });
   app.post('/fingerprint', async (request, reply) => {
     const { body } = request;

@@ -6,7 +6,7 @@ import { inTime } from '../platform/in-time.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, seal } from './keys.ts';
-import { chargeOnce, lookUp, type NotAsked } from './charges.ts';
+import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
 import { keepListed } from './connection-queries.ts';
 import { connectionCalls } from './connection-calls.ts';
 import {
@@ -24,6 +24,7 @@ import type {
   Reception,
 } from './processors/notices.ts';
 import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
+import { openSecurityCodes, SecurityCode, type SecurityCodes } from './security-codes.ts';
 import type {
   Billing,
   ConnectionTest,
@@ -51,7 +52,8 @@ import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
 export interface Vault {
-  store(card: StoredCard): Promise<void>;
+  /** Returns what the processor answered if the card was verified; null if it was not. */
+  store(card: StoredCard): Promise<CardVerification | null>;
   /** The same card of the same company has the same fingerprint. */
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
   /** Returns the cards that a processor has saved and not removed yet. Their removal has to be repeated. */
@@ -109,6 +111,8 @@ interface StoredCard extends CardReference {
   readonly number: CardNumber;
   /** Verifies the card at a connection. The CVC is used for this and never stored. */
   readonly verification?: StoredVerification;
+  /** Kept in memory for the first charge of the card. A code serves one of both: a card that is verified has none left. */
+  readonly securityCode?: Secret<string>;
 }
 
 export interface StoredVerification {
@@ -193,6 +197,7 @@ const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ o
 const readyMs = 1_000;
 
 interface Access {
+  readonly codes: SecurityCodes;
   readonly processors: ConnectedProcessors;
   readonly health: ProcessorHealth;
   openCard(operation: Pick<VaultOperation, 'companyId' | 'mode'>, card: ChargedCard): Promise<OpenedCard | undefined>;
@@ -212,6 +217,7 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
   const processors = connectedProcessors(db, keys, extraOrigins, health);
   const findCard = createBatcher('cards', (wanted: readonly CardReference[]) => findCards(db, wanted));
   return {
+    codes: openSecurityCodes(),
     processors,
     health,
     async openCard({ companyId, mode }, { cardId, expMonth, expYear }) {
@@ -258,17 +264,20 @@ export function localVault(
   extraOrigins: readonly string[] = [],
 ): Vault {
   const access = openAccess(db, keys, extraOrigins);
-  const { processors, health, at } = access;
+  const { processors, health, at, codes } = access;
   return {
-    async store({ companyId, cardId, mode, number, verification }) {
+    async store({ companyId, cardId, mode, number, verification, securityCode }) {
       const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));
       await insertCard(db, companyId, cardId, mode, sealed);
-      if (verification) await verifyCard(db, processors, { companyId, cardId, mode, number }, verification);
+      if (verification) return verifyCard(db, processors, { companyId, cardId, mode, number }, verification);
+      if (securityCode) codes.keep({ companyId, cardId }, new SecurityCode(securityCode.reveal()));
+      return null;
     },
     async fingerprint(companyId, mode, number) {
       return fingerprint(await keys.ring(mode), companyId, CardNumber.open(number));
     },
     async remove(cards) {
+      for (const card of cards) codes.erase(card);
       await deleteCards(
         db,
         cards.map((card) => card.companyId),
@@ -297,6 +306,7 @@ export function localVault(
       );
       return { problem, processorProblem: health.problem() };
     },
+    close: async () => codes.eraseAll(),
     refund: (request) => at(request, ({ processor }) => processor.refund(request)),
     void: (request) => at(request, ({ processor }) => processor.void(request)),
     async lookup({ card, ...request }) {
@@ -314,7 +324,7 @@ export function localVault(
 
 async function chargeCard(
   db: DatabasePool,
-  { openCard, at }: Access,
+  { openCard, at, codes }: Access,
   { keepsCard, ...request }: VaultCharge,
   findSavedCard: (key: SavedCardKey) => Promise<CardAtProcessor>,
 ): Promise<VaultOutcome> {
@@ -338,7 +348,8 @@ async function chargeCard(
         : undefined;
     const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
     const sent = { ...charge, card: opened, ...(use && { credential: use }), ...(saved && { savedCard: saved }) };
-    return chargeOnce(db, connected, sent);
+    const key = { companyId: request.companyId, cardId: opened.cardId };
+    return codes.use(key, (cvc) => chargeWithCode(db, connected, sent, cvc), isUnseen);
   });
   if (outcome.outcome !== 'approved') return outcome;
   if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {
@@ -369,17 +380,20 @@ async function verifyCard(
   processors: ConnectedProcessors,
   { companyId, cardId, mode, number }: StoredCard,
   { connectionId, expMonth, expYear, ...request }: StoredVerification,
-): Promise<void> {
+): Promise<CardVerification | null> {
+  let verification: CardVerification | null = null;
   try {
     const connected = await processors(companyId, mode, connectionId);
     const card = { number, cardId, expMonth, expYear };
     const found = await connected?.processor.verify?.({ ...request, companyId, card });
-    if (!found || found.outcome === 'unknown') return;
+    if (!found || found.outcome === 'unknown') return null;
     const { outcome, avsResult: avs_result, cvvResult: cvv_result } = found;
-    await keepVerification(db, companyId, cardId, { outcome, avs_result, cvv_result } satisfies CardVerification);
+    verification = { outcome, avs_result, cvv_result };
+    await keepVerification(db, companyId, cardId, verification);
     const { networkTransactionId: id } = found;
     if (id) await keepNetworkTransactionId(db, companyId, cardId, connectionId, id);
   } catch {
     // A verification that fails is a card that was not verified.
   }
+  return verification;
 }

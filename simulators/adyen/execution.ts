@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { refusals } from '../../server/vault/processors/adyen/codes.ts';
 import type { ChangeLine, Payment, PaymentLine } from './books.ts';
 import { type Fields, isFields, type ShapeName, type Violation, violationOf } from './rules.ts';
-import { type Simulator, type RequestKind, write } from './state.ts';
+import { type AccountSettings, type Simulator, type RequestKind, write } from './state.ts';
 import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
 /** Executes requests of the Checkout API at the simulator. */
@@ -42,8 +42,21 @@ export function newReference(): string {
   return `F${characters.join('')}`;
 }
 
-export function problemOf({ books }: Simulator, { shape, body, payment }: Request): Violation | undefined {
-  const violation = violationOf(shape, body);
+const withoutShopper = ['Subscription', 'UnscheduledCardOnFile'];
+
+/** What an account refuses by its settings. Charges that the merchant starts have no security code. */
+function refusalBy({ takes_card_numbers, requires_cvc }: AccountSettings, body: Fields): Violation | undefined {
+  if (!takes_card_numbers) return { status: 403, errorCode: '010', errorType: 'security', message: 'Not allowed' };
+  const { cvc } = body.paymentMethod as Fields;
+  const isByMerchant =
+    body.shopperInteraction === 'ContAuth' && withoutShopper.includes(String(body.recurringProcessingModel));
+  if (!requires_cvc || cvc !== undefined || isByMerchant) return undefined;
+  const message = "Required field 'cvc' is not provided.";
+  return { status: 422, errorCode: '14_029', errorType: 'validation', message };
+}
+
+export function problemOf({ books, account }: Simulator, { shape, body, payment }: Request): Violation | undefined {
+  const violation = violationOf(shape, body) ?? (shape === 'payment' ? refusalBy(account, body) : undefined);
   if (violation || payment === undefined || books.payment(payment)) return violation;
   const message = 'Original pspReference required for this operation';
   return { status: 422, errorCode: '167', errorType: 'validation', message };

@@ -9,7 +9,15 @@ import { type DisputeLine, openDisputes } from './disputes.ts';
 import { execute, failLater, newReference, problemOf, type Request, requestOf } from './execution.ts';
 import { type NoticeEvent, type NoticesLine, type NoticeTarget, openNotices } from './notices.ts';
 import { type Fields, isFields, isKey } from './rules.ts';
-import { type Simulator, type SimulatorOptions, type RequestKind, requests, write } from './state.ts';
+import {
+  accountWith,
+  type RequestKind,
+  requests,
+  settingsIn,
+  type Simulator,
+  type SimulatorOptions,
+  write,
+} from './state.ts';
 import { fromAdyen } from '../../server/vault/processors/adyen/money.ts';
 
 /**
@@ -171,8 +179,10 @@ async function control(simulator: Simulator, path: readonly string[], response: 
     await journal.durable();
     return answer(response, 200, { done: true });
   }
-  const { notice_url, notice_username, notice_password, notice_after_ms, revoked, ...others } = fields;
-  const body: unknown = others;
+  const { notice_url, notice_username, notice_password, notice_after_ms, revoked, ...rest } = fields;
+  const account = settingsIn(rest);
+  Object.assign(simulator.account, account);
+  const body: unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => !Object.hasOwn(account, name)));
   if (!faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
   faults.set(body);
   if (body.settle_after_ms !== undefined) simulator.settleAfterMs = body.settle_after_ms ?? 0;
@@ -279,6 +289,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     disputes,
     options,
     inProgress: new Set(),
+    account: accountWith(options.account),
     settleAfterMs: 0,
     isRevoked: false,
   };

@@ -8,6 +8,30 @@ import type { Notices } from './notices.ts';
 
 /** What the parts of the simulator share. */
 
+/** What a merchant arranges with Adyen. Without it, the simulator does what a new account does. */
+export interface AccountSettings {
+  /** The role "API PCI Payments role", which Adyen gives on evidence of PCI compliance. */
+  takes_card_numbers: boolean;
+  /** Adyen's support makes it optional for Ecommerce and ContAuth. */
+  requires_cvc: boolean;
+}
+
+export const newAccount: AccountSettings = { takes_card_numbers: false, requires_cvc: true };
+
+/** An account as docs/processors/adyen.md asks a merchant to arrange it. */
+export const arrangedAccount: AccountSettings = { takes_card_numbers: true, requires_cvc: false };
+
+/** Settings as they arrive at `POST /control` or the command line. */
+export const settingsIn = (fields: Readonly<Record<string, unknown>>): Partial<AccountSettings> =>
+  Object.fromEntries(
+    Object.keys(newAccount).flatMap((name) => (typeof fields[name] === 'boolean' ? [[name, fields[name]]] : [])),
+  );
+
+export const accountWith = (changes: Readonly<Record<string, unknown>> = {}): AccountSettings => ({
+  ...newAccount,
+  ...settingsIn(changes),
+});
+
 export interface SimulatorOptions {
   readonly journalFile: string;
   readonly apiKey: Secret<string>;
@@ -16,6 +40,7 @@ export interface SimulatorOptions {
   readonly clock: Clock;
   /** A request that is executed late is executed within this time. */
   readonly requestLifeMs: number;
+  readonly account?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const requests = ['authorization', 'capture', 'refund', 'void', 'cancel'] as const;
@@ -29,6 +54,7 @@ export interface Simulator {
   readonly disputes: Disputes;
   readonly options: SimulatorOptions;
   readonly inProgress: Set<string>;
+  readonly account: AccountSettings;
   /** Changed by `POST /control`. */
   settleAfterMs: number;
   isRevoked: boolean;

@@ -10,7 +10,7 @@ const common = ['type', 'security_key'];
 const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
   sale: [
     [...common, ...cardNames, 'amount'],
-    ['orderid', 'currency', 'dup_seconds', 'processor_id', ...personNames, ...credentialNames],
+    ['orderid', 'currency', 'dup_seconds', 'processor_id', 'cvv', ...personNames, ...credentialNames],
   ],
   validate: [
     [...common, ...cardNames],
@@ -27,6 +27,7 @@ export const queryNames = [
   'order_id',
   'transaction_id',
   'report_type',
+  'processor_details',
   'start_date',
   'end_date',
   'result_limit',

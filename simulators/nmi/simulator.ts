@@ -20,6 +20,7 @@ import {
   transactionXml,
 } from './books.ts';
 import { fieldProblem, queryNames } from './fields.ts';
+import { type AccountRules, checksOf, missingCode, noRules, profileXml, ruleAgainst } from './rules.ts';
 import { dateText } from '../../server/vault/processors/nmi/requests.ts';
 
 /**
@@ -38,7 +39,7 @@ export interface SimulatorOptions {
 }
 
 /** Settings of `POST /control` beside those of every simulator. */
-interface Settings {
+interface Settings extends AccountRules {
   /** A new account compares the card and the amount. It can be set to compare the order id too. */
   duplicate_check: 'card_and_amount' | 'with_order_id' | 'off';
   /** A new transaction is missing in reports for this time. */
@@ -55,6 +56,7 @@ const defaults: Settings = {
   is_revoked: false,
   test_mode: false,
   ignores_refund_order: false,
+  ...noRules,
 };
 
 type Request = 'charge' | 'refund' | 'void' | 'verify' | 'lookup';
@@ -112,7 +114,7 @@ function answerOf(
   action: SimulatedAction,
 ): Answer {
   return {
-    response: action.success ? '1' : action.code.startsWith('2') ? '2' : '3',
+    response: action.success ? '1' : /^2|^300$/.test(action.code) ? '2' : '3',
     responsetext: action.text,
     authcode: authorization_code,
     transactionid: id,
@@ -147,18 +149,22 @@ function execute(simulator: Simulator, fields: URLSearchParams, fault: string | 
     void simulator.journal.append(transaction);
     return answerOf(transaction, action);
   };
-  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : '100';
+  const rule = type === 'sale' ? ruleAgainst(settings, fields) : undefined;
+  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : rule === undefined ? '100' : '300';
   const success = code === '100';
   const action = (amount: string): SimulatedAction => {
     const text = success ? (type === 'void' ? 'Transaction Void Successful' : 'SUCCESS') : 'DECLINE';
-    return { type, amount, at_ms: nowMs, success, code, text: success ? text : (responseCodes[code]?.meaning ?? text) };
+    const why = rule ?? responseCodes[code]?.meaning ?? text;
+    return { type, amount, at_ms: nowMs, success, code, text: success ? text : why };
   };
   const settles_at_ms = nowMs + (simulator.settleAfterMs ?? dayMs);
   const fresh = { id: books.nextId(), settles_at_ms, fails_at_settlement: fault === 'reject_refund' };
 
   if (type === 'sale' || type === 'validate') {
     if (type === 'sale' && isDuplicate(simulator, fields, nowMs)) return reject('Duplicate transaction');
-    if (code === '300') return reject('Transaction was rejected by gateway');
+    const missing = missingCode(settings, fields);
+    if (missing !== undefined) return reject(missing);
+    if (code === '300' && rule === undefined) return reject('Transaction was rejected by gateway');
     const made = action(fields.get('amount') ?? '0.00');
     return keep(
       {
@@ -168,8 +174,7 @@ function execute(simulator: Simulator, fields: URLSearchParams, fault: string | 
         currency: fields.get('currency') ?? 'USD',
         last4: (fields.get('ccnumber') ?? '').slice(-4),
         authorization_code: success ? String(100_000 + Math.floor(faults.random() * 900_000)) : '',
-        avs: fields.has('zip') ? 'Y' : 'N',
-        cvv: fields.has('cvv') ? (fields.get('cvv') === '999' ? 'N' : 'M') : '',
+        ...checksOf(fields),
         actions: [made],
       },
       made,
@@ -259,7 +264,7 @@ function report({ books, clock, settings }: Simulator, fields: URLSearchParams):
   const strange = [...fields.keys()].find((name) => !queryNames.includes(name));
   if (strange !== undefined) return error(`Unknown field ${strange}`);
   const type = fields.get('report_type');
-  if (type === 'profile') return reportXml('<merchant><company>Fake Company</company></merchant>');
+  if (type === 'profile') return profileXml(settings, fields.get('processor_details') === 'true');
   if (type === 'test_mode_status') return reportXml(`<test_mode_enabled>${settings.test_mode}</test_mode_enabled>`);
   if (type !== null) return error('Invalid report type');
   const ids = fields.get('transaction_id')?.split(',');
@@ -305,14 +310,13 @@ async function query(simulator: Simulator, request: IncomingMessage, response: S
 
 async function control(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = ((await readJson(request)) ?? {}) as Control & Partial<Settings>;
-  const { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order, ...shared } = body;
+  const isSetting = (name: string): boolean => Object.hasOwn(defaults, name);
+  const entries = Object.entries(body);
+  const shared: Control = Object.fromEntries(entries.filter(([name]) => !isSetting(name)));
   if (!simulator.faults.isControl(shared)) return answerJson(response, 400, { error: 'invalid' });
   simulator.faults.set(shared);
-  const given = { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order };
-  Object.assign(
-    simulator.settings,
-    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  );
+  const given = entries.filter(([name, value]) => isSetting(name) && value !== undefined);
+  Object.assign(simulator.settings, Object.fromEntries(given));
   if (shared.settle_after_ms !== undefined) simulator.settleAfterMs = shared.settle_after_ms ?? undefined;
   answerJson(response, 200, { done: true });
 }

@@ -15,6 +15,8 @@ export interface Method {
   readonly exp_month: number;
   readonly exp_year: number;
   readonly checks: Readonly<Record<string, string | null>>;
+  /** What the bank will say about the security code; undefined without one. */
+  readonly cvcResult?: 'pass' | 'fail';
   /** The customer to which it is attached. Only then can it be used again. */
   readonly customerId?: string | null;
   /** Saved by a payment of the customer or a SetupIntent, and not only attached. */

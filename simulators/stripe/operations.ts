@@ -66,11 +66,18 @@ const createMethod: Operate = ({ books }, _id, form) => {
     checks: {
       address_line1_check: hasAddress ? 'pass' : null,
       address_postal_code_check: hasPostalCode ? 'pass' : null,
-      cvc_check: form.has('card[cvc]') ? 'pass' : 'unchecked',
+      cvc_check: form.has('card[cvc]') ? 'unchecked' : null,
     },
+    ...(form.has('card[cvc]') && { cvcResult: form.get('card[cvc]') === '000' ? 'fail' : 'pass' }),
   };
   return ok(showMethod(books.put('methods', method)));
 };
+
+/** The bank is asked, with the security code if Stripe still has it. */
+function checked({ books }: Bank, method: Method): Method {
+  const { cvcResult, ...known } = method;
+  return books.put('methods', { ...known, checks: { ...known.checks, cvc_check: cvcResult ?? null } });
+}
 
 const createIntent: Operate = ({ books, clock }, _id, form) => {
   const customerId = form.get('customer');
@@ -115,10 +122,11 @@ const confirm: Operate = (bank, id, form, fault) => {
   const intent = books.intents.get(id);
   if (!intent) return missing('payment_intent', id);
   if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
-  const method = books.methods.get(form.get('payment_method') ?? '');
-  if (!method) return missing('payment_method', form.get('payment_method') ?? '', 400);
-  const refused = refusedUse(books, intent, method, form);
+  const given = books.methods.get(form.get('payment_method') ?? '');
+  if (!given) return missing('payment_method', form.get('payment_method') ?? '', 400);
+  const refused = refusedUse(books, intent, given, form);
   if (refused) return refused;
+  const method = checked(bank, given);
   const createdMs = clock.nowMs();
   const declineCode = declineOf(fault) ?? (needsAuthentication(bank, method, form) ? 'authentication_required' : null);
   // A bank that asks for authentication has not been asked to pay, so there is no charge.
@@ -199,9 +207,10 @@ const createRefund: Operate = (bank, _id, form, fault) => {
   return ok(first);
 };
 
-const createSetup: Operate = ({ books }, _id, form, fault) => {
-  const method = books.methods.get(form.get('payment_method') ?? '');
-  if (!method) return missing('payment_method', form.get('payment_method') ?? '', 400);
+const createSetup: Operate = (bank, _id, form, fault) => {
+  const given = bank.books.methods.get(form.get('payment_method') ?? '');
+  if (!given) return missing('payment_method', form.get('payment_method') ?? '', 400);
+  const method = checked(bank, given);
   const declineCode = declineOf(fault);
   const checks = { ...method.checks, ...(declineCode === 'incorrect_cvc' && { cvc_check: 'fail' }) };
   const card = showMethod({ ...method, checks });

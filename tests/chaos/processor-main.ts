@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
+import { arrangedAccount } from '../../simulators/adyen/state.ts';
 import { openSimulator } from '../../simulators/simulators.ts';
 import type { KindName } from '../../server/vault/processors/kind.ts';
 import { adyenAccount } from './kinds.ts';
@@ -53,6 +54,7 @@ const server = await openSimulator(kind, {
   requestLifeMs: Number(text('request-life-ms')),
   hmacKey: adyenAccount.hmacKey.reveal(),
   merchantAccount: adyenAccount.merchantAccount,
+  account: { ...arrangedAccount },
 });
 
 const note = (fault: string): void => appendFileSync(text('notes'), `${fault}\n`);

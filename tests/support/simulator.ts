@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KindName } from '../../server/vault/processors/kind.ts';
+import { arrangedAccount } from '../../simulators/adyen/state.ts';
 import type { Control } from '../../simulators/faults.ts';
 import { killAtExit } from './kill-at-exit.ts';
 import { programPath } from './programs.ts';
@@ -55,7 +56,13 @@ export async function startSimulator(
 ): Promise<Simulator> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-simulator-'));
   const journalFile = join(folder, 'journal.ndjson');
-  const all: Readonly<Record<string, string | number | undefined>> = { journal: journalFile, secret, ...options };
+  const account = kind === 'adyen' ? JSON.stringify(arrangedAccount) : undefined;
+  const all: Readonly<Record<string, string | number | undefined>> = {
+    journal: journalFile,
+    secret,
+    account,
+    ...options,
+  };
   const given = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );

@@ -55,6 +55,8 @@ export const customers = {
     'Moves active, paused and past-due subscriptions. Past-due subscriptions are charged right away.',
   saveCard: 'Save card',
   default: 'Default',
+  checks: { declined: 'Verification declined', cvc: 'CVC does not match', address: 'Address does not match' },
+  verified: 'Verified',
   expires: (month: number, year: number) => `expires ${String(month).padStart(2, '0')}/${year}`,
   noCards: 'No cards yet. Add one to charge this customer.',
   removeCard: 'Remove card',

@@ -73,6 +73,10 @@ export const home = {
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],
     processors_refusing: ['1 processor rejects its credentials', '# processors reject their credentials'],
+    processors_wanting_codes: [
+      '1 processor rejects charges without a CVC',
+      '# processors reject charges without a CVC',
+    ],
     renewals_waiting: ['1 renewal is waiting for a processor', '# renewals are waiting for a processor'],
     notices_refused: ['1 processor’s webhooks are rejected', 'Webhooks of # processors are rejected'],
     processors_failing: ['1 processor is not responding', '# processors are not responding'],

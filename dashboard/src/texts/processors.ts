@@ -90,6 +90,9 @@ export const processors = {
     isOnly
       ? 'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.'
       : 'Until you replace them, payments go to the next processor.',
+  codeWanted: 'Charges of saved cards rejected',
+  codeWantedSince: 'The account at the processor requires the CVC for every charge, and saved cards have none. Since:',
+  codeWantedText: 'Payments go to the next processor, or fail. Send this to the support of the processor:',
   since: 'Connected since',
   until: 'Disconnected since',
   notices: 'Webhooks',
@@ -102,7 +105,7 @@ export const processors = {
   noticesNone: 'This processor sends no webhooks. We ask it for changes from time to time.',
   verifies: 'Verify cards when they are saved',
   verifiesHint:
-    'The processor checks the CVC and the address of a new card without charging it. The result does not appear in the response, so it does not help to test stolen cards. The processor may charge a fee for each check.',
+    'The processor checks the CVC and the address of a new card without charging it. Cards on checkout pages are checked by their first payment instead. The result does not appear in the response, so it does not help to test stolen cards. The processor may charge a fee for each check.',
   verifiesOn: 'New cards are verified.',
   verifiesOff: 'New cards are no longer verified.',
   rename: 'Rename',

@@ -22,6 +22,13 @@ export const settings = {
   dunningInvalid: 'Enter whole numbers separated by commas.',
   after: 'After the last retry',
   afters: { failed: 'Mark the subscription as failed', canceled: 'Cancel the subscription' },
+  cardRules: 'Refused cards',
+  cardRulesText:
+    'Every new card is verified at your first processor before it is charged, and refused if one of these is true. Without a choice here, you decide yourself: the result shows with the card.',
+  refuseDeclined: 'The bank declined the verification',
+  refuseCvc: 'The CVC does not match',
+  refuseAddress: 'The address does not match',
+  refuseAddressHint: 'Neither the street nor the postal code. Cards without an address are not refused.',
   rateLimits: 'Rate limits',
   rateLimitsText: 'How many API requests you can send. A request above the limit gets status 429.',
   category: 'Request type',

@@ -41,7 +41,8 @@ export function checkoutPageRoutes(
       handle: async ({ context, subject, body }) => {
         if (statusOf(context, subject) !== 'open') throw closed();
         const { cards } = dependenciesOf(context);
-        return createCardToken(context, cards, body, await vaultCard(context, cards, body));
+        const input = { ...body, payment_follows: true };
+        return createCardToken(context, cards, body, await vaultCard(context, cards, input));
       },
     }),
     definePageRoute({

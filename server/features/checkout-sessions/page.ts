@@ -4,7 +4,7 @@ import { type Reservation, withReservation } from '../../platform/rate-limiter/r
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import { paymentMethodsOf } from '../payment-methods/service.ts';
+import { CardNotVerified, paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
@@ -336,7 +336,11 @@ async function payAtItsPrice(
   return limitingDeclines(guard, context, address, async (tried) => {
     const proof = tried.needsProof ? await neededProof(guard, context, session) : null;
     if (proof && !isProven(proof, input.proof)) return { ...(await show()), proof };
-    const payment = await beginPayment(dependencies, context, session, input, quote);
+    const payment = await beginPayment(dependencies, context, session, input, quote).catch((error: unknown) => {
+      // A card that the shop refuses tells a thief as much as a decline.
+      if (error instanceof CardNotVerified) tried.outcome = 'declined';
+      throw error;
+    });
     if (!payment) return show();
     tried.outcome = 'unknown';
     try {

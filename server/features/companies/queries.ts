@@ -1,6 +1,8 @@
 import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { ShardDatabase } from '../../shards/shards.ts';
+import type { CardRules } from '../payment-methods/card-rule-queries.ts';
+import type { CompanyUpdate } from './schemas.ts';
 
 const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
 
@@ -126,11 +128,12 @@ export interface SettingsRow {
   after_dunning: 'failed' | 'canceled';
   processor: Company['processor'];
   time_zone: string;
+  card_rules: Partial<CardRules>;
 }
 
 export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow | undefined> {
   const [row] = await db.query<SettingsRow>(
-    'SELECT name, api_version, dunning_days, after_dunning, processor, time_zone FROM companies WHERE id = $1',
+    'SELECT name, api_version, dunning_days, after_dunning, processor, time_zone, card_rules FROM companies WHERE id = $1',
     [companyId],
   );
   return row;
@@ -144,12 +147,18 @@ export async function lockSettings(db: Queryable, companyId: string): Promise<vo
 export async function updateSettings(
   db: Queryable,
   companyId: string,
-  change: { readonly name?: string; readonly api_version?: string; readonly time_zone?: string },
+  change: Pick<CompanyUpdate, 'name' | 'api_version' | 'time_zone' | 'card_rules'>,
 ): Promise<void> {
   await db.query(
     `UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version),
-       time_zone = COALESCE($4, time_zone) WHERE id = $1`,
-    [companyId, change.name ?? null, change.api_version ?? null, change.time_zone ?? null],
+       time_zone = COALESCE($4, time_zone), card_rules = card_rules || $5 WHERE id = $1`,
+    [
+      companyId,
+      change.name ?? null,
+      change.api_version ?? null,
+      change.time_zone ?? null,
+      JSON.stringify(change.card_rules ?? {}),
+    ],
   );
 }
 

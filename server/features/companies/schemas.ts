@@ -16,6 +16,13 @@ const timeZone = Type.String({
   description: 'An IANA time zone, for example America/New_York. The days of figures are days of this zone.',
 });
 
+const rule = (description: string) => Type.Boolean({ description });
+const rules = {
+  refuse_declined: rule('The bank declined the verification.'),
+  refuse_wrong_cvc: rule('The CVC does not match.'),
+  refuse_wrong_address: rule('Neither the street nor the postal code matches.'),
+};
+
 export const companyUpdate = Type.Object(
   {
     name: Type.Optional(name()),
@@ -23,6 +30,7 @@ export const companyUpdate = Type.Object(
     dunning_days: Type.Optional(days),
     after_dunning: Type.Optional(afterDunning),
     time_zone: Type.Optional(timeZone),
+    card_rules: Type.Optional(Type.Partial(Type.Object(rules), { additionalProperties: false })),
   },
   { additionalProperties: false },
 );
@@ -39,6 +47,7 @@ export const companySettings = Type.Object({
   dunning_days: days,
   after_dunning: afterDunning,
   time_zone: Type.String(),
+  card_rules: Type.Object(rules, { description: 'Which new cards are refused, by the result of their verification.' }),
   rate_limits: Type.Array(
     Type.Object({
       category: Type.String(),

@@ -5,6 +5,7 @@ import { createdAt } from '../../platform/ids.ts';
 import { findSettings, findZone, lockSettings, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { setDunning } from './service.ts';
+import { noCardRules } from '../payment-methods/card-rules.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** The company settings that a merchant sees and changes in the dashboard. */
@@ -31,6 +32,7 @@ export async function getSettings(
     dunning_days: settings.dunning_days,
     after_dunning: settings.after_dunning,
     time_zone: settings.time_zone,
+    card_rules: { ...noCardRules, ...settings.card_rules },
     rate_limits: Object.entries(rateLimits).map(([category, limit]) => ({
       category,
       count: limit?.count ?? null,

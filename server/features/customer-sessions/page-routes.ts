@@ -64,7 +64,8 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       }),
       handle: async ({ context, body }) => {
         const { cards } = dependenciesOf(context);
-        return createCardToken(context, cards, body, await vaultCard(context, cards, body));
+        const input = { ...body, payment_follows: true };
+        return createCardToken(context, cards, body, await vaultCard(context, cards, input));
       },
     }),
     definePageRoute({

@@ -10,6 +10,7 @@ import { profileOf } from '../profile/service.ts';
 import {
   attachCard,
   type CardDependencies,
+  CardNotVerified,
   changeCard,
   type PaymentMethodReferences,
   paymentMethodsOf,
@@ -190,7 +191,10 @@ export async function chooseCard(
     });
   const limiting = (work: () => Promise<void>): Promise<void> =>
     limitingDeclines(guard, context, address, async (tried) => {
-      await work();
+      await work().catch((error: unknown) => {
+        if (error instanceof CardNotVerified) tried.outcome = 'declined';
+        throw error;
+      });
       // A worker makes the charge after this request.
       tried.outcome = 'unknown';
     });

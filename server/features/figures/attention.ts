@@ -11,6 +11,7 @@ const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
   disputes_due: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',
+  processors_wanting_codes: 'company:read',
   renewals_waiting: 'orders:read',
   notices_refused: 'company:read',
   processors_failing: 'company:read',

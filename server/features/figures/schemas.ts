@@ -72,6 +72,7 @@ const attentionKinds = [
   'disputes_due',
   'payments_in_doubt',
   'processors_refusing',
+  'processors_wanting_codes',
   'renewals_waiting',
   'notices_refused',
   'processors_failing',

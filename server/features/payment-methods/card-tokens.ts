@@ -10,6 +10,8 @@ import { ensureActiveCustomer } from '../customers/service.ts';
 import { type Card, type RawCard, readCard, readNumber } from '../../vault/read-card.ts';
 import type { CardNumber } from '../../vault/card-number.ts';
 import type { Vault } from '../../vault/vault.ts';
+import type { CardRules } from './card-rule-queries.ts';
+import { cardRulesOf, hasCardRules, refuseCard } from './card-rules.ts';
 import {
   type CardFacts,
   findToken,
@@ -32,6 +34,9 @@ export interface CardDependencies {
 
 /** What storing a card needs. */
 export type CardStore = Omit<CardDependencies, 'tokenHashKey'>;
+
+/** What the code of a card is used for, if it is. */
+type UseOfCode = Pick<Parameters<Vault['store']>[0], 'verification' | 'securityCode'>;
 
 export interface VaultedCard extends CardFacts {
   readonly requiresBilling: boolean;
@@ -71,52 +76,62 @@ export async function testedFingerprint(
 
 const verifyWithinMs = 60_000;
 
-/** The result is never part of an answer: a page could use it to test stolen cards. */
-async function verifierFor(
+/**
+ * A security code serves one message to the bank: the verification of the card, or its first charge if that was announced.
+ * The result is never part of an answer: a page could use it to test stolen cards.
+ */
+async function useOfCode(
   { company, caller }: RequestContext,
-  { verifierOf }: CardStore,
-): Promise<string | undefined> {
-  if (company.mode !== 'live' || company.processor === null) return undefined;
-  return verifierOf(company.id, caller?.publishable ?? false);
+  { verifierOf, clock }: CardStore,
+  { card: raw, billing_details: billing, payment_follows = false }: CardTokenCreate,
+  { cardId, card, rules }: { readonly cardId: string; readonly card: Card; readonly rules: CardRules },
+): Promise<UseOfCode> {
+  if (company.mode !== 'live' || company.processor === null) return {};
+  // A card that the company may refuse has to be verified before it is charged.
+  const hasRules = hasCardRules(rules);
+  if (payment_follows && !hasRules) return { securityCode: new Secret(raw.cvc) };
+  const isFromPage = caller?.publishable ?? false;
+  const connectionId = await verifierOf(company.id, isFromPage && !hasRules);
+  if (connectionId === undefined) return {};
+  const { expMonth, expYear } = card;
+  const verification = {
+    connectionId,
+    reference: cardId,
+    validUntilMs: clock.nowMs() + verifyWithinMs,
+    cvc: new Secret(raw.cvc),
+    expMonth,
+    expYear,
+    ...(billing && { billing: toBilling(billing) }),
+  };
+  return { verification };
 }
 
 /** Stores the card in the vault, and registers it for removal unless a row refers to it in time. */
 export async function vaultCard(
   context: RequestContext,
   dependencies: CardStore,
-  { card: raw, billing_details: billing }: CardTokenCreate,
+  input: CardTokenCreate,
   customerId: string | null = null,
 ): Promise<VaultedCard> {
   const { company, nowMs, db } = context;
   const { vault, clock } = dependencies;
-  const card = readOrRefuse(context, raw);
+  const card = readOrRefuse(context, input.card);
   const cardId = newId(nowMs);
   const graceMs = (limits.cardTokenSeconds + limits.unreferencedCardSeconds) * 1000;
   const [fingerprint, registered] = await Promise.all([
-    fingerprintOf(context, dependencies, raw, card.number),
+    fingerprintOf(context, dependencies, input.card, card.number),
     registerUnreferencedCard(db, company.id, cardId, new Date(clock.nowMs() + graceMs), customerId),
   ]);
   if (!registered && customerId) {
     await ensureActiveCustomer(context, customerId, 'customer_id');
     throw new ApiError('service_unavailable', 'Another request is changing this customer. Retry shortly.');
   }
+  const rules = await cardRulesOf(db, company);
   const stored = { companyId: company.id, cardId, mode: company.mode, number: card.number };
-  const connectionId = await verifierFor(context, dependencies);
-  if (connectionId === undefined) {
-    await vault.store(stored);
-  } else {
-    const { expMonth, expYear } = card;
-    const verification = {
-      connectionId,
-      reference: cardId,
-      validUntilMs: clock.nowMs() + verifyWithinMs,
-      cvc: new Secret(raw.cvc),
-      expMonth,
-      expYear,
-      ...(billing && { billing: toBilling(billing) }),
-    };
-    await vault.store({ ...stored, verification });
-  }
+  const use = await useOfCode(context, dependencies, input, { cardId, card, rules });
+  const verification = await vault.store({ ...stored, ...use });
+  // A token is refused when it is used, so that a page does not learn what a stolen card is good for.
+  if (customerId !== null) refuseCard(rules, verification);
   return {
     card_id: cardId,
     brand: card.brand,
@@ -124,6 +139,7 @@ export async function vaultCard(
     exp_month: card.expMonth,
     exp_year: card.expYear,
     fingerprint,
+    verification,
     requiresBilling: card.requiresBilling,
   };
 }

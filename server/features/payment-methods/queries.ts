@@ -7,6 +7,7 @@ import { type EventRow, eventValues, insertingEvents } from '../events/queries.t
 import type { BillingDetails } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import { staysHere } from '../../shards/queries.ts';
+import type { CardVerification } from '../../vault/vault.ts';
 
 export interface CardFacts {
   card_id: string;
@@ -15,6 +16,8 @@ export interface CardFacts {
   exp_month: number;
   exp_year: number;
   fingerprint: string;
+  /** What the processor answered when the card was verified; null if it was not. */
+  verification: CardVerification | null;
 }
 
 export interface TokenRow extends CardFacts {
@@ -49,8 +52,8 @@ export async function registerUnreferencedCard(
 export async function insertToken(db: Queryable, tokenHash: Buffer, token: TokenRow): Promise<void> {
   await db.query(
     `INSERT INTO card_tokens (token_hash, company_id, card_id, brand, last4, exp_month, exp_year, fingerprint,
-       requires_billing, billing_details, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+       requires_billing, billing_details, expires_at, verification)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       tokenHash,
       token.company_id,
@@ -63,6 +66,7 @@ export async function insertToken(db: Queryable, tokenHash: Buffer, token: Token
       token.requires_billing,
       token.billing_details && JSON.stringify(token.billing_details),
       token.expires_at,
+      token.verification && JSON.stringify(token.verification),
     ],
   );
 }
@@ -74,7 +78,7 @@ export async function findToken(
 ): Promise<(TokenRow & { account_id: string }) | undefined> {
   const [row] = await db.query<TokenRow & { account_id: string }>(
     `SELECT t.company_id, t.card_id, t.brand, t.last4, t.exp_month, t.exp_year, t.fingerprint, t.requires_billing,
-       t.billing_details, t.expires_at, t.used_at, c.account_id
+       t.billing_details, t.expires_at, t.used_at, t.verification, c.account_id
      FROM card_tokens t JOIN companies c ON c.id = t.company_id
      WHERE t.token_hash = ANY($1)`,
     [tokenHashes],
@@ -100,7 +104,7 @@ export interface PaymentMethodRow extends CardFacts {
   listed: boolean;
 }
 
-const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed,
+const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed, verification,
   ${anyRow(`customers c WHERE c.company_id = payment_methods.company_id
     AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id`)} AS is_default`;
 
@@ -130,8 +134,9 @@ export async function insertPaymentMethod(
        DELETE FROM unreferenced_cards WHERE company_id = $1 AND card_id = $4 AND NOT deleting RETURNING card_id
      )
      INSERT INTO payment_methods
-       (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed)
-     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10, $11 FROM claimed WHERE NOT $11 OR ${hasPlace} RETURNING 1`,
+       (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed,
+        verification)
+     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10, $11, $12 FROM claimed WHERE NOT $11 OR ${hasPlace} RETURNING 1`,
     [
       companyId,
       method.id,
@@ -144,6 +149,7 @@ export async function insertPaymentMethod(
       method.fingerprint,
       method.billing_details && JSON.stringify(method.billing_details),
       method.listed,
+      method.verification && JSON.stringify(method.verification),
     ],
   );
   return rows.length === 1;
@@ -170,15 +176,16 @@ export async function attachAtOnce(
        WHERE u.company_id = $1 AND u.card_id = $4 AND NOT u.deleting RETURNING u.card_id
      ), added AS (
        INSERT INTO payment_methods
-         (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details)
-       SELECT $1, $2, customer.id, claimed.card_id, $5, $6, $7, $8, $9, $10 FROM claimed, customer RETURNING id
+         (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details,
+          verification)
+       SELECT $1, $2, customer.id, claimed.card_id, $5, $6, $7, $8, $9, $10, $13 FROM claimed, customer RETURNING id
      ), made_default AS (
        UPDATE customers c SET default_payment_method_id = added.id FROM added, customer
        WHERE c.company_id = $1 AND c.id = customer.id
          AND ($11::boolean OR customer.default_payment_method_id IS NULL)
        RETURNING 1
      ), emitted AS (
-       ${insertingEvents(13, 'EXISTS (SELECT 1 FROM added) AND (e.id = $12) = EXISTS (SELECT 1 FROM made_default)')}
+       ${insertingEvents(14, 'EXISTS (SELECT 1 FROM added) AND (e.id = $12) = EXISTS (SELECT 1 FROM made_default)')}
      )
      SELECT EXISTS (SELECT 1 FROM made_default) AS is_default FROM added`,
     [
@@ -194,6 +201,7 @@ export async function attachAtOnce(
       method.billing_details && JSON.stringify(method.billing_details),
       setAsDefault,
       asDefault.id,
+      method.verification && JSON.stringify(method.verification),
       ...eventValues([asDefault, attached(false)]),
     ],
   );

@@ -66,13 +66,22 @@ const rawCard = Type.Object(
     number: digits(40, '12 to 19 digits; spaces and hyphens are ignored.', '^[ -]*[0-9](?:[ -]*[0-9]){11,18}[ -]*$'),
     exp_month: monthOrYear('1 to 12.', '^(0?[1-9]|1[0-2])$', '12'),
     exp_year: monthOrYear('Two or four digits.', '^([0-9]{2}|[0-9]{4})$', '2030'),
-    cvc: digits(10, '3 or 4 digits. Checked but never stored.', '^[0-9]{3,4}$'),
+    cvc: digits(10, '3 or 4 digits. Never stored.', '^[0-9]{3,4}$'),
   },
   { additionalProperties: false, title: 'CardInput' },
 );
 
+const paymentFollows = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory ' +
+      'for at most 15 minutes and sent with the first charge.',
+  }),
+);
+
 export const cardTokenCreate = Type.Object(
-  { card: rawCard, billing_details: Type.Optional(clearable(billingDetails)) },
+  { card: rawCard, billing_details: Type.Optional(clearable(billingDetails)), payment_follows: paymentFollows },
   { additionalProperties: false, title: 'CardTokenCreate' },
 );
 export type CardTokenCreate = Static<typeof cardTokenCreate>;
@@ -129,7 +138,7 @@ export const paymentMethodAttach = Type.Object(
 export type PaymentMethodAttach = Static<typeof paymentMethodAttach>;
 
 export const cardCapture = Type.Object(
-  { customer_id: uuid(), card: rawCard, ...useOptions },
+  { customer_id: uuid(), card: rawCard, payment_follows: paymentFollows, ...useOptions },
   { additionalProperties: false, title: 'CardCapture' },
 );
 export type CardCapture = Static<typeof cardCapture>;

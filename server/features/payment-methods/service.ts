@@ -8,6 +8,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { type EventRow, emitEvents, newEvent } from '../events/service.ts';
 import { changeDefaultPaymentMethod, lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
 import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
+import { refuseToken } from './card-rules.ts';
 import {
   attachAtOnce,
   type CardFacts,
@@ -32,6 +33,7 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export { createCardToken, testedFingerprint } from './card-tokens.ts';
+export { CardNotVerified } from './card-rules.ts';
 export { type CardDependencies, vaultCard };
 
 /** Whether subscriptions use a card. The checks run inside the transaction that changes it. */
@@ -102,6 +104,7 @@ export async function redeemCard(
   );
   const billingDetails = input.billing_details ?? billing_details;
   checkBilling(requires_billing, billingDetails);
+  await refuseToken(context.db, context.company, card.verification);
   return { ...card, billingDetails };
 }
 
@@ -147,7 +150,7 @@ async function addCard(
   context: RequestContext,
   references: PaymentMethodReferences,
   customer: { id: string; defaultPaymentMethodId: string | null },
-  { card_id, brand, last4, exp_month, exp_year, fingerprint }: CardFacts,
+  { card_id, brand, last4, exp_month, exp_year, fingerprint, verification }: CardFacts,
   billingDetails: BillingDetails | null,
   options: { set_as_default?: boolean; update_subscriptions?: boolean } & AttachOptions,
 ): Promise<PaymentMethod> {
@@ -163,6 +166,7 @@ async function addCard(
     fingerprint,
     billing_details: billingDetails,
     listed: !options.unlisted,
+    verification,
   };
   if (!(await insertPaymentMethod(transaction, company.id, row))) {
     if (row.listed && !(await hasPlaceForCard(transaction, company.id, customer.id))) {

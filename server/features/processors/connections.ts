@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
-import { type ConnectionRow, findConnections, setRefused } from './queries.ts';
+import { type ConnectionRow, findConnections, setCodeWanted, setRefused } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
 export interface Connections {
@@ -44,6 +44,16 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     found.delete(companyId);
   }
 
+  /** Until a customer has paid without a security code. */
+  async function keepCodeRule(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
+    const isWanted = call.wantsSecurityCode === true;
+    if (!isWanted && call.paidWithoutCode !== true) return;
+    const row = (await of(companyId)).find(({ id }) => id === connectionId);
+    if (!row || (row.code_wanted_at !== null) === isWanted) return;
+    await setCodeWanted(await databaseOf(companyId), companyId, connectionId, isWanted);
+    found.delete(companyId);
+  }
+
   return {
     health,
     async candidates({ companyId, ...charge }) {
@@ -69,6 +79,7 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
       health.note(connectionId, call);
       // It is for people only, and the next charge notes it again.
       keepRefusal(companyId, connectionId, call).catch(() => undefined);
+      keepCodeRule(companyId, connectionId, call).catch(() => undefined);
     },
     forget: (companyId) => void found.delete(companyId),
   };

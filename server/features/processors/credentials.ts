@@ -147,12 +147,14 @@ async function testedConfiguration(
 }
 
 export function testToWire(result: TestResult): ConnectionTestResult {
-  if (result.outcome === 'works' && result.livemode) return { works: true, account: result.account, problem: null };
+  if (result.outcome === 'works' && result.livemode) {
+    return { works: true, account: result.account, problem: null, advice: result.advice ?? null };
+  }
   if (result.outcome === 'works') {
     const problem = 'These are credentials of the test mode. Enter those of the live mode.';
-    return { works: false, account: result.account, problem };
+    return { works: false, account: result.account, problem, advice: null };
   }
-  return { works: false, account: null, problem: result.problem };
+  return { works: false, account: null, problem: result.problem, advice: null };
 }
 
 export async function storeCredentials(

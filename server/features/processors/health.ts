@@ -40,6 +40,10 @@ export interface NotedCall {
   readonly failureCode?: string;
   /** The processor did not read the charge, because the credentials are wrong. */
   readonly refusesCredentials?: boolean;
+  /** The account takes no charge without the security code. */
+  readonly wantsSecurityCode?: boolean;
+  /** A customer has paid without one. */
+  readonly paidWithoutCode?: boolean;
   readonly response?: { readonly response_text: string | null };
   /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
   readonly isLookup?: boolean;

@@ -30,12 +30,14 @@ export interface ConnectionRow {
   readonly notice_refusal: string | null;
   /** Since when the processor refuses the credentials. */
   readonly refused_at: Date | null;
+  /** Since when its account takes no charge without the security code. */
+  readonly code_wanted_at: Date | null;
   /** Undefined if it is not known. */
   readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
-  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, account_id`;
+  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, code_wanted_at, account_id`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -141,6 +143,15 @@ export async function setRefused(db: Queryable, companyId: string, id: string, i
     `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END
      WHERE company_id = $1 AND id = $2 AND (refused_at IS NOT NULL) <> $3`,
     [companyId, id, isRefused],
+  );
+}
+
+/** The first refusal counts. */
+export async function setCodeWanted(db: Queryable, companyId: string, id: string, isWanted: boolean): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET code_wanted_at = CASE WHEN $3 THEN coalesce(code_wanted_at, now()) END
+     WHERE company_id = $1 AND id = $2 AND (code_wanted_at IS NOT NULL) <> $3`,
+    [companyId, id, isWanted],
   );
 }
 

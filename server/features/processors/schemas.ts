@@ -80,6 +80,8 @@ export const connection = Type.Object(
     notice_refused_at: nullable(timestamp()),
     notice_refusal: nullable(Type.String()),
     refused_at: nullable(timestamp()),
+    code_wanted_at: nullable(timestamp({ description: 'Since when charges without a security code are rejected.' })),
+    code_request: nullable(Type.String({ description: 'What to write to the processor’s support about it.' })),
     health: Type.Object({
       calls: Type.Integer(),
       failures: Type.Integer(),
@@ -126,6 +128,7 @@ export const connectionTestResult = Type.Object(
     works: Type.Boolean(),
     account: nullable(Type.String()),
     problem: nullable(Type.String()),
+    advice: nullable(Type.String({ description: 'What the account needs besides, or may need.' })),
   },
   { title: 'ConnectionTest' },
 );

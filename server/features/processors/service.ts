@@ -76,6 +76,8 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     notice_refused_at: row.notice_refused_at?.toISOString() ?? null,
     notice_refusal: row.notice_refusal,
     refused_at: row.refused_at?.toISOString() ?? null,
+    code_wanted_at: row.code_wanted_at?.toISOString() ?? null,
+    code_request: row.code_wanted_at ? (described.securityCodeRequest ?? null) : null,
     health: {
       calls,
       failures,

@@ -24,6 +24,8 @@ export interface ProcessorKind {
   readonly sendsNotices: boolean;
   /** Whether it has no list of what it executed, so that after a restore an operator compares its report. */
   readonly cannotList?: true;
+  /** What the merchant writes to the processor's support if the account takes no charge without the security code. */
+  readonly securityCodeRequest?: string;
   /** Whether several accounts can report the same ID. */
   readonly sharesAccountIds?: boolean;
   /** What evidence it takes about a dispute; absent if it takes none through us. */

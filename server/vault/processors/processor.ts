@@ -155,8 +155,15 @@ interface Sending {
   readonly validUntilMs: number;
 }
 
+/** A security code that may be erased, in which case it is undefined. */
+export interface HeldCode {
+  reveal(): string | undefined;
+}
+
 export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
+  /** Only with the first charge of a card, if its payment was announced at the capture. It exists only during this call. */
+  readonly cvc?: HeldCode;
   /** In the sandbox: the time by the company's clock. */
   readonly companyTimeMs?: number;
   readonly credential?: CredentialUse;
@@ -262,6 +269,8 @@ export type Outcome =
       readonly settled?: boolean;
       /** The card network's id of this charge, for later charges with the same card. */
       readonly networkTransactionId?: string;
+      /** The customer paid without a security code, so the account does not insist on one. Set by the vault. */
+      readonly paidWithoutCode?: boolean;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
     } & Executed)
@@ -272,6 +281,8 @@ export type Outcome =
       readonly failureReason: string;
       /** The processor failed, not the card's bank: another processor may approve the charge. */
       readonly isProcessorFault?: boolean;
+      /** The account takes no charge without the security code, which stored cards do not have. */
+      readonly wantsSecurityCode?: boolean;
       /**
        * The processor rejected the credentials of a request, and this call executed nothing. If no earlier call did, the
        * same operation may be sent again, here or elsewhere. What was prepared stays prepared, for the next call here.
@@ -330,6 +341,8 @@ export type ConnectionTest =
       readonly account: string;
       /** What tells this account from every other; undefined if the processor does not report it. */
       readonly accountId?: string;
+      /** A sentence for the same person: what the account needs besides, or may need. */
+      readonly advice?: string;
       /** False if the credentials are for the processor's test mode. */
       readonly livemode: boolean;
       /** The connections of the company that have these credentials; set by the vault. */
@@ -359,6 +372,10 @@ export const failureReasons = {
   invalid_merchant_configuration: 'The processor rejected the merchant’s configuration.',
   validation_error: 'The processor rejected a field of the request.',
 } as const;
+
+/** Of a charge that was refused because it had no security code. */
+export const noCodeReason =
+  'The merchant’s account at the processor requires the security code (CVC) for every charge, and this one had none.';
 
 export type FailureCode = keyof typeof failureReasons;
 export const failureCodes = Object.keys(failureReasons) as FailureCode[];

@@ -9,15 +9,36 @@ import { CheckField, SelectField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Load, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { useList } from '../../data.ts';
+import { useGet, useList } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import type { PaymentMethod } from '../../types.ts';
 
+interface CardCheck {
+  readonly payment_method_id: string;
+  readonly outcome: 'verified' | 'declined';
+  readonly avs_result: string | null;
+  readonly cvv_result: string | null;
+}
+
+/** What the processor answered when the card was verified. */
+function CheckBadges({ check }: { readonly check: CardCheck | undefined }) {
+  if (!check) return null;
+  const { checks } = customers;
+  const problems = [
+    ...(check.outcome === 'declined' ? [checks.declined] : []),
+    ...(check.cvv_result === 'N' ? [checks.cvc] : []),
+    ...(check.avs_result === 'N' ? [checks.address] : []),
+  ];
+  if (problems.length === 0) return <Badge status="verified" label={customers.verified} tone="good" />;
+  return problems.map((problem) => <Badge key={problem} status="failed" label={problem} tone="warn" />);
+}
+
 export function Cards({ customerId, deleted }: { customerId: string; deleted: boolean }) {
   const path = `/v1/customers/${customerId}/payment_methods`;
   const query = useList<PaymentMethod>(path, { limit: 100 });
+  const checks = useGet<{ readonly data: readonly CardCheck[] }>(`/dashboard/customers/${customerId}/card_checks`);
   const [adding, setAdding] = useState(false);
   const [preferring, setPreferring] = useState<PaymentMethod>();
   const [removing, setRemoving] = useState<PaymentMethod>();
@@ -47,6 +68,7 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
                     {customers.expires(method.card.exp_month, method.card.exp_year)}
                   </span>
                   {method.is_default && <Badge status="default" label={customers.default} tone="info" />}
+                  <CheckBadges check={checks.data?.data.find((one) => one.payment_method_id === method.id)} />
                   <span className="ml-auto flex gap-1">
                     {!method.is_default && (
                       <Button

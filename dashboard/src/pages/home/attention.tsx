@@ -23,6 +23,7 @@ const looks: Readonly<Record<Entry['kind'], Look>> = {
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
   processors_refusing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
+  processors_wanting_codes: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   renewals_waiting: { icon: 'subscriptions', tone: 'warn', to: '/settings/processors', one: '/orders/' },
   notices_refused: { icon: 'bolt', tone: 'warn', to: '/settings/processors' },
   processors_failing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
@@ -73,7 +74,12 @@ export function NeedsAttention() {
 }
 
 /** Kinds whose time is that of the real clock. */
-const real: readonly Entry['kind'][] = ['payments_in_doubt', 'processors_refusing', 'notices_refused'];
+const real: readonly Entry['kind'][] = [
+  'payments_in_doubt',
+  'processors_refusing',
+  'processors_wanting_codes',
+  'notices_refused',
+];
 
 const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;
 

@@ -46,6 +46,8 @@ export function ConnectedProcessor(props: ConnectedProps) {
         <Heading connection={connection} />
         {connection.refused_at !== null ? (
           <Badge status="failed" label={processors.refused} />
+        ) : connection.code_wanted_at !== null ? (
+          <Badge status="failed" label={processors.codeWanted} />
         ) : (
           health.is_broken && <Badge status="failed" label={processors.broken} />
         )}
@@ -73,6 +75,14 @@ export function ConnectedProcessor(props: ConnectedProps) {
         <p className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
           {processors.refusedSince} <DateTime at={connection.refused_at} real />. {processors.refusedText(count === 1)}
         </p>
+      )}
+      {connection.code_wanted_at !== null && (
+        <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
+          <p>
+            {processors.codeWantedSince} <DateTime at={connection.code_wanted_at} real />. {processors.codeWantedText}
+          </p>
+          {connection.code_request !== null && <p className="mt-1.5 font-medium">{connection.code_request}</p>}
+        </div>
       )}
       <Facts
         facts={[

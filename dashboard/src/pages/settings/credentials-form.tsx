@@ -12,6 +12,7 @@ type KindField = Kind['fields'][number];
 
 export interface TestResult {
   readonly works: boolean;
+  readonly advice: string | null;
   readonly account: string | null;
   readonly problem: string | null;
 }
@@ -140,6 +141,7 @@ export function TestOutcome({ result }: { readonly result: TestResult | undefine
           {result.works ? processors.works(result.account) : result.problem}
         </p>
       )}
+      {result?.advice && <p className="mt-2 text-muted wrap-anywhere">{result.advice}</p>}
     </div>
   );
 }

@@ -22,6 +22,7 @@ import { common } from '../../texts/common.ts';
 import { sampleData } from '../../texts/sample-data.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
+import { CardRules } from './card-rules.tsx';
 
 export function SettingsPage() {
   const query = useGet<CompanySettings>('/dashboard/company');
@@ -42,6 +43,11 @@ export function SettingsPage() {
           <Section title={settings.dunning} text={settings.dunningText}>
             <Dunning company={company} canWrite={canWrite} />
           </Section>
+          {company.mode === 'live' && (
+            <Section title={settings.cardRules} text={settings.cardRulesText}>
+              <CardRules company={company} canWrite={canWrite} />
+            </Section>
+          )}
           <Section title={settings.cardFields} text={settings.cardFieldsText}>
             <Code label="HTML" text={`<script src="${location.origin}/svc.js"></script>`} />
           </Section>

@@ -13,8 +13,10 @@ export interface AcquirerOptions {
 }
 
 /** What a bridge may pass on to its processor, and may ignore. */
-function describe({ credential, billing }: Pick<ChargeRequest, 'credential' | 'billing'>): object {
+function describe({ credential, billing, cvc }: Pick<ChargeRequest, 'credential' | 'billing' | 'cvc'>): object {
+  const code = cvc?.reveal();
   return {
+    ...(code !== undefined && { security_code: code }),
     ...(credential && {
       initiator: credential.initiator,
       sequence: credential.sequence,

@@ -21,6 +21,7 @@ import {
   inProgressCode,
   refusals,
   securityCodeWanted,
+  unknownCodeRule,
 } from './codes.ts';
 import { type Authorization, handleOf } from './handle.ts';
 import { type AdyenAmount, isSameAmount } from './money.ts';
@@ -80,15 +81,16 @@ type Declined = Extract<Outcome, { outcome: 'declined' }>;
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 
 export function declined(
-  { failureCode, isProcessorFault = false }: Decline,
+  { failureCode, isProcessorFault = false, reason, wantsSecurityCode }: Decline,
   response: Partial<ProcessorResponse>,
 ): Declined {
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
     failureCode,
-    failureReason: failureReasons[failureCode],
+    failureReason: reason ?? failureReasons[failureCode],
     ...(isProcessorFault && { isProcessorFault }),
+    ...(wantsSecurityCode && { wantsSecurityCode }),
   };
 }
 
@@ -228,6 +230,7 @@ function authorizedAmountOf({ amount, additionalData }: Payment, sent: AdyenAmou
 interface SentPayment {
   readonly reference: string;
   readonly amount: AdyenAmount;
+  readonly hasCode?: boolean;
 }
 
 /** A partial authorization is `partial`: it has to be cancelled. */
@@ -235,22 +238,28 @@ type AuthorizationOutcome = Preparation | { readonly outcome: 'partial'; readonl
 
 export function authorizationOutcomeOf(
   answer: Answer | Silence,
-  { reference, amount }: SentPayment,
+  { reference, amount, hasCode = false }: SentPayment,
   isRepeat = false,
 ): AuthorizationOutcome {
   if ('reason' in answer) return silentOutcome(answer);
   const payment = paymentIn(answer, reference);
-  const outcome = payment ? authorizationIn(payment, amount) : chargeRejectionOf(answer, reference, isRepeat);
+  const outcome = payment
+    ? authorizationIn(payment, amount)
+    : chargeRejectionOf(answer, reference, { isRepeat, hasCode });
   return outcome ?? withoutOutcome(answer.status);
 }
 
-/** A charge has no security code, so its length cannot be wrong. */
+/** Without a security code, its length cannot be wrong. */
 const missingCodeErrors = ['103'];
 
-function chargeRejectionOf(answer: Answer, reference: string, isRepeat: boolean): Declined | undefined {
+function chargeRejectionOf(
+  answer: Answer,
+  reference: string,
+  { isRepeat, hasCode }: { readonly isRepeat: boolean; readonly hasCode: boolean },
+): Declined | undefined {
   const rejected = rejectionOf(answer, reference, isRepeat);
   const { response_code = null } = rejected?.response ?? {};
-  if (response_code === null || !missingCodeErrors.includes(response_code)) return rejected;
+  if (hasCode || response_code === null || !missingCodeErrors.includes(response_code)) return rejected;
   return isRepeat ? undefined : declined(securityCodeWanted, { response_code, response_text: securityCodeWanted.name });
 }
 
@@ -364,7 +373,7 @@ export function connectionTestOf(answer: Answer | Silence, account: string, live
   }
   const { status } = answer;
   if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) {
-    return { outcome: 'works', account, accountId: account, livemode };
+    return { outcome: 'works', account, accountId: account, advice: unknownCodeRule, livemode };
   }
   if (status === 401 && !livemode) {
     return fails(

@@ -30,10 +30,14 @@ async function authorize(
   amount: AdyenAmount,
   isRepeat: boolean,
 ): Promise<Preparation> {
-  const { reference, card } = request;
+  const { reference, card, cvc } = request;
   const body = authorizationOf(request, client.merchantAccount, amount);
   const reply = await client.post(['payments'], body, keyOf(reference));
-  const found = authorizationOutcomeOf(withoutCard(reply, card), { reference, amount }, isRepeat);
+  const found = authorizationOutcomeOf(
+    withoutCard(reply, card),
+    { reference, amount, hasCode: cvc !== undefined },
+    isRepeat,
+  );
   if (found.outcome !== 'partial') return found;
   void cancel(client, reference, found.pspReference);
   const partial = { name: 'Partially authorised', failureCode: 'insufficient_funds' } as const;

@@ -1,4 +1,4 @@
-import type { FailureCode } from '../processor.ts';
+import { type FailureCode, noCodeReason } from '../processor.ts';
 
 /** The codes with which Adyen declines, and what they mean to us. */
 
@@ -8,6 +8,9 @@ export interface Decline {
   readonly failureCode: FailureCode;
   /** Adyen or the merchant's account there failed, not the card's bank. */
   readonly isProcessorFault?: boolean;
+  /** For the merchant. Without it, the usual one of the code. */
+  readonly reason?: string;
+  readonly wantsSecurityCode?: true;
 }
 
 const decline = (name: string, failureCode: FailureCode): Decline => ({ name, failureCode });
@@ -64,11 +67,24 @@ export const refusals: Readonly<Record<string, Decline>> = {
 /** Authentication would need the cardholder, who is not there. */
 export const authenticationWanted: Decline = decline('Authentication required', 'transaction_not_allowed');
 
+/** What a merchant asks Adyen’s support. */
+export const securityCodeRequest =
+  'Please make the CVC optional for the shopper interactions Ecommerce and ContAuth of our merchant account: we charge stored cards, which have no CVC, and get the error 14_029.';
+
+/** Only a payment shows it, and a test makes none. */
+export const unknownCodeRule =
+  'Adyen does not say in advance whether the account takes charges without the security code. Before the first payment, send its support this: ' +
+  securityCodeRequest;
+
 /** The account is not set up for charges of stored cards, which have no security code. */
-export const securityCodeWanted: Decline = fault(
-  'Adyen requires the security code for every payment of this account. Ask its support to make it optional for Ecommerce and ContAuth.',
-  'invalid_merchant_configuration',
-);
+export const securityCodeWanted: Decline = {
+  ...fault(
+    'Adyen requires the security code for every payment of this account. Ask its support to make it optional for Ecommerce and ContAuth.',
+    'invalid_merchant_configuration',
+  ),
+  reason: noCodeReason,
+  wantsSecurityCode: true,
+};
 
 /** By `errorCode` of an error response. */
 export const errors: Readonly<Record<string, Decline>> = {

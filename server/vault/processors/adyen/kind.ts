@@ -2,6 +2,7 @@ import { systemClock } from '../../../platform/clock.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { allowedUrl, type Configuration, ConfigurationProblem, type OpenOptions, type ProcessorKind } from '../kind.ts';
 import { adyenProcessor } from './adapter.ts';
+import { securityCodeRequest } from './codes.ts';
 import { evidenceLimits } from './disputes.ts';
 import { checkoutVersion } from './requests.ts';
 
@@ -106,6 +107,7 @@ export const adyenKind: ProcessorKind = {
   timeoutMs: 20_000,
   sendsNotices: true,
   cannotList: true,
+  securityCodeRequest,
   evidence: evidenceLimits,
   open(configuration, options) {
     const { api_key = '', merchant_account = '', hmac_key, webhook_username, webhook_password } = configuration;

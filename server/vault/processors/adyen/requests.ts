@@ -8,9 +8,8 @@ import type { PaymentRefundRequest } from '@adyen/api-library/lib/src/typings/ch
 import type { PaymentRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRequest.js';
 import type { PaymentReversalRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentReversalRequest.js';
 import type { StandalonePaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/standalonePaymentCancelRequest.js';
-import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import type { Billing, ChargeRequest, CredentialUse, ProcessorCard, VerifyRequest } from '../processor.ts';
+import type { Billing, ChargeRequest, CredentialUse, HeldCode, ProcessorCard, VerifyRequest } from '../processor.ts';
 import type { AdyenAmount } from './money.ts';
 
 /** Our requests in the words of Adyen's Checkout API, version 72. */
@@ -58,7 +57,7 @@ interface PaymentContent {
   readonly reference: string;
   readonly amount: AdyenAmount;
   readonly card: ProcessorCard;
-  readonly cvc?: Secret<string>;
+  readonly cvc?: HeldCode;
   readonly credential?: CredentialUse;
   readonly billing?: Billing;
 }
@@ -81,13 +80,14 @@ function interactionOf(credential: CredentialUse | undefined): Interaction {
 
 function cardOf({ card, cvc, credential, billing }: PaymentContent) {
   const first = credential?.sequence === 'first' ? null : credential?.networkTransactionId;
+  const code = cvc?.reveal();
   return {
     type: 'scheme',
     number: CardNumber.open(card.number),
     expiryMonth: String(card.expMonth).padStart(2, '0'),
     expiryYear: String(card.expYear),
     ...(billing?.name && { holderName: billing.name }),
-    ...(cvc && { cvc: cvc.reveal() }),
+    ...(code !== undefined && { cvc: code }),
     ...(first && { networkPaymentReference: first }),
   } satisfies Wire<CardDetails>;
 }

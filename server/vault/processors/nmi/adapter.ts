@@ -4,7 +4,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, openExchange, type Silence } from '../exchange.ts';
 import type { ConnectionTest, LookupOutcome, Outcome, Processor } from '../processor.ts';
 import { chargeIn, foundIn, type OfCharge, type Reading, readingOf, verificationOf } from './answers.ts';
-import { shownText } from './codes.ts';
+import { securityCodeRequest, shownText } from './codes.ts';
 import { listedIn, noticesIn } from './history.ts';
 import { fieldsOf, openReports, type Reports } from './reports.ts';
 import {
@@ -65,7 +65,12 @@ export function nmiProcessor(options: NmiOptions): Processor {
       if (problem) return problem;
       const { companyId, reference, amount, currency, card } = request;
       const fields = saleFields(request, sale);
-      const reading = readingOf(await post('transact.php', fields), { type: 'sale', reference, amount: fields.amount });
+      const reading = readingOf(await post('transact.php', fields), {
+        type: 'sale',
+        reference,
+        amount: fields.amount,
+        hasCode: fields.cvv !== undefined,
+      });
       const sent = { amount, currency, last4: card.number.last4 };
       return checked(reading, () => reports.find('charge', { companyId, reference, sent }));
     },
@@ -164,13 +169,24 @@ function isTestMode(fields: Readonly<Record<string, unknown>>): boolean | undefi
   return /^(false|disabled|off|0)$/i.test(value) ? false : undefined;
 }
 
+/**
+ * Whether a report of the account lists the security code among the fields that its processors require. The documents do not show
+ * the form of the list, so any is read.
+ */
+function requiresCode(report: unknown, isRequired = false): boolean {
+  if (typeof report === 'string') return isRequired && /cvv|cvc|security.?code|card.?code/i.test(report);
+  if (typeof report !== 'object' || report === null) return false;
+  return Object.entries(report).some(([name, part]) => requiresCode(part, isRequired || /required/i.test(name)));
+}
+
 /** Asks for two reports, which changes nothing. */
 async function testOf(reports: Reports, host: string): Promise<ConnectionTest> {
   const mode = await reports.ask({ report_type: 'test_mode_status' });
   if ('outcome' in mode) {
     return { outcome: 'fails', problem: `${mode.reason.slice(0, 1).toUpperCase()}${mode.reason.slice(1)}.` };
   }
-  const { merchant } = fieldsOf(await reports.ask({ report_type: 'profile' }));
+  const profile = fieldsOf(await reports.ask({ report_type: 'profile', processor_details: 'true' }));
+  const { merchant } = profile;
   const company = typeof merchant === 'object' && merchant !== null && 'company' in merchant ? merchant.company : '';
   const named = typeof company === 'string' ? shownText(company) : '';
   const isTest = isTestMode(fieldsOf(mode));
@@ -179,5 +195,6 @@ async function testOf(reports: Reports, host: string): Promise<ConnectionTest> {
   const note = isTest === undefined ? ' (NMI does not report whether test mode is on)' : '';
   // NMI reports no id of the account, but the name of the company.
   const known = named ? { accountId: named } : {};
-  return { outcome: 'works', account: (named || `NMI account at ${host}`) + note, ...known, livemode };
+  const advice = requiresCode(profile) ? { advice: securityCodeRequest } : {};
+  return { outcome: 'works', account: (named || `NMI account at ${host}`) + note, ...known, ...advice, livemode };
 }

@@ -31,6 +31,8 @@ interface SentOperation {
   readonly transactionId?: string;
   /** The amount as it was sent. */
   readonly amount?: string;
+  /** Whether it was sent with the security code. Only for a sale. */
+  readonly hasCode?: boolean;
 }
 
 type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
@@ -113,8 +115,8 @@ function refusedCredentials(status: number): Outcome {
   return declined({ ...meaning, refusesCredentials: true }, { response_text });
 }
 
-function rejectedReading({ response, code, text, shown }: AnswerFields, { type }: SentOperation): Reading {
-  const meaning = meaningOf(code, text);
+function rejectedReading({ response, code, text, shown }: AnswerFields, { type, hasCode }: SentOperation): Reading {
+  const meaning = meaningOf(code, text, type !== 'sale' || hasCode);
   if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
   // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
   const isFollowUp = type === 'refund' || type === 'void';

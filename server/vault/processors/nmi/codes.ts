@@ -1,4 +1,11 @@
-import { type FailureCode, failureReasons, noResponse, type Outcome, type ProcessorResponse } from '../processor.ts';
+import {
+  type FailureCode,
+  failureReasons,
+  noCodeReason,
+  noResponse,
+  type Outcome,
+  type ProcessorResponse,
+} from '../processor.ts';
 
 /** What NMI's `response_code` and `responsetext` mean. docs/processors/nmi.md contains the same table. */
 
@@ -9,6 +16,7 @@ export interface CodeMeaning {
   readonly isProcessorFault?: true;
   /** The gateway did not read the operation. */
   readonly refusesCredentials?: true;
+  readonly wantsSecurityCode?: true;
   /** The answer does not prove that no money moved: only the report of the transaction does. */
   readonly isInDoubt?: true;
 }
@@ -74,6 +82,18 @@ export const responseCodes: Readonly<Record<string, CodeMeaning>> = {
 const keyProblem = /authentication failed|api key|security key|user is invalid|username/i;
 export const isKeyProblem = (text: string): boolean => keyProblem.test(text);
 
+/** What a merchant asks NMI’s support, or the provider who opened the account. */
+export const securityCodeRequest =
+  'The account requires the security code (CVV). Stored cards are charged without it: please turn off “Require CVV” and the CVV rejection rules for our API transactions.';
+
+const codeWanted: CodeMeaning = {
+  meaning: 'The account requires the security code for every charge',
+  failureCode: 'invalid_merchant_configuration',
+  isProcessorFault: true,
+  wantsSecurityCode: true,
+};
+const codeRejected: CodeMeaning = { meaning: 'The CVC is wrong', failureCode: 'incorrect_cvv' };
+
 /** Texts of code 300, the first that fits. NMI has no codes for them. */
 const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
   [
@@ -100,13 +120,9 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
   [/\bavs\b/i, { meaning: 'A rule for addresses rejected it', failureCode: 'fraud_suspected' }],
   [
     /(cvv|security code|card code).*(requir|missing|blank)|(requir|missing).*(cvv|security code|card code)/i,
-    {
-      meaning: 'The account requires the security code for every charge',
-      failureCode: 'invalid_merchant_configuration',
-      isProcessorFault: true,
-    },
+    codeWanted,
   ],
-  [/cvv|card (security )?code/i, { meaning: 'The CVC is wrong', failureCode: 'incorrect_cvv' }],
+  [/cvv|card (security )?code/i, codeRejected],
   [/expir/i, { meaning: 'The card has expired', failureCode: 'expired_card' }],
   [/card number/i, { meaning: 'The card number is invalid', failureCode: 'invalid_account' }],
   [
@@ -117,23 +133,26 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
 
 const unknownCode: CodeMeaning = { meaning: 'Unknown code', failureCode: 'unknown' };
 
-export function meaningOf(code: string, text: string): CodeMeaning {
+/** A rule of the account that rejects a security code rejects every charge without one. */
+export function meaningOf(code: string, text: string, hasCode = true): CodeMeaning {
   const rejection = code === rejectedCode ? rejections.find(([pattern]) => pattern.test(text)) : undefined;
-  return rejection?.[1] ?? responseCodes[code] ?? unknownCode;
+  const found = rejection?.[1] ?? responseCodes[code] ?? unknownCode;
+  return found === codeRejected && !hasCode ? codeWanted : found;
 }
 
 export type Declined = Extract<Outcome, { outcome: 'declined' }>;
 
 export function declined(
-  { failureCode, isProcessorFault, refusesCredentials }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
+  { failureCode, isProcessorFault, refusesCredentials, wantsSecurityCode }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
   response: Partial<ProcessorResponse>,
 ): Declined {
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
     failureCode,
-    failureReason: failureReasons[failureCode],
+    failureReason: wantsSecurityCode ? noCodeReason : failureReasons[failureCode],
     ...(isProcessorFault && { isProcessorFault }),
+    ...(wantsSecurityCode && { wantsSecurityCode }),
     ...(refusesCredentials && { refusesCredentials }),
   };
 }

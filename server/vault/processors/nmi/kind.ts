@@ -3,6 +3,7 @@ import { currencies as knownCurrencies } from '../../../platform/currencies.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { allowedUrl, ConfigurationProblem, type ProcessorKind } from '../kind.ts';
 import { nmiProcessor } from './adapter.ts';
+import { securityCodeRequest } from './codes.ts';
 
 /**
  * NMI's own hosts, and the gateways under other names that public code uses most. Card data is sent there, so others
@@ -77,6 +78,7 @@ export const nmiKind: ProcessorKind = {
   requestLifeMs: 15 * minuteMs,
   timeoutMs: 15 * secondMs,
   sendsNotices: false,
+  securityCodeRequest,
   // It is the name of the company.
   sharesAccountIds: true,
   open({ security_key = '', currencies = '', dup_seconds = '', processor_id, api_url = origins[0] }, options) {

@@ -49,6 +49,7 @@ export interface SaleFields extends CardFields, BillingFields, CredentialFields,
   readonly currency: string;
   /** For how long NMI refuses the same amount of the same card. */
   readonly dup_seconds: string;
+  readonly cvv?: string;
 }
 
 /** Which processor of the NMI account takes the card, if it has several. */
@@ -78,6 +79,8 @@ export interface QueryFields {
   readonly order_id?: string;
   readonly transaction_id?: string;
   readonly report_type?: 'profile' | 'test_mode_status';
+  /** With what each processor of the account requires. */
+  readonly processor_details?: 'true';
   /** UTC. The transactions that were created or changed at this time or later. */
   readonly start_date?: string;
   readonly end_date?: string;
@@ -138,9 +141,10 @@ const processorFields = (processorId: string | undefined): ProcessorFields =>
   processorId ? { processor_id: processorId } : {};
 
 export function saleFields(
-  { reference, amount, currency, card, billing, credential }: ChargeRequest,
+  { reference, amount, currency, card, cvc, billing, credential }: ChargeRequest,
   { duplicateSeconds, processorId }: SaleChoices,
 ): SaleFields {
+  const code = cvc?.reveal();
   return {
     type: 'sale',
     orderid: reference,
@@ -149,6 +153,7 @@ export function saleFields(
     dup_seconds: String(duplicateSeconds),
     ...processorFields(processorId),
     ...cardFields(card),
+    ...(code !== undefined && { cvv: code }),
     ...billingFields(billing),
     ...credentialFields(credential),
   };

@@ -54,15 +54,17 @@ function billingDetails(billing: Billing): Stripe.PaymentMethodCreateParams.Bill
 }
 
 /**
- * The key contains what may change between two sendings of one charge, but nothing of the card number. Otherwise a
- * corrected address would be rejected as other content under a used key.
+ * The key contains what may change between two sendings of one charge, but nothing of the card number or the security
+ * code. Otherwise a corrected address, or a code that is gone by now, would be rejected as other content under a used key.
  */
 function cardKey(
   reference: string,
   { cardId, expMonth, expYear }: ProcessorCard,
   billing: Billing | undefined,
+  hasCode: boolean,
 ): string {
-  const content = JSON.stringify([cardId, expMonth, expYear, billing && billingDetails(billing)]);
+  const address = billing && billingDetails(billing);
+  const content = JSON.stringify([cardId, expMonth, expYear, address, ...(hasCode ? ['with CVC'] : [])]);
   return `${reference}:pm:${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 }
 
@@ -82,7 +84,7 @@ export function createPaymentMethod(
     },
     ...(billing && { billing_details: billingDetails(billing) }),
   } satisfies Stripe.PaymentMethodCreateParams;
-  return post(['payment_methods'], body, cardKey(reference, card, billing));
+  return post(['payment_methods'], body, cardKey(reference, card, billing, cvc !== undefined));
 }
 
 /** The customer of a saved card, and the one that it replaces because it was deleted at Stripe. */

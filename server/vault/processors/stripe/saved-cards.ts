@@ -84,8 +84,9 @@ async function savedFor(client: Client, savedCard: CardAtProcessor | undefined):
 type Created = ReturnType<typeof answers.created>;
 type Refused = Extract<Created, { outcome: string }>;
 
-async function newMethod({ send }: Client, { reference, card, billing }: ChargeRequest): Promise<Created> {
-  return answers.created(await send(requests.createPaymentMethod(reference, card, billing)), 'payment_method');
+async function newMethod({ send }: Client, { reference, card, billing, cvc }: ChargeRequest): Promise<Created> {
+  const request = requests.createPaymentMethod(reference, card, billing, cvc?.reveal());
+  return answers.created(await send(request), 'payment_method');
 }
 
 /** A payment method that is used this once. */

@@ -113,7 +113,7 @@ describe('a charge at Stripe', () => {
       assertOutcome(outcome, 'approved');
       const { response, networkTransactionId, settled } = outcome;
       assert.match(response.authorization_code ?? '', /^\d{6}$/);
-      assert.deepEqual([response.avs_result, response.cvv_result, settled], ['Y', 'P', false]);
+      assert.deepEqual([response.avs_result, response.cvv_result, settled], ['Y', null, false]);
       assert.equal(response.transaction_id, request.handle);
       assert.ok(networkTransactionId);
     }

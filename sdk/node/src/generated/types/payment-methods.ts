@@ -7,7 +7,7 @@ export interface CardInput {
   exp_month: string;
   /** Two or four digits. */
   exp_year: string;
-  /** 3 or 4 digits. Checked but never stored. */
+  /** 3 or 4 digits. Never stored. */
   cvc: string;
 }
 
@@ -31,6 +31,8 @@ export interface BillingDetails {
 export interface CardTokenCreate {
   card: CardInput;
   billing_details?: BillingDetails | null | undefined;
+  /** Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge. Default: `false`. */
+  payment_follows?: boolean | undefined;
 }
 
 export type CardBrand = 'amex' | 'diners' | 'jcb' | 'discover' | 'unionpay' | 'mastercard' | 'maestro' | 'visa' | 'unknown';
@@ -52,6 +54,8 @@ export interface CardToken {
 export interface CardCapture {
   customer_id: string;
   card: CardInput;
+  /** Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge. Default: `false`. */
+  payment_follows?: boolean | undefined;
   /** Default: `false`. */
   set_as_default?: boolean | undefined;
   /** Moves the customer’s active, paused and past-due subscriptions to this card. Default: `false`. */
