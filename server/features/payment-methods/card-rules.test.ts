@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ConnectedMerchant, type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
-import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
+import { assertInvalid, assertRefused, createProduct } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, type TestService } from '../../../tests/support/service.ts';
 
 /** A company can refuse new cards by what the processor answers when they are verified. */
@@ -113,18 +113,7 @@ describe('a checkout page of a company that refuses cards', () => {
   it('charges nothing, and takes the next card', async () => {
     const merchant = await openMerchant(rules);
     const { key, customerId } = merchant;
-    const product = (
-      await service.call('POST', '/v1/products', {
-        key,
-        body: {
-          name: 'Tea',
-          description: null,
-          pricing: { amount: 900, currency: 'usd' },
-          requires_shipping: false,
-          sku: `tea-${customerId.slice(-6)}`,
-        },
-      })
-    ).body.id;
+    const product = await createProduct(service, 900, { key });
     const session = (
       await service.call('POST', '/v1/checkout_sessions', {
         key,
