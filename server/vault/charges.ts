@@ -66,7 +66,7 @@ export async function chargeWithCode(
 
 /** No bank can have seen the charge, nor its security code. */
 export function isUnseen(outcome: Outcome): boolean {
-  if (outcome.outcome === 'not_sent') return true;
+  if (outcome.outcome === 'not_sent' || outcome.outcome === 'expired') return true;
   if (outcome.outcome !== 'declined') return false;
   const isAccount = outcome.isProcessorFault === true && outcome.failureCode === 'invalid_merchant_configuration';
   return outcome.refusesCredentials === true || isAccount;

@@ -12,6 +12,7 @@ import {
   moneyProblem,
   refundFields,
   type SaleChoices,
+  type SaleFields,
   saleFields,
   validateFields,
   voidFields,
@@ -65,12 +66,7 @@ export function nmiProcessor(options: NmiOptions): Processor {
       if (problem) return problem;
       const { companyId, reference, amount, currency, card } = request;
       const fields = saleFields(request, sale);
-      const reading = readingOf(await post('transact.php', fields), {
-        type: 'sale',
-        reference,
-        amount: fields.amount,
-        hasCode: fields.cvv !== undefined,
-      });
+      const reading = readingOf(await post('transact.php', fields), sentSale(fields));
       const sent = { amount, currency, last4: card.number.last4 };
       return checked(reading, () => reports.find('charge', { companyId, reference, sent }));
     },
@@ -116,6 +112,9 @@ export function nmiProcessor(options: NmiOptions): Processor {
     test: () => testOf(reports, new URL(url).host),
   };
 }
+
+const sentSale = ({ orderid: reference, amount, cvv }: SaleFields) =>
+  ({ type: 'sale', reference, amount, hasCode: cvv !== undefined }) as const;
 
 /** The report decides about an answer that proves nothing by itself. */
 async function checked({ outcome, mustCheck }: Reading, look: () => Promise<LookupOutcome>): Promise<Outcome> {
