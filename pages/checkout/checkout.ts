@@ -2,6 +2,7 @@ import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, filled, setText } from '../shared/dom.ts';
 import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
+import { brandMark, brandName } from '../shared/saved-cards.ts';
 import { type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { announce, type Cart, createCart, showCoupon } from './cart.ts';
 import { type Contact, createContact, showAsked } from './contact.ts';
@@ -96,8 +97,16 @@ function showForm(): void {
   hideOutcome();
   banner = session.failure ? { title: texts.declinedTitle, text: session.failure.message } : undefined;
   byId('hint').hidden = session.livemode;
+  showAccepted(session.card_brands);
   byId('safety').textContent = filled(texts.safety, { merchant: session.merchant.name });
   render();
+}
+
+function showAccepted(brands: readonly string[]): void {
+  const place = byId('accepted');
+  place.hidden = brands.length === 0;
+  place.setAttribute('aria-label', filled(texts.accepted, { brands: brands.map(brandName).join(', ') }));
+  place.replaceChildren(...brands.map(brandMark));
 }
 
 /** A session that is over has no prices; then the page keeps showing those it had. */

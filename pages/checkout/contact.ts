@@ -74,8 +74,8 @@ export function createContact({ customer, collect }: Session): Contact {
       : `${valueOf('first-name')} ${valueOf('last-name')}`.trim();
 
   preparePhone(country);
-  country.addEventListener('change', () => nameAddressParts(country.value));
-  nameAddressParts(country.value);
+  country.addEventListener('change', () => arrangeAddress(country.value));
+  arrangeAddress(country.value);
 
   return {
     inputs,
@@ -140,9 +140,22 @@ function fillCountries(select: HTMLSelectElement): void {
   select.value = likelyCountry();
 }
 
-function nameAddressParts(country: string): void {
+/** Countries whose addresses end with city, state and postal code. Elsewhere the postal code stands before the city. */
+const cityFirst = ['US', 'CA', 'AU', 'GB', 'IE', 'IN', 'NZ'];
+
+/** Names and orders the parts of an address as the country does. */
+function arrangeAddress(country: string): void {
   byId('state-label').textContent = texts.stateIn[country] ?? texts.state;
   byId('postal-code-label').textContent = texts.postalCodeIn[country] ?? texts.postalCode;
+  const address = byId('address');
+  const isCityFirst = cityFirst.includes(country);
+  if (address.classList.contains('city-first') === isCityFirst) return;
+  address.classList.toggle('city-first', isCityFirst);
+  const order = isCityFirst ? ['city', 'state', 'postal-code'] : ['postal-code', 'city', 'state'];
+  // A field that moves loses the focus.
+  const focused = document.activeElement;
+  address.append(...order.map((id) => byId(id).closest('.cell') ?? ''));
+  if (focused instanceof HTMLElement && focused !== document.activeElement) focused.focus();
 }
 
 function preparePhone(country: HTMLSelectElement): void {

@@ -63,9 +63,10 @@ export function showExpired({ merchant, cancel_url }: Session): void {
 /** Says where the email with the receipt goes. On the machine of a developer, it is in the mailbox. */
 function showReceiptEmail(email: Result['receipt_email']): void {
   setText('outcome-sent', email && filled(texts.receiptEmail[email.state], { email: email.to }));
-  // Relative to /checkout/…, so that it also works under a path of a proxy.
-  const attributes = { href: '../mailbox', target: '_blank', rel: 'noopener noreferrer' };
-  if (email?.state === 'mailbox') byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
+  if (email?.state !== 'mailbox') return;
+  // Relative to /checkout/…, so that it also works under a path of a proxy. Found by the address: the email may be a moment away.
+  const attributes = { href: `../mailbox?q=${encodeURIComponent(email.to)}`, target: '_blank', rel: 'noopener noreferrer' };
+  byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
 }
 
 const returnDelayMs = 3_000;

@@ -73,6 +73,8 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly collect: readonly ('shipping' | 'company')[];
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
   readonly saved_cards: readonly SavedCard[];
+  /** The brands whose marks are shown. */
+  readonly card_brands: readonly string[];
   /** The number of the next payment. */
   readonly attempt: number;
   /** Why the last payment was declined. */

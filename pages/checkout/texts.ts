@@ -70,6 +70,7 @@ export const texts = {
   postalCodeMissing: 'Enter your postal code.',
 
   payment: 'Payment',
+  accepted: 'Accepted cards: {brands}',
   cardExpires: 'Expires {date}',
   cardExpired: 'Expired {date}',
   newCard: 'Use another card',

@@ -1,6 +1,6 @@
 /** The script of the mailbox: times of the reader, keys, search while typing, and new emails without a reload. */
 
-const pollMs = 5_000;
+const pollMs = 2_000;
 const typingMs = 200;
 
 const secondsPer = { minute: 60, hour: 3_600, day: 86_400 } as const;

@@ -21,8 +21,10 @@ const cardBrandNames: Readonly<Record<string, string>> = {
   maestro: 'Maestro',
 };
 
+export const brandName = (brand: string): string => cardBrandNames[brand] ?? 'Card';
+
 export const cardName = ({ brand, last4 }: Pick<ShownCard, 'brand' | 'last4'>): string =>
-  `${cardBrandNames[brand] ?? 'Card'} •••• ${last4}`;
+  `${brandName(brand)} •••• ${last4}`;
 
 export const brandMark = (brand: string): SVGElement =>
   drawing(`brand-${brand in cardBrandNames ? brand : 'unknown'}`, 'brand');

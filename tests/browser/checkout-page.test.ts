@@ -71,6 +71,10 @@ async function fillShipping(page: Page): Promise<void> {
   await page.getByLabel('State', { exact: true }).fill('CA');
 }
 
+/** The parts of the address in the order in which the Tab key visits them. */
+const addressParts = (page: Page) =>
+  page.locator('#address .part input').evaluateAll((inputs) => inputs.map(({ id }) => id));
+
 const payButton = (page: Page) => page.locator('#pay');
 const completed = (page: Page) =>
   page.getByRole('heading', { name: /Payment successful|You are subscribed/ }).waitFor();
@@ -119,6 +123,11 @@ describe('the checkout page', () => {
       await page.getByRole('button', { name: 'Apply' }).click();
       await page.getByRole('button', { name: 'Pay $87.30' }).waitFor();
       const email = await fillContact(page);
+      await page.getByRole('img', { name: 'Accepted cards: Visa, Mastercard, American Express, Discover' }).waitFor();
+      await fillShipping(page);
+      assert.deepEqual(await addressParts(page), ['city', 'state', 'postal-code']);
+      await page.getByLabel('Country or region').selectOption('DE');
+      assert.deepEqual(await addressParts(page), ['postal-code', 'city', 'state']);
       await fillShipping(page);
       await typeCard(fields);
       await checkLooks(page, 'checkout-filled', allLooks);
@@ -133,7 +142,8 @@ describe('the checkout page', () => {
       assert.match((await page.locator('#outcome-receipt').getAttribute('href')) ?? '', /\/receipts\//);
       await page.getByText(`The receipt for ${email} is in the mailbox.`).waitFor();
       const mailbox = await page.getByRole('link', { name: 'Open mailbox' }).getAttribute('href');
-      assert.equal((await fetch(new URL(mailbox ?? '', page.url()))).status, 200);
+      const found = await fetch(new URL(mailbox ?? '', page.url()));
+      assert.deepEqual([found.status, new URL(found.url).searchParams.get('q')], [200, email]);
       assert.equal((await ordersFor(email)).length, 1);
       assert.deepEqual(
         complaints.filter((text) => !text.includes('400')),

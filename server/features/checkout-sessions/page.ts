@@ -1,6 +1,7 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -8,6 +9,7 @@ import { CardNotVerified, paymentMethodsOf } from '../payment-methods/service.ts
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
+import { acceptedCards } from './accepted-cards.ts';
 import {
   type CardTestingGuard,
   isProven,
@@ -87,6 +89,8 @@ export interface PageSession {
   readonly collect: SessionRow['collect'];
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
   readonly saved_cards: readonly SavedCard[];
+  /** The brands whose marks the page shows. */
+  readonly card_brands: readonly BrandName[];
   readonly attempt: number;
   readonly failure: Failure | null;
   readonly notice: 'total_changed' | null;
@@ -131,6 +135,7 @@ export async function showSession(
     status,
     ...(await shownQuote(dependencies, context, quote)),
     ...known,
+    card_brands: await acceptedCards(context),
     failure: session.failure,
     success_url: null,
     result: null,
@@ -149,6 +154,7 @@ const nothing: Pick<
   | 'coupon'
   | 'customer'
   | 'saved_cards'
+  | 'card_brands'
   | 'failure'
   | 'proof'
 > = {
@@ -161,6 +167,7 @@ const nothing: Pick<
   coupon: null,
   customer: null,
   saved_cards: [],
+  card_brands: [],
   failure: null,
   proof: null,
 };
