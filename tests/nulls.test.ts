@@ -70,8 +70,14 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'customer_page.headline',
     'customer_page.return_url',
   ],
-  // The branding that is typed, as its form has it.
-  previewCheckout: ['profile.display_name', 'profile.color'],
+  // The branding and the coupon that are typed, as their forms have them.
+  previewCheckout: [
+    'coupon.percentage',
+    'coupon.amount',
+    'coupon.max_discount_amount',
+    'profile.display_name',
+    'profile.color',
+  ],
   // A key whose expiry is lifted reads null; only a member of the team who gave the password can do it.
   updateApiKey: ['expires_at'],
 };

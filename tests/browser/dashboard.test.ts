@@ -20,6 +20,7 @@ import { home } from '../../dashboard/src/texts/home.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
+import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
 import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
@@ -218,6 +219,10 @@ describe('a merchant', () => {
   it('creates a plan, subscribes a customer with a card from the card fields, and sees the first renewal', async () => {
     await call('POST', '/v1/products', secretKey, { ...gear, sku: 'gear' });
     await call('POST', '/v1/coupons', secretKey, { name: 'OIL20', kind: 'promo', percentage: 20, duration: 'once' });
+    await page.goto('/coupons/new');
+    await field(coupons.name).fill('autumn');
+    await field(coupons.percentage).fill('10');
+    await page.frameLocator(`iframe[title="${preview.frame}"]`).getByText('Pay $44.10').waitFor();
     await page.goto('/plans/new');
     await field(common.name).fill('Monthly engine');
     await field(plans.amount).fill('15.00');
@@ -230,6 +235,7 @@ describe('a merchant', () => {
     await page.keyboard.type('Oil');
     await field(common.amount).last().fill('4');
     await page.getByRole('definition').filter({ hasText: '$19.00' }).waitFor();
+    await page.frameLocator(`iframe[title="${preview.frame}"]`).getByText('Subscribe · $19.00 per month').waitFor();
     await button(orders.addItem).click();
     await page.getByRole('option', { name: /Gear/ }).click();
     await field(orders.quantity).fill('3');

@@ -536,6 +536,14 @@ describe('the preview of a draft', () => {
     const other = await owner.in('POST', path, { mode: 'payment', product: typed });
     assert.deepEqual([other.body.lines[0].name, other.body.total, other.body.currency], ['Autumn tea', 1250, 'eur']);
     assert.equal((await owner.in('POST', path, { mode: 'subscription' })).body.lines.length, 1, 'an example');
+    const cycle = { interval: 'month', interval_count: 1, anchor_day: 'signup_date' };
+    const plan = { name: 'Tea club', amount: 1900, one_time_amount: 500, currency: 'usd', billing_cycle: cycle };
+    const club = (await owner.in('POST', path, { mode: 'subscription', plan: { ...plan, billing_cycles: 0 } })).body;
+    assert.deepEqual([club.mode, club.plan.name, club.total], ['subscription', 'Tea club', 2400]);
+    const terms = { percentage: 12.5, amount: null, currency: 'usd', max_discount_amount: 500 };
+    const { body } = await owner.in('POST', path, { mode: 'payment', coupon: { code: 'tea', ...terms } });
+    assert.deepEqual([body.coupon.code, body.discount, body.total], ['TEA', 500, 4400]);
+    assert.deepEqual(body.card_brands, ['visa', 'mastercard', 'amex', 'discover']);
     assert.deepEqual(await count(), before);
     const stranger = await signUp(service);
     assertRefused(await stranger.in('POST', path, { mode: 'payment', items }), 400, 'invalid_request');

@@ -3,8 +3,11 @@ import { requirePermissions } from '../../http/caller.ts';
 import { line, name, nullable } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { discountOf } from '../coupons/service.ts';
+import { billingCycle } from '../plans/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
+import { acceptedCards } from './accepted-cards.ts';
 import { type CheckoutPageDependencies, type PageSession, shownQuote, toMerchant } from './page.ts';
 import { type Quote, quoteOf } from './quote.ts';
 import { offerFields } from './schemas.ts';
@@ -23,6 +26,29 @@ const typedProduct = Type.Object(
   { additionalProperties: false, description: 'A product that is not in the catalog yet.' },
 );
 
+const typedPlan = Type.Object(
+  {
+    name: line(),
+    amount: Type.Integer({ minimum: 0, maximum: limits.amountCentsMax }),
+    one_time_amount: Type.Integer({ minimum: 0, maximum: limits.amountCentsMax }),
+    currency: Type.String({ format: 'currency' }),
+    billing_cycle: billingCycle,
+    billing_cycles: Type.Integer({ minimum: 0, maximum: limits.billingCyclesMax }),
+  },
+  { additionalProperties: false, description: 'A plan that is not in the catalog yet.' },
+);
+
+const typedCoupon = Type.Object(
+  {
+    code: line(),
+    percentage: nullable(Type.Number({ minimum: 0, maximum: 100 })),
+    amount: nullable(Type.Integer({ minimum: 0, maximum: limits.amountCentsMax })),
+    currency: Type.String({ format: 'currency' }),
+    max_discount_amount: nullable(Type.Integer({ minimum: 0, maximum: limits.amountCentsMax })),
+  },
+  { additionalProperties: false, description: 'A coupon that does not exist yet, on an example.' },
+);
+
 const typedProfile = Type.Object(
   {
     display_name: nullable(name({ maxLength: limits.displayNameLength })),
@@ -35,11 +61,16 @@ export const checkoutDraft = Type.Object(
   {
     ...{ mode, items, plan_id, coupon_code, allow_coupons, collect },
     product: Type.Optional(typedProduct),
+    plan: Type.Optional(typedPlan),
+    coupon: Type.Optional(typedCoupon),
     profile: Type.Optional(typedProfile),
   },
   { additionalProperties: false, title: 'CheckoutDraft' },
 );
 export type CheckoutDraft = Static<typeof checkoutDraft>;
+
+/** The ID of nothing. */
+const noId = '00000000-0000-0000-0000-000000000000';
 
 /** Stands for the products of a draft that has none. */
 const example = { name: 'Your product', amount: 4900, currency: 'usd' };
@@ -65,6 +96,7 @@ export async function showDraft(
     collect: (draft.collect ?? []) as PageSession['collect'],
     customer: null,
     saved_cards: [],
+    card_brands: await acceptedCards(context),
     attempt: 0,
     failure: null,
     notice: null,
@@ -80,6 +112,8 @@ function withDraft(saved: Profile, { profile }: CheckoutDraft, companyName: stri
 }
 
 async function quoteOfDraft(context: RequestContext, draft: CheckoutDraft): Promise<Quote> {
+  if (draft.plan) return quoteOfPlan(draft.plan);
+  if (draft.coupon) return withCoupon(quoteOfProduct({ ...example, currency: draft.coupon.currency }), draft.coupon);
   const sold = draft.mode === 'subscription' ? draft.plan_id : draft.items;
   if (!sold || draft.product) return quoteOfProduct(draft.product ?? example);
   const chosen = (draft.items ?? []).map(({ product_id, quantity, quantity_min, quantity_max }) => ({
@@ -98,10 +132,20 @@ async function quoteOfDraft(context: RequestContext, draft: CheckoutDraft): Prom
   return quoteOf(context, session, {});
 }
 
-/** Its ID is that of no product. */
 function quoteOfProduct({ name: product, amount, currency, quantity_max = 1 }: Static<typeof typedProduct>): Quote {
-  const id = '00000000-0000-0000-0000-000000000000';
-  const one = { product_id: id, quantity: 1, quantity_min: 1, quantity_max };
+  const one = { product_id: noId, quantity: 1, quantity_min: 1, quantity_max };
   const lines = [{ ...one, name: product, description: null, unit_amount: amount, total: amount }];
   return { lines, plan: null, currency, subtotal: amount, discount: 0, total: amount, coupon: null };
+}
+
+function quoteOfPlan(typed: Static<typeof typedPlan>): Quote {
+  const total = typed.amount + typed.one_time_amount;
+  const plan = { ...typed, id: noId };
+  return { lines: [], plan, currency: typed.currency, subtotal: total, discount: 0, total, coupon: null };
+}
+
+function withCoupon(quote: Quote, { code, percentage, amount, max_discount_amount }: Static<typeof typedCoupon>): Quote {
+  const percentage_hundredths = percentage === null ? null : Math.round(percentage * 100);
+  const discount = discountOf({ percentage_hundredths, amount, max_discount_amount }, quote.subtotal);
+  return { ...quote, discount, total: quote.subtotal - discount, coupon: { code: code.toUpperCase() } };
 }

@@ -26,7 +26,10 @@ export interface Line {
 
 export interface Quote {
   readonly lines: readonly Line[];
-  readonly plan: PlanToSubscribe | null;
+  readonly plan: Pick<
+    PlanToSubscribe,
+    'id' | 'name' | 'amount' | 'one_time_amount' | 'billing_cycle' | 'billing_cycles'
+  > | null;
   readonly currency: string;
   readonly subtotal: number;
   readonly discount: number;

@@ -1,10 +1,12 @@
 import { amountText, readAmount, readPercentage } from '../../amounts.ts';
+import type { CheckoutDraft } from '../../components/checkout-preview.tsx';
 import { CurrencyField } from '../../components/choice-field.tsx';
 import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
 import { editedFields, typedMoney, typedTime } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
+import { preview } from '../../texts/preview.ts';
 import type { Coupon } from '../../types.ts';
 import { ScopeField } from './scope-field.tsx';
 
@@ -98,6 +100,15 @@ export function bodyOf(draft: CouponDraft): Record<string, unknown> {
     expires_at: momentOf(draft.expires_at),
     ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix.trim() } : {}),
   };
+}
+
+/** The checkout page of an example with this discount. Limits of use are not part of it. */
+export function previewOf(draft: CouponDraft): CheckoutDraft {
+  const { percentage, amount, currency, max_discount_amount } = bodyOf(draft);
+  if (percentage === undefined && typeof amount !== 'number') return { mode: 'payment', allow_coupons: true };
+  const code = draft.kind === 'promo' ? draft.name.trim() : `${draft.code_prefix.trim()}7K2MQX`;
+  const discount = { percentage: percentage ?? null, amount, currency: currency ?? 'usd', max_discount_amount };
+  return { mode: 'payment', allow_coupons: true, coupon: { code: code || preview.code, ...discount } };
 }
 
 /** The discount is one field: a percentage, or an amount with its currency. */
