@@ -28,12 +28,12 @@ export function welcome(
   if (roles.includes('worker') && !roles.includes('api')) lines.push(`  Worker          running`);
   if (roles.includes('vault') && !roles.includes('api')) lines.push(`  Vault           port ${config.SVC_VAULT_PORT}`);
   if (!roles.includes('api')) return `${lines.join('\n')}\n\n`;
+  if (signInUrl) lines.push(`  Sign in         ${signInUrl}   (works once, within an hour)`);
   lines.push(`  API             ${baseUrl}/v1`);
   // Behind a proxy the public URL does not show where to forward requests.
   if (config.SVC_BASE_URL) lines.push(`  Listens on      ${listensOn}`);
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);
-  if (signInUrl) lines.push(`  Sign in         ${signInUrl}   (works once, within an hour)`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
   if (deliveryOf(config) === 'mailbox') lines.push(`  Emails          ${baseUrl}/mailbox   (no mail server is set)`);
   if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);

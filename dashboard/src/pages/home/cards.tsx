@@ -34,7 +34,7 @@ export function MetricCards({ statistics, chosen, choose, shown, actions }: Card
       <ul className="grid grid-cols-2 gap-2 sm:gap-3 md:grid-cols-3">
         {shown.slice(0, largeCount).map((metric) => card(metric, true))}
       </ul>
-      <ul className="mt-2 grid grid-cols-2 gap-2 sm:mt-3 sm:grid-cols-4 sm:gap-3 xl:grid-cols-7">
+      <ul className="mt-2 grid grid-cols-2 gap-2 sm:mt-3 sm:grid-cols-4 sm:gap-3 xl:flex">
         {shown.slice(largeCount).map((metric) => card(metric, false))}
       </ul>
       <div className="mt-2 flex justify-end">{actions}</div>
@@ -59,7 +59,7 @@ function MetricCard({ metric, statistics, isLarge, isChosen, onChoose }: CardPro
   const unfinished = statistics.buckets.at(-1)?.unfinished ?? false;
   return (
     <li
-      className={`panel relative min-w-0 px-3 pt-2.5 pb-3 transition-colors hover:border-line-strong sm:px-4 ${isLarge ? 'max-md:first:col-span-2' : ''} ${isChosen ? 'border-accent-ink' : ''}`}
+      className={`panel relative min-w-0 px-3 pt-2.5 pb-3 transition-colors hover:border-line-strong ${isLarge ? 'max-md:first:col-span-2 sm:px-4' : 'xl:flex-auto'} ${isChosen ? 'border-accent-ink' : ''}`}
     >
       <div className="flex items-center justify-between gap-1">
         <button
