@@ -65,7 +65,11 @@ function showReceiptEmail(email: Result['receipt_email']): void {
   setText('outcome-sent', email && filled(texts.receiptEmail[email.state], { email: email.to }));
   if (email?.state !== 'mailbox') return;
   // Relative to /checkout/…, so that it also works under a path of a proxy. Found by the address: the email may be a moment away.
-  const attributes = { href: `../mailbox?q=${encodeURIComponent(email.to)}`, target: '_blank', rel: 'noopener noreferrer' };
+  const attributes = {
+    href: `../mailbox?q=${encodeURIComponent(email.to)}`,
+    target: '_blank',
+    rel: 'noopener noreferrer',
+  };
   byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
 }
 

@@ -144,7 +144,10 @@ function quoteOfPlan(typed: Static<typeof typedPlan>): Quote {
   return { lines: [], plan, currency: typed.currency, subtotal: total, discount: 0, total, coupon: null };
 }
 
-function withCoupon(quote: Quote, { code, percentage, amount, max_discount_amount }: Static<typeof typedCoupon>): Quote {
+function withCoupon(
+  quote: Quote,
+  { code, percentage, amount, max_discount_amount }: Static<typeof typedCoupon>,
+): Quote {
   const percentage_hundredths = percentage === null ? null : Math.round(percentage * 100);
   const discount = discountOf({ percentage_hundredths, amount, max_discount_amount }, quote.subtotal);
   return { ...quote, discount, total: quote.subtotal - discount, coupon: { code: code.toUpperCase() } };

@@ -22,7 +22,14 @@ export function NewPlanPage() {
           <CheckoutPreview
             draft={{
               mode: 'subscription',
-              ...(terms && { plan: { billing_cycles: 0, ...terms, name: draft.name.trim() || preview.plan, currency: draft.currency } }),
+              ...(terms && {
+                plan: {
+                  billing_cycles: 0,
+                  ...terms,
+                  name: draft.name.trim() || preview.plan,
+                  currency: draft.currency,
+                },
+              }),
             }}
           />
         </div>
