@@ -95,6 +95,17 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       examples: ['svc events resend evt_019c…'],
       load: async () => (await import('./resources.ts')).resendCommand,
     },
+    {
+      name: 'mcp',
+      summary: 'Serve tools for coding agents over standard input and output (Model Context Protocol)',
+      more:
+        'The tools only read, with the permissions of the key: search, lists, single objects, explanations of failed payments, ' +
+        'timelines of customers, and the guides. With --allow-writes and a key of a sandbox, they also create, refund and retry ' +
+        'orders, trigger events and advance the clock.',
+      options: ['allow-writes', ...service],
+      examples: ['svc mcp --allow-writes'],
+      load: async () => (await import('./mcp.ts')).mcpCommand,
+    },
     ...operatorCommands.Development,
   ],
   'API requests': [

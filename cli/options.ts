@@ -87,6 +87,7 @@ export const options = {
     value: 'CURSOR',
     describe: 'continue after this cursor, which an earlier run printed',
   },
+  'allow-writes': { type: 'boolean', describe: 'also offer the tools that change the sandbox' },
   state: { type: 'string', value: 'FILE', describe: 'file for the cursor; continue from it if it exists' },
   follow: { type: 'boolean', short: 'f', describe: 'keep running and show new requests' },
   method: { type: 'string', value: 'GET|POST|PATCH|DELETE', describe: 'only requests with this method' },

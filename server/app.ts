@@ -64,6 +64,7 @@ import { memberDirectory, type UserDependencies } from './features/users/service
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookDashboardRoutes } from './features/webhooks/dashboard-routes.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
+import { mountAgents } from './pages/agents.ts';
 import { type Brand, mountBrand, readBrand } from './pages/brand.ts';
 import { mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
@@ -235,6 +236,7 @@ async function mountStaticPages(
   mountBrand(app, brand);
   mountGuides(app, brand, baseUrl, mountReference(app, { routes, events: documentedEvents, baseUrl }, brand));
   mountSdk(app, baseUrl);
+  mountAgents(app, baseUrl);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
   await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });

@@ -9,7 +9,8 @@ import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
-import { declineAdvice, whatNow as texts } from '../../texts/declines.ts';
+import { declineAdvice } from '../../../../server/customer-texts/decline-advice.ts';
+import { whatNow as texts } from '../../texts/declines.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order, SentLink, SentRequest, Subscription, WhatNow as State } from '../../types.ts';
 

@@ -1,0 +1,31 @@
+import type { Static, TObject } from 'typebox';
+import type { CallApi, Fields } from './call.ts';
+
+/** A tool as data: what a client is told about it, and what it does with the API. */
+
+export interface Toolbox {
+  readonly call: CallApi;
+  /** For links into the dashboard and the guides. */
+  readonly baseUrl: string;
+}
+
+/** `sandbox`: changes objects of a sandbox, with a key of a sandbox only. */
+type Changes = 'nothing' | 'sandbox';
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: TObject;
+  readonly changes: Changes;
+  /** A change that cannot be taken back, for example a refund. */
+  readonly destructive?: boolean;
+  readonly run: (input: never, toolbox: Toolbox) => Promise<Fields>;
+}
+
+export const defineTool = <Input extends TObject>(
+  tool: Omit<Tool, 'input' | 'run'> & {
+    readonly input: Input;
+    readonly run: (input: Static<Input>, toolbox: Toolbox) => Promise<Fields>;
+  },
+): Tool => tool;
