@@ -17,6 +17,10 @@ export interface Publisher {
   readonly signing_key: string | null;
   /** The image in a registry, without a tag: `registry.example.com/svc`. */
   readonly image: string | null;
+  /** The name of the Python SDK in a registry: `acme-payments`. */
+  readonly python_package: string | null;
+  /** The module of the Go SDK: `payments.example.com/go`. */
+  readonly go_module: string | null;
 }
 
 export const publisher: Publisher = publisherJson;

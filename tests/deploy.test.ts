@@ -107,6 +107,8 @@ describe('the publisher', () => {
     security: /^(https:\/\/\S+|\S+@\S+)$/,
     signing_key: /^(ssh|sk-ssh|ecdsa)-\S+ [\w+/=]+$/,
     image: /^[a-z0-9][\w.:/-]*\/svc$/,
+    python_package: /^[a-z0-9]+(-[a-z0-9]+)*$/,
+    go_module: /^[a-z0-9-]+(\.[a-z0-9-]+)+(\/[a-z0-9-]+)+$/,
   };
 
   it('is named as documents and packages expect it', () => {
@@ -128,6 +130,8 @@ describe('the publisher', () => {
       security: null,
       signing_key: null,
       image: null,
+      python_package: null,
+      go_module: null,
     };
     const known = {
       ...none,

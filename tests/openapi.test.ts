@@ -11,7 +11,7 @@ import { refusalsOf } from '../server/http/openapi/errors.ts';
 import { publisher } from '../server/publisher.ts';
 import { permissions } from '../server/http/permissions.ts';
 import { latestVersion, supportedVersions } from '../server/http/versions/versions.ts';
-import { methodNames } from '../sdk/node/generator/names.ts';
+import { methodNames } from '../sdk/generator/names.ts';
 import { Svc } from '../sdk/node/src/index.ts';
 import { mountedRoutes } from './support/mounted-routes.ts';
 import { document, documentOf, resolve, routes } from './support/openapi.ts';

@@ -29,6 +29,8 @@ const onlyWithAll = [
   'cli/backup.test.ts',
   // Programs that look for faults by force or by chance; here a small run of each.
   'tests/{chaos,explore,fuzz,generators}/**',
+  // With Python and Go, where they are.
+  'tests/sdks/!(node).test.ts',
   'tests/{failpoints,operation-fuzz,parser-fuzz}.test.ts',
   'server/features/coupons/race.test.ts',
   // Whole campaigns of attackers; networks and clocks that fail.

@@ -223,6 +223,7 @@ test('only what begins a test run changes the environment of its process, which 
   const beginning = [
     'run.ts',
     'generators/run.ts',
+    'sdks/run.ts',
     'support/runner.ts',
     'support/test-pooler.ts',
     'support/test-server.ts',

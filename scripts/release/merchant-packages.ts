@@ -4,12 +4,13 @@ import { globSync, lstatSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
+import { goPackage, pythonPackages } from './merchant-other-languages.ts';
 import { billOfMaterials } from './sbom.ts';
 import { archive } from './tar.ts';
 import { bundleCommand } from './merchant-command.ts';
 
 /**
- * Builds what an installation offers to merchants: the SDKs and the `svc` command as npm packages, and the command as one file.
+ * Builds what an installation offers to merchants: the SDKs for Node, browsers, Python and Go, and the `svc` command as a package and as one file.
  * The bytes depend on the sources only.
  */
 
@@ -25,6 +26,7 @@ interface Listed {
   readonly file: string;
   readonly name: string;
   readonly about: string;
+  /** `{url}` is the address of the file, `{base}` that of the installation. */
   readonly install: string;
 }
 
@@ -53,6 +55,8 @@ export async function buildPackages(): Promise<Packages> {
       about: 'The svc command in one file. It needs Node 20 or newer and nothing else.',
       install: 'curl -fsSO {url}',
     },
+    ...pythonPackages(),
+    goPackage(),
   ];
   const { version } = readJson('package.json') as PackageJson;
   const entries = listed.map(({ file: { path, content }, ...rest }) => ({
@@ -111,8 +115,14 @@ function pack(
 }
 
 function sourcesOf(command: readonly string[]): string[] {
-  const own = ['sdk/{node,browser}/{*.ts,*.json,README.md,LICENSE,src/**}', 'cli/{package.json,README.md,LICENSE}'];
-  const files = globSync([...own, 'scripts/release/{merchant-*,files,sbom,tar}.ts', 'tsconfig.json'], {
+  const own = [
+    'sdk/{node,browser}/{*.ts,*.json,README.md,LICENSE,src/**}',
+    'cli/{package.json,README.md,LICENSE}',
+    'sdk/python/{pyproject.toml,*.md,LICENSE,src/**/*.{py,typed}}',
+    'sdk/go/{*.go,go.mod,*.md,LICENSE}',
+    'server/publisher.json',
+  ];
+  const files = globSync([...own, 'scripts/release/{merchant-*,files,sbom,tar,zip}.ts', 'tsconfig.json'], {
     cwd: root,
   });
   return [...new Set([...files, ...command, 'cli/operator-commands.ts'])]

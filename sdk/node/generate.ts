@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from './package.json' with { type: 'json' };
-import { operations, schemaNamed, version } from './generator/document.ts';
+import { operations, schemaNamed, version } from '../generator/document.ts';
 import { resourceFiles } from './generator/resources.ts';
 import { typeFiles } from './generator/types.ts';
 

@@ -14,10 +14,12 @@ interface Listed {
   readonly file: string;
   readonly name: string;
   readonly about: string;
-  /** How to install it. `{url}` is its address. */
+  /** How to install it. `{url}` is its address, `{base}` that of the installation. */
   readonly install: string;
   readonly size: number;
   readonly sha256: string;
+  /** What the proxy for Go modules answers besides the file. */
+  readonly module?: { readonly path: string; readonly version: string; readonly mod: string };
 }
 
 interface Packages {
@@ -26,7 +28,13 @@ interface Packages {
 }
 
 const folder = new URL('dist/packages/', programFolder);
-const contentTypes: Readonly<Record<string, string>> = { mjs: scriptType, tgz: 'application/gzip' };
+const contentTypes: Readonly<Record<string, string>> = {
+  mjs: scriptType,
+  tgz: 'application/gzip',
+  gz: 'application/gzip',
+  zip: 'application/zip',
+  whl: 'application/zip',
+};
 const keptForever = 'public, max-age=31536000, immutable';
 
 /** Undefined if they are not built. */
@@ -44,7 +52,7 @@ function nothingHere(): ApiError {
 }
 
 const installLine = ({ file, install }: Listed, baseUrl: string): string =>
-  install.replace('{url}', `${baseUrl}/sdk/${file}`);
+  install.replace('{url}', `${baseUrl}/sdk/${file}`).replace('{base}', baseUrl);
 
 export function mountSdk(app: FastifyInstance, baseUrl: string): void {
   const contents = once(() => {
@@ -95,6 +103,38 @@ export function mountSdk(app: FastifyInstance, baseUrl: string): void {
       .header('Content-Disposition', `attachment; filename="${file}"`)
       .send(body);
   });
+
+  // GOPROXY: https://go.dev/ref/mod#goproxy-protocol
+  app.get<{ Params: { '*': string } }>('/sdk/go/*', (request, reply) => {
+    const built = contents();
+    if (!built) throw notBuilt();
+    const answers = [...built.files.values()].flatMap(moduleAnswers);
+    const found = answers.find(({ path }) => path === request.params['*']);
+    if (!found) throw nothingHere();
+    return reply.header('Cache-Control', 'no-cache').header('Content-Type', found.type).send(found.body);
+  });
+}
+
+interface Answer {
+  readonly path: string;
+  readonly type: string;
+  readonly body: string | Buffer;
+}
+
+/** A proxy for Go modules that has one version of one module. */
+function moduleAnswers({ module, body }: Listed & { body: Buffer }): Answer[] {
+  if (!module) return [];
+  const { path, version, mod } = module;
+  const info = JSON.stringify({ Version: version });
+  const text = 'text/plain; charset=utf-8';
+  const json = 'application/json; charset=utf-8';
+  return [
+    { path: `${path}/@v/list`, type: text, body: `${version}\n` },
+    { path: `${path}/@latest`, type: json, body: info },
+    { path: `${path}/@v/${version}.info`, type: json, body: info },
+    { path: `${path}/@v/${version}.mod`, type: text, body: mod },
+    { path: `${path}/@v/${version}.zip`, type: 'application/zip', body },
+  ];
 }
 
 /** How to install a package from this installation. */

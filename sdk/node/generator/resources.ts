@@ -1,36 +1,10 @@
-import { type ApiOperation, operations, referenceOf, schemaNamed } from './document.ts';
-import { bodiesNeverLeftOut, methodNames } from './names.ts';
+import { capitalized, idNames, type Namespace, namespaces, sentenceOf } from '../../generator/client.ts';
+import { type ApiOperation, operations, referenceOf, schemaNamed } from '../../generator/document.ts';
+import { bodiesNeverLeftOut } from '../../generator/names.ts';
 import { comment, expandedResource, fileOfSchema, importsOf, parametersName } from './types.ts';
 
 /** One class per namespace of the client, one method per operation. */
 
-interface Namespace {
-  readonly name: string;
-  readonly methods: { readonly name: string; readonly operation: ApiOperation }[];
-  readonly inner: Map<string, Namespace>;
-}
-
-function namespaces(): Map<string, Namespace> {
-  const roots = new Map<string, Namespace>();
-  for (const operation of operations) {
-    const path = methodNames[operation.id]?.split('.');
-    if (!path) throw new Error(`${operation.id} has no place in the client: add it to generator/names.ts`);
-    const method = path.pop() ?? '';
-    let level = roots;
-    let found: Namespace | undefined;
-    for (const name of path) {
-      found = level.get(name) ?? { name, methods: [], inner: new Map() };
-      level.set(name, found);
-      level = found.inner;
-    }
-    found?.methods.push({ name: method, operation });
-  }
-  const unknown = Object.keys(methodNames).filter((id) => !operations.some((operation) => operation.id === id));
-  if (unknown.length > 0) throw new Error(`the document has no ${unknown.join(', ')}`);
-  return roots;
-}
-
-const capitalized = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 const kebab = (text: string): string => text.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 interface Uses {
@@ -42,13 +16,6 @@ function useCore(uses: Uses, file: string, ...names: string[]): void {
   const known = uses.core.get(file) ?? new Set<string>();
   for (const name of names) known.add(name);
   uses.core.set(file, known);
-}
-
-/** IDs are named after their object: `/customers/{id}` takes a `customerId`. */
-function idNames({ path }: ApiOperation): string[] {
-  return [...path.matchAll(/(\w+)\/\{\w+\}/g)].map(([, resource = '']) => {
-    return `${resource.replace(/s$/, '').replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Id`;
-  });
 }
 
 function bodyParameter(operation: ApiOperation, uses: Uses): string | undefined {
@@ -124,7 +91,7 @@ function methodText(name: string, operation: ApiOperation, uses: Uses): string {
     : `this.#call(${target}, { ${input.filter(Boolean).join(', ')} }, options)`.replace('{  }', '{}');
   if (operation.item) useCore(uses, 'paging', 'listPages', 'type PagePromise');
   return [
-    comment(`${operation.summary}${operation.summary.endsWith('.') ? '' : '.'}`, '  '),
+    comment(sentenceOf(operation), '  '),
     `  ${name}${generics}(${parameters.join(', ')}): ${answer} {\n    return ${call};\n  }\n`,
   ].join('');
 }

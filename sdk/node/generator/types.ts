@@ -1,46 +1,18 @@
-import { type ApiOperation, operations, referenceOf, type Schema, schemaNamed, schemas } from './document.ts';
+import { answered, eventTypes, isPrinted, referencesIn, sent } from '../../generator/client.ts';
+import {
+  type ApiOperation,
+  operations,
+  referenceOf,
+  type Schema,
+  schemaNamed,
+  schemas,
+} from '../../generator/document.ts';
 
 /** Schemas as TypeScript, one file per tag. */
 
 const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ', '-');
 export const parametersName = (operation: ApiOperation): string =>
   `${operation.id[0]?.toUpperCase()}${operation.id.slice(1)}Params`;
-
-const events = (schemaNamed('Event').oneOf ?? []).map((one) => referenceOf(one) ?? '');
-const eventTypes = events.map((name) => schemaNamed(name).properties?.type?.const ?? '');
-const eventData = events.map((name) => referenceOf(schemaNamed(name).properties?.data) ?? '');
-
-/** Pages and errors are hand-written; an event is a union over its types. */
-const writtenByHand = new Set([
-  'Error',
-  'ErrorType',
-  'ErrorCode',
-  'FieldErrorCode',
-  'Event',
-  'EventType',
-  ...events,
-  ...eventData,
-]);
-const isPrinted = (name: string): boolean => !name.endsWith('List') && !writtenByHand.has(name);
-
-function referencesIn(node: unknown): string[] {
-  if (Array.isArray(node)) return node.flatMap(referencesIn);
-  if (typeof node !== 'object' || node === null) return [];
-  const own = referenceOf(node);
-  return own ? [own] : Object.values(node).flatMap(referencesIn);
-}
-
-function reachableFrom(names: readonly string[], seen = new Set<string>()): Set<string> {
-  for (const name of names) {
-    if (seen.has(name)) continue;
-    seen.add(name);
-    reachableFrom(referencesIn(schemaNamed(name)), seen);
-  }
-  return seen;
-}
-
-/** Omitted fields of a request can be `undefined`. */
-const sent = reachableFrom(operations.flatMap(({ body }) => referencesIn(body)));
 
 /** A schema is in the file of the first operation that returns or sends it, or in the file of the schema that uses it. */
 export const fileOfSchema: ReadonlyMap<string, string> = findFiles();
@@ -130,8 +102,6 @@ function declaration(name: string, used: Set<string>): string {
   return `${description}export interface ${name} ${typeOf(schema, 0, used, isSent)}\n`;
 }
 
-const answered = reachableFrom(operations.flatMap(({ answer }) => referencesIn(answer)));
-
 /** The types of expansions: `Order` with `expand: ['customer']` has a `customer`. */
 function expansions(operation: ApiOperation, resource: string, used: Set<string>): string {
   const properties = schemaNamed(resource).properties ?? {};
@@ -169,10 +139,10 @@ function queryType(schema: Schema, used: Set<string>): string {
 
 function eventDeclarations(used: Set<string>): string {
   // All of them have the same envelope.
-  const { properties = {}, required = [] } = schemaNamed(events[0] ?? '');
+  const { properties = {}, required = [] } = schemaNamed(eventTypes[0]?.event ?? '');
   const { type: _, data: __, ...common } = properties;
-  const objects = eventTypes.map((type, index) => {
-    const object = schemaNamed(eventData[index] ?? '').properties?.object ?? {};
+  const objects = eventTypes.map(({ type, data }) => {
+    const object = schemaNamed(data).properties?.object ?? {};
     return `  '${type}': ${typeOf(object, 1, used)};\n`;
   });
   return [

@@ -1,4 +1,4 @@
-import { methodNames } from '../../../sdk/node/generator/names.ts';
+import { methodNames } from '../../../sdk/generator/names.ts';
 import type { Sample } from './highlight.ts';
 import { type Call, type Described, exampleOf } from './openapi.ts';
 

@@ -1,4 +1,4 @@
-import { document, resolve } from '../../../tests/support/openapi.ts';
+import { document, resolve } from '../../tests/support/openapi.ts';
 
 /** The parts of the OpenAPI document that the SDK uses. */
 
@@ -8,6 +8,8 @@ export interface Schema {
   readonly description?: string;
   readonly default?: unknown;
   readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
   readonly const?: string | number | boolean;
   readonly enum?: readonly (string | number)[];
   readonly anyOf?: readonly Schema[];

@@ -1,0 +1,3 @@
+module svc-payments.internal/go
+
+go 1.22
