@@ -15,7 +15,8 @@ import (
 type Client struct {
 	Resources
 	settings settings
-	key      Secret
+	// key is a function, because fmt prints the texts in fields that are not exported.
+	key func() string
 }
 
 type settings struct {
@@ -105,7 +106,7 @@ func New(apiKey, baseURL string, options ...Option) (*Client, error) {
 	if !webURL.MatchString(baseURL) {
 		return nil, usage("the base URL must begin with https:// or http://, not %q", baseURL)
 	}
-	client := &Client{key: Secret(apiKey), settings: settings{
+	client := &Client{key: func() string { return apiKey }, settings: settings{
 		baseURL: strings.TrimRight(baseURL, "/"), timeout: time.Minute, retryFor: 45 * time.Second, maxRetries: -1,
 		transport: http.DefaultTransport,
 	}}

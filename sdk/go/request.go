@@ -154,7 +154,7 @@ func (c *Client) prepare(one call, options requestOptions) (prepared, error) {
 	}
 	header := http.Header{}
 	header.Set("Accept", "application/json")
-	header.Set("Authorization", "Bearer "+string(c.key))
+	header.Set("Authorization", "Bearer "+c.key())
 	header.Set("User-Agent", "svc-payments-go/"+Version)
 	// The types match this version, not the one that the company is pinned to.
 	header.Set("SVC-Version", APIVersion)
