@@ -52,10 +52,12 @@ async function download(listing: Listed): Promise<string> {
 
 describe('/sdk', () => {
   it('lists the packages with their checksums and how to install them from this installation', async () => {
-    assert.equal(listed.length, 4);
+    assert.equal(listed.length, 7);
     for (const each of listed) {
       const { url, sha256, size, install, version } = each;
-      assert.ok(url.startsWith('http://service.test/sdk/') && install.endsWith(` ${url}`), install);
+      const byName = `GOPROXY=http://service.test/sdk/go GONOSUMDB=svc-payments.internal go get svc-payments.internal/go@v${version}`;
+      assert.ok(url.startsWith('http://service.test/sdk/'), url);
+      assert.ok(install.endsWith(` ${url}`) || install === byName, install);
       assert.ok(url.endsWith('/svc.mjs') || url.includes(version), url);
       const reply = await get(each);
       const content = Buffer.from(await reply.arrayBuffer());
@@ -70,7 +72,7 @@ describe('/sdk', () => {
   });
 
   it('sends each file with its type, for HEAD too, and not again to a client that has it', async () => {
-    const types = { 'svc.mjs': /^text\/javascript/, '.tgz': /^application\/gzip$/ };
+    const types = { 'svc.mjs': /^text\/javascript/, '.tgz': /^application\/gzip$/, '.whl': /^application\/zip$/ };
     for (const [ending, type] of Object.entries(types)) {
       const listing = fileAt(ending);
       const head = await get(listing, { method: 'HEAD' });
@@ -82,6 +84,22 @@ describe('/sdk', () => {
       // The sources can change under the same version.
       assert.equal(head.headers.get('cache-control'), 'no-cache');
       assert.equal((await get(listing, { headers: { 'if-none-match': etag } })).status, 304);
+    }
+  });
+
+  it('is a proxy for the module of the Go SDK, and for no other', async () => {
+    const { version } = fileAt('.zip');
+    const module = `${service.baseUrl}/sdk/go/svc-payments.internal/go`;
+    const text = async (path: string): Promise<string> => (await fetch(module + path)).text();
+    assert.equal(await text('/@v/list'), `v${version}\n`);
+    for (const path of ['/@latest', `/@v/v${version}.info`]) {
+      assert.deepEqual(JSON.parse(await text(path)), { Version: `v${version}` });
+    }
+    assert.match(await text(`/@v/v${version}.mod`), /^module svc-payments\.internal\/go\n/);
+    const zip = Buffer.from(await (await fetch(`${module}/@v/v${version}.zip`)).arrayBuffer());
+    assert.equal(createHash('sha256').update(zip).digest('hex'), fileAt('.zip').sha256);
+    for (const path of ['/@v/v9.9.9.zip', '/@v/', '2/@v/list', '/../../../package.json']) {
+      assert.equal((await fetch(module + path)).status, 404, path);
     }
   });
 

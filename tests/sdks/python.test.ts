@@ -1,7 +1,12 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe } from 'node:test';
+import { describe, test } from 'node:test';
 import { installPython } from '../generators/python.ts';
+import { run } from '../generators/world.ts';
 import { startDriver } from './driver.ts';
 import { mayInstall } from './present.ts';
 import { playAll } from './stage.ts';
@@ -9,11 +14,30 @@ import { playAll } from './stage.ts';
 /** The Python SDK plays every scenario, with its blocking and with its asynchronous client. */
 
 const sdk = fileURLToPath(new URL('../../sdk/python/', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const bin = await installPython(join(sdk, 'requirements-dev.txt'), mayInstall);
 
 if (bin === undefined) {
   process.stdout.write('Python or its packages are not here: npm run sdks installs them.\n');
 } else {
+  test('the wheel that an installation serves installs into a clean environment, and has all its parts', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-python-'));
+    const [wheel = ''] = globSync('dist/packages/*.whl', { cwd: root });
+    try {
+      const options = ['--quiet', '--no-deps', '--no-index', '--target', folder];
+      await run(join(bin, 'pip'), ['install', ...options, join(root, wheel)]);
+      const check = `import svc_payments, importlib.metadata as m; print(svc_payments.__version__ == m.version("svc-payments"))`;
+      const seen = await run(join(bin, 'python'), ['-c', check], { env: { PYTHONPATH: folder } });
+      assert.equal(seen, 'True\n');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('mypy finds nothing in strict mode', async () => {
+    await run(join(bin, 'mypy'), ['--cache-dir', join(tmpdir(), 'svc-mypy'), 'src'], { folder: sdk });
+  });
+
   const env = { PYTHONPATH: join(sdk, 'src') };
   for (const [name, parameters] of [
     ['Python', []],
