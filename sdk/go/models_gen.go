@@ -1563,7 +1563,7 @@ type CardInput struct {
 	ExpMonth string `svc:"exp_month,required"`
 	// Two or four digits.
 	ExpYear string `svc:"exp_year,required"`
-	// 3 or 4 digits. Checked but never stored.
+	// 3 or 4 digits. Never stored.
 	Cvc string `svc:"cvc,required"`
 }
 
@@ -1589,13 +1589,17 @@ type BillingDetailsParams struct {
 type CardTokenCreate struct {
 	Card           CardInput                 `svc:"card,required"`
 	BillingDetails Opt[BillingDetailsParams] `svc:"billing_details"`
+	// Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge.
+	PaymentFollows Opt[bool] `svc:"payment_follows"`
 }
 
 // CardCapture is an object of the API.
 type CardCapture struct {
-	CustomerID   string    `svc:"customer_id,required"`
-	Card         CardInput `svc:"card,required"`
-	SetAsDefault Opt[bool] `svc:"set_as_default"`
+	CustomerID string    `svc:"customer_id,required"`
+	Card       CardInput `svc:"card,required"`
+	// Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge.
+	PaymentFollows Opt[bool] `svc:"payment_follows"`
+	SetAsDefault   Opt[bool] `svc:"set_as_default"`
 	// Moves the customer’s active, paused and past-due subscriptions to this card.
 	UpdateSubscriptions Opt[bool]                 `svc:"update_subscriptions"`
 	BillingDetails      Opt[BillingDetailsParams] `svc:"billing_details"`

@@ -70,7 +70,7 @@ class CardInput(TypedDict):
     exp_month: str
     #: Two or four digits.
     exp_year: str
-    #: 3 or 4 digits. Checked but never stored.
+    #: 3 or 4 digits. Never stored.
     cvc: str
 
 
@@ -98,6 +98,8 @@ class _CardTokenCreate(TypedDict):
 
 class CardTokenCreate(_CardTokenCreate, total=False):
     billing_details: BillingDetails | None
+    #: Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge.
+    payment_follows: bool
 
 
 class _CardCapture(TypedDict):
@@ -106,6 +108,8 @@ class _CardCapture(TypedDict):
 
 
 class CardCapture(_CardCapture, total=False):
+    #: Say `true` if you charge the card next. Then the security code is not used to verify the card, but kept in memory for at most 15 minutes and sent with the first charge.
+    payment_follows: bool
     set_as_default: bool
     #: Moves the customer’s active, paused and past-due subscriptions to this card.
     update_subscriptions: bool

@@ -41,18 +41,18 @@ class CardTokens:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def create(self, *, card: params.CardInput, billing_details: params.BillingDetails | None | Omitted = OMITTED, options: RequestOptions | None = None) -> models.CardToken:
+    def create(self, *, card: params.CardInput, billing_details: params.BillingDetails | None | Omitted = OMITTED, payment_follows: bool | Omitted = OMITTED, options: RequestOptions | None = None) -> models.CardToken:
         """Create a card token."""
-        return self._calls._call(Call(operations.CREATE_CARD_TOKEN, models.CardToken.of, body={"card": card, "billing_details": billing_details}, options=options))
+        return self._calls._call(Call(operations.CREATE_CARD_TOKEN, models.CardToken.of, body={"card": card, "billing_details": billing_details, "payment_follows": payment_follows}, options=options))
 
 
 class PaymentMethods:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def capture(self, *, customer_id: str, card: params.CardInput, set_as_default: bool | Omitted = OMITTED, update_subscriptions: bool | Omitted = OMITTED, billing_details: params.BillingDetails | None | Omitted = OMITTED, options: RequestOptions | None = None) -> models.PaymentMethod:
+    def capture(self, *, customer_id: str, card: params.CardInput, payment_follows: bool | Omitted = OMITTED, set_as_default: bool | Omitted = OMITTED, update_subscriptions: bool | Omitted = OMITTED, billing_details: params.BillingDetails | None | Omitted = OMITTED, options: RequestOptions | None = None) -> models.PaymentMethod:
         """Capture a card from your server."""
-        return self._calls._call(Call(operations.CAPTURE_CARD, models.PaymentMethod.of, body={"customer_id": customer_id, "card": card, "set_as_default": set_as_default, "update_subscriptions": update_subscriptions, "billing_details": billing_details}, options=options))
+        return self._calls._call(Call(operations.CAPTURE_CARD, models.PaymentMethod.of, body={"customer_id": customer_id, "card": card, "payment_follows": payment_follows, "set_as_default": set_as_default, "update_subscriptions": update_subscriptions, "billing_details": billing_details}, options=options))
 
     def attach(self, customer_id: str, *, card_token: str, set_as_default: bool | Omitted = OMITTED, update_subscriptions: bool | Omitted = OMITTED, billing_details: params.BillingDetails | None | Omitted = OMITTED, options: RequestOptions | None = None) -> models.PaymentMethod:
         """Attach a card to a customer."""
