@@ -992,6 +992,7 @@ CREATE TABLE processor_connections (
   notice_refused_at timestamp with time zone,
   notice_refusal text,
   code_wanted_at timestamp with time zone,
+  unlinked_at timestamp with time zone,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),

@@ -121,6 +121,9 @@ export async function hasCardsOfKey(db: Queryable, mode: Mode, version: number):
   return found.length > 0;
 }
 
+/** The key of the first id that every processor understands, beside those of the connections. */
+export const ofNetwork = 'network';
+
 /** Kept from the first charge or verification, which later charges refer to. */
 export async function keepNetworkTransactionId(
   db: Queryable,
@@ -128,11 +131,14 @@ export async function keepNetworkTransactionId(
   cardId: string,
   connectionId: string,
   networkTransactionId: string,
+  isOfNetwork: boolean,
 ): Promise<void> {
+  const keys = isOfNetwork ? [connectionId, ofNetwork] : [connectionId];
   await db.query(
-    `UPDATE vault.cards SET network_transaction_ids = jsonb_build_object($3::text, $4::text) || network_transaction_ids
+    `UPDATE vault.cards SET network_transaction_ids =
+       (SELECT jsonb_object_agg(key, $4::text) FROM unnest($3::text[]) AS key) || network_transaction_ids
      WHERE company_id = $1 AND id = $2`,
-    [companyId, cardId, connectionId, networkTransactionId],
+    [companyId, cardId, keys, networkTransactionId],
   );
 }
 

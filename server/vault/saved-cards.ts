@@ -3,7 +3,7 @@ import { hourMs } from '../platform/durations.ts';
 import { failpoint } from '../platform/failpoints.ts';
 import type { KeyStore } from './key-store.ts';
 import { open, rewrap, type SealedCard, seal } from './keys.ts';
-import type { ConnectedProcessors } from './processors/connections.ts';
+import type { Connected, ConnectedProcessors } from './processors/connections.ts';
 import type { CardAtProcessor } from './processors/processor.ts';
 import {
   findSaved,
@@ -102,4 +102,16 @@ export async function rewrapSavedCards(db: Database, keys: KeyStore): Promise<vo
     after = rows.at(-1);
     if (!after) return;
   }
+}
+
+/** What the processor has saved of a card that is kept. */
+export async function savedAt(
+  { processor, connectionId }: Connected,
+  isKept: boolean | undefined,
+  { companyId, cardId }: { readonly companyId: string; readonly cardId: string },
+  findSavedCard: (key: SavedCardKey) => Promise<CardAtProcessor>,
+): Promise<CardAtProcessor | undefined> {
+  if (!isKept || processor.removeSaved === undefined || connectionId === null) return undefined;
+  // The vault has the number, so a card that cannot be read there is charged like one that is not saved.
+  return findSavedCard({ companyId, cardId, connectionId }).catch(() => undefined);
 }

@@ -72,9 +72,8 @@ const atConnection = { connectionId: Type.Optional(id) };
 const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer(), ...atConnection };
 const ofCharge = { chargeReference: id, chargeTransactionId: Type.Optional(Type.String()) };
 const connectionKey = { companyId: id, connectionId: id };
-const billing = Type.Object({
+const addressFields = {
   name: text,
-  email: text,
   phone: text,
   line1: text,
   line2: text,
@@ -82,7 +81,8 @@ const billing = Type.Object({
   state: text,
   postalCode: text,
   country: text,
-});
+};
+const billing = Type.Object({ ...addressFields, email: text });
 const newConnection = Type.Object({
   companyId: id,
   id,
@@ -128,6 +128,7 @@ const vaultCalls = {
       card: chargedCard,
       companyTimeMs: Type.Optional(Type.Integer()),
       lookFirst: Type.Optional(Type.Boolean()),
+      shipping: Type.Optional(Type.Object(addressFields)),
       keepsCard: Type.Optional(Type.Boolean()),
       credential: Type.Optional(
         Type.Object({

@@ -46,8 +46,9 @@ import {
   keepNetworkTransactionId,
   keepVerification,
 } from './queries.ts';
+import { firstToKeep, type KnownIds, knownIds, useOf } from './first-charges.ts';
 import type { SavedCardKey } from './saved-card-queries.ts';
-import { removeSavedCards, savedCard } from './saved-cards.ts';
+import { removeSavedCards, savedAt, savedCard } from './saved-cards.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
@@ -170,6 +171,7 @@ export interface VaultCharge extends VaultOperation, Money {
   /** The customer agreed to keep the card, so that a processor can save it. */
   readonly keepsCard?: boolean;
   readonly billing?: Billing;
+  readonly shipping?: Omit<Billing, 'email'>;
 }
 
 interface OfCharge {
@@ -340,22 +342,21 @@ async function chargeCard(
   const { networkTransactionIds, cvvResult, ...opened } = card;
   const { credential, ...charge } = request;
   let usedAt: string | null = null;
+  let known: KnownIds = {};
   const outcome = await at(request, async (connected) => {
     usedAt = connected.connectionId;
-    const saved =
-      keepsCard === true && connected.processor.removeSaved !== undefined && usedAt !== null
-        ? await findSavedCard({ companyId: request.companyId, cardId: card.cardId, connectionId: usedAt })
-        : undefined;
-    const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
+    const saved = await savedAt(connected, keepsCard, { ...request, ...request.card }, findSavedCard);
+    known = knownIds(connected, networkTransactionIds);
+    const use = credential && useOf(credential, known);
     const sent = { ...charge, card: opened, ...(use && { credential: use }), ...(saved && { savedCard: saved }) };
     const key = { companyId: request.companyId, cardId: opened.cardId };
     return codes.use(key, (cvc) => chargeWithCode(db, connected, sent, cvc), isUnseen);
   });
   if (outcome.outcome !== 'approved') return outcome;
-  if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {
-    const { companyId } = request;
+  const first = firstToKeep(known, outcome);
+  if (first && usedAt !== null) {
     // Without it, the next charge is sent as a first one: no reason to fail this one.
-    await keepNetworkTransactionId(db, companyId, card.cardId, usedAt, outcome.networkTransactionId).catch(
+    await keepNetworkTransactionId(db, request.companyId, card.cardId, usedAt, first, known.isOfNetwork === true).catch(
       () => undefined,
     );
   }
@@ -367,12 +368,6 @@ async function chargeCard(
 
 /** The letter of card networks for a CVC that was not checked. */
 const notProcessed = 'P';
-
-/** A card that was charged or verified before is not used for the first time. */
-function useOf(credential: NonNullable<VaultCharge['credential']>, networkTransactionId: string | null): CredentialUse {
-  const isLater = credential.sequence === 'first' && networkTransactionId !== null;
-  return { ...credential, networkTransactionId, ...(isLater && { sequence: 'unscheduled' }) };
-}
 
 /** The card is stored with any answer: only the merchant sees the result. */
 async function verifyCard(
@@ -391,7 +386,8 @@ async function verifyCard(
     verification = { outcome, avs_result, cvv_result };
     await keepVerification(db, companyId, cardId, verification);
     const { networkTransactionId: id } = found;
-    if (id) await keepNetworkTransactionId(db, companyId, cardId, connectionId, id);
+    const isOfNetwork = connected?.processor.reportsOwnIds !== true;
+    if (id) await keepNetworkTransactionId(db, companyId, cardId, connectionId, id, isOfNetwork);
   } catch {
     // A verification that fails is a card that was not verified.
   }

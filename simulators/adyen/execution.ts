@@ -64,7 +64,10 @@ export function problemOf({ books, account }: Simulator, { shape, body, payment 
 
 const isWrongCvc = (cvc: unknown): boolean => cvc === '000';
 
-function checksOf({ paymentMethod, billingAddress }: Fields): Record<string, string> {
+function checksOf(
+  { reportsNetworkReferences }: Simulator,
+  { paymentMethod, billingAddress }: Fields,
+): Record<string, string> {
   const { cvc, networkPaymentReference } = isFields(paymentMethod) ? paymentMethod : {};
   const postalCode = isFields(billingAddress) ? billingAddress.postalCode : undefined;
   const matches =
@@ -72,10 +75,12 @@ function checksOf({ paymentMethod, billingAddress }: Fields): Record<string, str
   return {
     avsResult: postalCode === undefined ? '5 No AVS data provided' : matches,
     cvcResult: cvc === undefined ? '6 No CVC/CVV provided' : isWrongCvc(cvc) ? "2 Doesn't match" : '1 Matches',
-    networkTxReference:
-      typeof networkPaymentReference === 'string'
-        ? networkPaymentReference
-        : `MCC${randomBytes(6).toString('hex').toUpperCase()}`,
+    ...(reportsNetworkReferences && {
+      networkTxReference:
+        typeof networkPaymentReference === 'string'
+          ? networkPaymentReference
+          : `MCC${randomBytes(6).toString('hex').toUpperCase()}`,
+    }),
   };
 }
 
@@ -99,7 +104,7 @@ function pay(simulator: Simulator, { body, key }: Request, fault: string | undef
     ...(!isPaused && { pspReference: psp }),
     ...(refusal === null ? { amount } : { refusalReason: reason, refusalReasonCode: refusal }),
     additionalData: {
-      ...checksOf(body),
+      ...checksOf(simulator, body),
       ...(refusal === null && { authCode: String(100_000 + simulator.books.size) }),
     },
   };

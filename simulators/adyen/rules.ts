@@ -93,6 +93,8 @@ const shapes = {
       authenticationData: shaped({ required: {}, optional: { attemptAuthentication: oneOf('always', 'never') } }),
       additionalData: shaped({ required: {}, optional: { manualCapture: oneOf('true', 'false') } }),
       billingAddress: address,
+      deliveryAddress: address,
+      shopperStatement: matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/),
       shopperEmail: matching(/^\S+@\S+$/),
       telephoneNumber: matching(/^\+[\d ()-]{4,20}$/),
     },

@@ -179,7 +179,8 @@ async function control(simulator: Simulator, path: readonly string[], response: 
     await journal.durable();
     return answer(response, 200, { done: true });
   }
-  const { notice_url, notice_username, notice_password, notice_after_ms, revoked, ...rest } = fields;
+  const { notice_url, notice_username, notice_password, notice_after_ms, revoked, network_references, ...rest } =
+    fields;
   const account = settingsIn(rest);
   Object.assign(simulator.account, account);
   const body: unknown = Object.fromEntries(Object.entries(rest).filter(([name]) => !Object.hasOwn(account, name)));
@@ -187,6 +188,7 @@ async function control(simulator: Simulator, path: readonly string[], response: 
   faults.set(body);
   if (body.settle_after_ms !== undefined) simulator.settleAfterMs = body.settle_after_ms ?? 0;
   if (typeof revoked === 'boolean') simulator.isRevoked = revoked;
+  if (typeof network_references === 'boolean') simulator.reportsNetworkReferences = network_references;
   if (notice_url !== undefined) {
     const signIn = { username: notice_username, password: notice_password };
     const target = { url: notice_url, ...(notice_username !== undefined && signIn) } as NoticeTarget;
@@ -291,6 +293,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     inProgress: new Set(),
     account: accountWith(options.account),
     settleAfterMs: 0,
+    reportsNetworkReferences: false,
     isRevoked: false,
   };
   const server = createServer((request, response) => {

@@ -57,6 +57,8 @@ export interface Simulator {
   readonly account: AccountSettings;
   /** Changed by `POST /control`. */
   settleAfterMs: number;
+  /** Whether the account reports the reference of the card network. A new one does not. */
+  reportsNetworkReferences: boolean;
   isRevoked: boolean;
 }
 

@@ -4,13 +4,26 @@ import { isAmount } from './books.ts';
 
 const cardNames = ['ccnumber', 'ccexp'];
 const personNames = 'first_name last_name address1 address2 city state zip country phone email'.split(' ');
+const shippingNames = 'firstname lastname address1 address2 city state zip country'
+  .split(' ')
+  .map((name) => `shipping_${name}`);
 const credentialNames = ['initiated_by', 'stored_credential_indicator', 'initial_transaction_id', 'billing_method'];
 const common = ['type', 'security_key'];
 /** The fields that each type takes; those before the bar are required. NMI ignores others, but we want to know. */
 const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
   sale: [
     [...common, ...cardNames, 'amount'],
-    ['orderid', 'currency', 'dup_seconds', 'processor_id', 'cvv', ...personNames, ...credentialNames],
+    [
+      'orderid',
+      'currency',
+      'dup_seconds',
+      'processor_id',
+      'cvv',
+      'descriptor',
+      ...personNames,
+      ...shippingNames,
+      ...credentialNames,
+    ],
   ],
   validate: [
     [...common, ...cardNames],

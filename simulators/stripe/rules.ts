@@ -47,12 +47,17 @@ const rules: Readonly<Record<string, Rule>> = {
     required: ['type', 'card[number]', 'card[exp_month]', 'card[exp_year]'],
   },
   payment_intents: {
-    allowed: ['amount', 'currency', 'customer', 'allowed_payment_method_types[*]', 'metadata[*]'],
+    allowed: [
+      ...['amount', 'currency', 'customer', 'statement_descriptor_suffix'],
+      ...['allowed_payment_method_types[*]', 'metadata[*]'],
+    ],
     required: ['amount', 'currency'],
   },
   'payment_intents/confirm': {
     allowed: [
       ...['payment_method', 'error_on_requires_action', 'off_session', 'setup_future_usage', 'expand[*]'],
+      ...['name', 'phone'].map((name) => `shipping[${name}]`),
+      ...address.map((name) => `shipping[address][${name}]`),
       ...['stored_credential_usage', 'setup_credential_usage'].map((name) => `payment_method_options[card][${name}]`),
     ],
     required: [],

@@ -79,6 +79,10 @@ export const home = {
     ],
     renewals_waiting: ['1 renewal is waiting for a processor', '# renewals are waiting for a processor'],
     notices_refused: ['1 processor’s webhooks are rejected', 'Webhooks of # processors are rejected'],
+    processors_unlinked: [
+      '1 processor does not report network references',
+      '# processors do not report network references',
+    ],
     processors_failing: ['1 processor is not responding', '# processors are not responding'],
     endpoints_disabled: ['1 webhook endpoint is disabled', '# webhook endpoints are disabled'],
     endpoints_failing: ['1 webhook endpoint is failing', '# webhook endpoints are failing'],

@@ -93,6 +93,9 @@ export const processors = {
   codeWanted: 'Charges of saved cards rejected',
   codeWantedSince: 'The account at the processor requires the CVC for every charge, and saved cards have none. Since:',
   codeWantedText: 'Payments go to the next processor, or fail. Send this to the support of the processor:',
+  unlinkedSince: 'Payments come without the reference of the card network. First seen:',
+  unlinkedText:
+    'Turn it on in your account with the processor, or ask its support. Until then, renewals have no link to the first payment, and banks decline more of them.',
   since: 'Connected since',
   until: 'Disconnected since',
   notices: 'Webhooks',

@@ -31,6 +31,8 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND state = 'waiting' AND cause = 'renewal'`,
   notices_refused: `SELECT id::text, notice_refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND removed_at IS NULL AND notice_refused_at IS NOT NULL`,
+  processors_unlinked: `SELECT id::text, unlinked_at AS since FROM processor_connections
+    WHERE company_id = $1 AND disconnected_at IS NULL AND unlinked_at IS NOT NULL`,
   processors_failing: `SELECT id::text, NULL::timestamptz AS since FROM processor_connections
     WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NULL AND id = ANY($3::uuid[])`,
   endpoints_disabled: `SELECT id::text, failing_since AS since FROM webhook_endpoints

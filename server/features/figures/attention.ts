@@ -14,6 +14,7 @@ const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
   processors_wanting_codes: 'company:read',
   renewals_waiting: 'orders:read',
   notices_refused: 'company:read',
+  processors_unlinked: 'company:read',
   processors_failing: 'company:read',
   endpoints_disabled: 'webhook_endpoints:read',
   endpoints_failing: 'webhook_endpoints:read',

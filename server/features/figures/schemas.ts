@@ -75,6 +75,7 @@ const attentionKinds = [
   'processors_wanting_codes',
   'renewals_waiting',
   'notices_refused',
+  'processors_unlinked',
   'processors_failing',
   'endpoints_disabled',
   'endpoints_failing',

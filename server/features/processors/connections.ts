@@ -1,7 +1,8 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
-import { type ConnectionRow, findConnections, setCodeWanted, setRefused } from './queries.ts';
+import { kindNamed } from '../../vault/processors/kinds.ts';
+import { type ConnectionRow, findConnections, setCodeWanted, setRefused, setUnlinked } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
 export interface Connections {
@@ -16,6 +17,13 @@ export interface Connections {
   readonly health: HealthWatch;
   /** Called after a change of the connections of a company. */
   forget(companyId: string): void;
+}
+
+/** Whether charges come without the reference of the card network. Only an approved charge shows it. */
+function isUnlinkedAfter({ kind, unlinked_at }: ConnectionRow, call: NotedCall): boolean {
+  if (call.outcome !== 'approved' || call.isLookup || !kindNamed(kind).hidesNetworkReferences)
+    return unlinked_at !== null;
+  return call.networkTransactionId === undefined;
 }
 
 /** A change by another process is noticed after this time. The vault refuses connections whose credentials were removed. */
@@ -34,13 +42,18 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     return rows;
   }
 
-  /** Other processes and people see it, until the processor answers a charge again. */
-  async function keepRefusal(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
+  /** Other processes and people see it, until the processor answers a charge otherwise. */
+  async function keepFindings(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
     const isRefused = call.refusesCredentials === true;
     if (!isRefused && call.outcome !== 'approved' && call.outcome !== 'declined') return;
     const row = (await of(companyId)).find(({ id }) => id === connectionId);
-    if (!row || (row.refused_at !== null) === isRefused) return;
-    await setRefused(await databaseOf(companyId), companyId, connectionId, isRefused);
+    if (!row) return;
+    const isUnlinked = isUnlinkedAfter(row, call);
+    const isSame = (row.refused_at !== null) === isRefused && (row.unlinked_at !== null) === isUnlinked;
+    if (isSame) return;
+    const db = await databaseOf(companyId);
+    await setRefused(db, companyId, connectionId, isRefused);
+    await setUnlinked(db, companyId, connectionId, isUnlinked);
     found.delete(companyId);
   }
 
@@ -78,7 +91,7 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     note({ companyId, connectionId }, call) {
       health.note(connectionId, call);
       // It is for people only, and the next charge notes it again.
-      keepRefusal(companyId, connectionId, call).catch(() => undefined);
+      keepFindings(companyId, connectionId, call).catch(() => undefined);
       keepCodeRule(companyId, connectionId, call).catch(() => undefined);
     },
     forget: (companyId) => void found.delete(companyId),

@@ -45,6 +45,8 @@ export interface NotedCall {
   /** A customer has paid without one. */
   readonly paidWithoutCode?: boolean;
   readonly response?: { readonly response_text: string | null };
+  /** The card network's id of an approved charge. */
+  readonly networkTransactionId?: string;
   /** The operation before it has counted. A processor that answers "not yet" to many lookups has not failed. */
   readonly isLookup?: boolean;
 }

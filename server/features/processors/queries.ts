@@ -32,12 +32,15 @@ export interface ConnectionRow {
   readonly refused_at: Date | null;
   /** Since when its account takes no charge without the security code. */
   readonly code_wanted_at: Date | null;
+  /** Since when approved charges come without the reference of the card network, which the account has to turn on. */
+  readonly unlinked_at: Date | null;
   /** Undefined if it is not known. */
   readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
-  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, code_wanted_at, account_id`;
+  disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, code_wanted_at, unlinked_at,
+  account_id`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -155,10 +158,19 @@ export async function setCodeWanted(db: Queryable, companyId: string, id: string
   );
 }
 
+/** The first charge without a reference counts. */
+export async function setUnlinked(db: Queryable, companyId: string, id: string, isUnlinked: boolean): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET unlinked_at = CASE WHEN $3 THEN coalesce(unlinked_at, now()) END
+     WHERE company_id = $1 AND id = $2 AND (unlinked_at IS NOT NULL) <> $3`,
+    [companyId, id, isUnlinked],
+  );
+}
+
 /** After the credentials were replaced, what was refused before says nothing. */
 export async function forgetRefusals(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
-    `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL
+    `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL, unlinked_at = NULL
      WHERE company_id = $1 AND id = $2`,
     [companyId, id],
   );

@@ -82,6 +82,7 @@ export const connection = Type.Object(
     refused_at: nullable(timestamp()),
     code_wanted_at: nullable(timestamp({ description: 'Since when charges without a security code are rejected.' })),
     code_request: nullable(Type.String({ description: 'What to write to the processor’s support about it.' })),
+    unlinked_at: nullable(timestamp()),
     health: Type.Object({
       calls: Type.Integer(),
       failures: Type.Integer(),

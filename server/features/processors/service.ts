@@ -63,10 +63,7 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
   const described = kindNamed(row.kind);
   const { calls, failures, isBroken, last } = connections.health.of(row.id);
   return {
-    id: row.id,
-    kind: row.kind,
-    kind_name: described.name,
-    name: row.name,
+    ...{ id: row.id, kind: row.kind, kind_name: described.name, name: row.name },
     status: row.removed_at ? 'removed' : row.disconnected_at ? 'disconnected' : 'connected',
     position: row.disconnected_at ? null : row.position,
     rules: rulesOf(row),
@@ -78,6 +75,7 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     refused_at: row.refused_at?.toISOString() ?? null,
     code_wanted_at: row.code_wanted_at?.toISOString() ?? null,
     code_request: row.code_wanted_at ? (described.securityCodeRequest ?? null) : null,
+    unlinked_at: row.unlinked_at?.toISOString() ?? null,
     health: {
       calls,
       failures,

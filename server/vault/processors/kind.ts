@@ -28,6 +28,8 @@ export interface ProcessorKind {
   readonly securityCodeRequest?: string;
   /** Whether several accounts can report the same ID. */
   readonly sharesAccountIds?: boolean;
+  /** Whether accounts have to turn on that the processor reports the reference of the card network. */
+  readonly hidesNetworkReferences?: true;
   /** What evidence it takes about a dispute; absent if it takes none through us. */
   readonly evidence?: EvidenceLimits;
   /** Throws a `ConfigurationProblem` if the fields do not fit together. */

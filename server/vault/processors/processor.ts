@@ -33,10 +33,7 @@ export interface Processor {
   list?(request: ListRequest): Promise<Listing>;
   /** Checks a card and its CVC without charging it. The CVC exists only during this call. */
   verify?(request: VerifyRequest): Promise<Verification>;
-  /**
-   * Removes what the processor has saved of a card. Returns false if the processor did not confirm it, and it has to be
-   * repeated. Only an adapter with this operation saves cards at its processor.
-   */
+  /** Removes a card that the processor saved. Returns false if it has to be repeated. Only such an adapter saves cards. */
   removeSaved?(token: string): Promise<boolean>;
   /** Reads what the processor sent to the notice URL, after checking its signature. */
   receive?(delivery: NoticeDelivery): Reception;
@@ -56,6 +53,8 @@ export interface Processor {
    * What finds an operation after a lost answer: our reference (the default), the handle of `prepare`, or only a notice.
    */
   readonly findsBy?: 'reference' | 'handle' | 'notice';
+  /** The ids of first charges are those of the processor, and not of the card network: no other processor knows them. */
+  readonly reportsOwnIds?: true;
 }
 
 export interface ListRequest {
@@ -123,16 +122,13 @@ export interface CredentialUse {
   readonly initiator: 'customer' | 'merchant';
   /** `subsequent` is a renewal on its date; `unscheduled` is any other charge after the first. */
   readonly sequence: 'first' | 'subsequent' | 'unscheduled';
-  /** The card network's id of the first charge or verification, if it is known. */
+  /** The card network's id of the first charge or verification, here or at another connection, if it is known. */
   readonly networkTransactionId: string | null;
   /** The customer agrees to a series of charges, and this is the first one. */
   readonly startsSeries?: boolean;
 }
 
-/**
- * How a processor knows a card that the customer agreed to keep. The vault stores it for the adapter, sealed, for each
- * card and connection. The card itself stays in the vault.
- */
+/** How a processor knows a card that the customer agreed to keep. The vault stores it for the adapter, sealed. */
 export interface CardAtProcessor {
   /** Names the card at this connection, and never changes: what is created for it twice under this name is one object. */
   readonly name: string;
@@ -168,6 +164,8 @@ export interface ChargeRequest extends Money, Sending {
   readonly companyTimeMs?: number;
   readonly credential?: CredentialUse;
   readonly billing?: Billing;
+  /** To whom the goods are sent. Adapters send it where their processor takes it, because banks approve more then. */
+  readonly shipping?: Omit<Billing, 'email'>;
   /** The handle that `prepare` returned. */
   readonly handle?: string;
   /** For an adapter with `removeSaved`, if the customer agreed to keep the card. */

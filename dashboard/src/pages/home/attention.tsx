@@ -26,6 +26,7 @@ const looks: Readonly<Record<Entry['kind'], Look>> = {
   processors_wanting_codes: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   renewals_waiting: { icon: 'subscriptions', tone: 'warn', to: '/settings/processors', one: '/orders/' },
   notices_refused: { icon: 'bolt', tone: 'warn', to: '/settings/processors' },
+  processors_unlinked: { icon: 'bolt', tone: 'warn', to: '/settings/processors' },
   processors_failing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   endpoints_disabled: { icon: 'webhook', tone: 'bad', to: '/developers/webhooks', one: '/developers/webhooks/' },
   endpoints_failing: { icon: 'webhook', tone: 'warn', to: '/developers/webhooks', one: '/developers/webhooks/' },
@@ -79,6 +80,7 @@ const real: readonly Entry['kind'][] = [
   'processors_refusing',
   'processors_wanting_codes',
   'notices_refused',
+  'processors_unlinked',
 ];
 
 const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;

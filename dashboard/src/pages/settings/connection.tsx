@@ -84,6 +84,11 @@ export function ConnectedProcessor(props: ConnectedProps) {
           {connection.code_request !== null && <p className="mt-1.5 font-medium">{connection.code_request}</p>}
         </div>
       )}
+      {connection.unlinked_at !== null && (
+        <p className="mb-4 rounded-[8px] bg-warn-soft px-3 py-2 text-warn">
+          {processors.unlinkedSince} <DateTime at={connection.unlinked_at} real />. {processors.unlinkedText}
+        </p>
+      )}
       <Facts
         facts={[
           [processors.takes, rulesText(connection)],

@@ -47,6 +47,7 @@ interface NotedCall {
   readonly failureCode?: string;
   readonly refusesCredentials?: boolean;
   readonly response?: { readonly response_text: string | null };
+  readonly networkTransactionId?: string;
   readonly isLookup?: boolean;
 }
 

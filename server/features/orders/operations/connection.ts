@@ -2,6 +2,7 @@ import type { VaultCharge } from '../../../vault/vault.ts';
 import { toBilling } from '../../payment-methods/schemas.ts';
 import type { ChargeCause } from './operation-moves.ts';
 import type { CardOfOrder, OrderState } from '../order.ts';
+import type { Shipping } from '../schemas.ts';
 
 /** What a live operation tells the vault beside the operation itself. */
 
@@ -20,20 +21,29 @@ const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credent
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 };
 
+function toAddress({ postal_code: postalCode, ...shipping }: Shipping): NonNullable<VaultCharge['shipping']> {
+  return { ...shipping, postalCode };
+}
+
 /** What live processors learn about a charge. The sandbox needs none of it. */
 export function aboutCharge(
   cause: ChargeCause,
   state: OrderState,
   card: CardOfOrder,
-): Pick<VaultCharge, 'credential' | 'billing' | 'keepsCard'> {
+): Pick<VaultCharge, 'credential' | 'billing' | 'shipping' | 'keepsCard'> {
   if (state.mode === 'sandbox') return {};
   const { billing, isListed } = card;
-  const { subscription_cycle, subscription_id } = state.order;
+  const { shipping, subscription_cycle, subscription_id } = state.order;
   // A subscription that starts later is first charged by the schedule.
   const isFirst = cause === 'renewal' && subscription_cycle === null;
   const credential = credentials[isFirst ? 'first_charge' : cause];
   // A visitor who pays once on a checkout page, and may not be the customer, has not agreed that the card is kept.
   const keepsCard = isListed || subscription_id !== null;
   const isStored = keepsCard || credential.initiator === 'merchant';
-  return { keepsCard, ...(isStored && { credential }), ...(billing && { billing: toBilling(billing) }) };
+  return {
+    keepsCard,
+    ...(isStored && { credential }),
+    ...(billing && { billing: toBilling(billing) }),
+    ...(shipping && { shipping: toAddress(shipping) }),
+  };
 }

@@ -18,6 +18,8 @@ export interface AdyenOptions {
   readonly notices: NoticeSettings;
   /** Of the zero amount with which a card is checked. */
   readonly verificationCurrency: string;
+  /** What the cardholder reads on the statement. Without it, Adyen uses that of the merchant account. */
+  readonly descriptor?: string | undefined;
   readonly isLive: boolean;
   readonly timeoutMs: number;
   readonly clock: Clock;

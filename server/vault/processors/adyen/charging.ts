@@ -31,7 +31,7 @@ async function authorize(
   isRepeat: boolean,
 ): Promise<Preparation> {
   const { reference, card, cvc } = request;
-  const body = authorizationOf(request, client.merchantAccount, amount);
+  const body = authorizationOf(request, client.merchantAccount, amount, client.descriptor);
   const reply = await client.post(['payments'], body, keyOf(reference));
   const found = authorizationOutcomeOf(
     withoutCard(reply, card),

@@ -21,6 +21,7 @@ export type Reply = Answer | Silence;
 
 export interface Client {
   readonly merchantAccount: string;
+  readonly descriptor?: string | undefined;
   readonly clock: Clock;
   /** Waits while Adyen processes another request with the same key, whose answer it then repeats. */
   post(path: readonly string[], body: object, key: string): Promise<Reply>;
@@ -33,6 +34,7 @@ interface ClientOptions {
   readonly url: string;
   readonly apiKey: Secret<string>;
   readonly merchantAccount: string;
+  readonly descriptor?: string | undefined;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
@@ -42,10 +44,11 @@ const bytesMax = 1024 * 1024;
 
 const jsonBody = (body: object) => ({ type: 'application/json', content: JSON.stringify(body) });
 
-export function openClient({ url, apiKey, merchantAccount, timeoutMs, clock }: ClientOptions): Client {
+export function openClient({ url, apiKey, merchantAccount, descriptor, timeoutMs, clock }: ClientOptions): Client {
   const exchange: Exchange = openExchange({ url, timeoutMs, headers: () => ({ 'x-api-key': apiKey.reveal() }) });
   return {
     merchantAccount,
+    descriptor,
     clock,
     async post(path, body, key) {
       const headers = { 'idempotency-key': key };

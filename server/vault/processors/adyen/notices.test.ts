@@ -403,6 +403,7 @@ describe('a card at Adyen', () => {
     });
 
   it('is verified with its CVC and address, and the CVC is nowhere in the journal', async () => {
+    await adyen.control({ network_references: true });
     const found = await verify('9173');
     assert.ok(found?.outcome === 'verified' && found.networkTransactionId, inspect(found));
     assert.deepEqual([found.avsResult, found.cvvResult], ['Y', 'M']);
@@ -415,6 +416,7 @@ describe('a card at Adyen', () => {
   });
 
   it('is charged with the network transaction id of its first use', async () => {
+    await adyen.control({ network_references: true });
     const credential = { initiator: 'merchant', sequence: 'subsequent', networkTransactionId: 'MCC123456' } as const;
     const outcome = await processor.charge(await adyen.prepared({ credential }));
     assert.ok(outcome.outcome === 'approved' && outcome.networkTransactionId === 'MCC123456', inspect(outcome));

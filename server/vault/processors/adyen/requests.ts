@@ -60,6 +60,9 @@ interface PaymentContent {
   readonly cvc?: HeldCode;
   readonly credential?: CredentialUse;
   readonly billing?: Billing;
+  readonly shipping?: ChargeRequest['shipping'];
+  /** What the cardholder reads on the statement. */
+  readonly descriptor?: string | undefined;
 }
 
 type Interaction = Pick<Wire<PaymentRequest>, 'shopperInteraction' | 'recurringProcessingModel'>;
@@ -106,25 +109,26 @@ const stateCodeOf = (state: string | null | undefined): string | undefined =>
   state && /^[A-Za-z]{2,3}$/.test(state) ? state.toUpperCase() : undefined;
 
 /** Adyen refuses an incomplete address, so only a complete one is sent. */
-function addressOf(billing: Billing | undefined): { billingAddress?: Wire<BillingAddress> } {
-  const { line1, city, postalCode, state } = billing ?? {};
-  const country = billing?.country?.toUpperCase();
-  if (!line1 || !city || !postalCode || !country) return {};
+function addressOf(given: Omit<Billing, 'email'> | undefined): Wire<BillingAddress> | undefined {
+  const { line1, city, postalCode, state } = given ?? {};
+  const country = given?.country?.toUpperCase();
+  if (!line1 || !city || !postalCode || !country) return undefined;
   const stateCode = stateCodeOf(state);
-  if (withState.includes(country) && stateCode === undefined) return {};
-  const billingAddress = {
+  if (withState.includes(country) && stateCode === undefined) return undefined;
+  return {
     ...streetOf(line1.trim()),
     city,
     country,
     postalCode: postalCode.slice(0, country === 'US' ? 5 : 10),
     ...(stateCode !== undefined && { stateOrProvince: stateCode }),
   } satisfies Wire<BillingAddress>;
-  return { billingAddress };
 }
 
 /** An authorization that is captured only on request: it moves no money. */
 function paymentOf(content: PaymentContent) {
-  const { merchantAccount, reference, amount, card, credential, billing } = content;
+  const { merchantAccount, reference, amount, card, credential, billing, shipping, descriptor } = content;
+  const billingAddress = addressOf(billing);
+  const deliveryAddress = addressOf(shipping);
   return {
     merchantAccount,
     reference,
@@ -135,14 +139,20 @@ function paymentOf(content: PaymentContent) {
     ...interactionOf(credential),
     authenticationData: { attemptAuthentication: 'never' },
     additionalData: { manualCapture: 'true' },
-    ...addressOf(billing),
+    ...(billingAddress && { billingAddress }),
+    ...(deliveryAddress && { deliveryAddress }),
+    ...(descriptor && { shopperStatement: descriptor }),
     ...(billing?.email && { shopperEmail: billing.email }),
     ...(billing?.phone?.startsWith('+') && { telephoneNumber: billing.phone }),
   } satisfies Wire<Omit<PaymentRequest, 'paymentMethod'>> & { paymentMethod: Wire<CardDetails> };
 }
 
-export const authorizationOf = (request: ChargeRequest, merchantAccount: string, amount: AdyenAmount) =>
-  paymentOf({ ...request, merchantAccount, amount });
+export const authorizationOf = (
+  request: ChargeRequest,
+  merchantAccount: string,
+  amount: AdyenAmount,
+  descriptor?: string,
+) => paymentOf({ ...request, merchantAccount, amount, descriptor });
 
 /** Adyen checks a card with an amount of zero. The result allows later charges without the cardholder. */
 export function verificationRequestOf(

@@ -60,6 +60,7 @@ export function nmiProcessor(options: NmiOptions): Processor {
 
   return {
     onceBy: 'nothing',
+    reportsOwnIds: true,
     findsBy: 'reference',
     async charge(request) {
       const problem = moneyProblem(request, currencies) ?? expired(request);

@@ -62,6 +62,15 @@ export const nmiKind: ProcessorKind = {
       rule: 'must be an ID of letters, digits, hyphens, dots and underscores',
     },
     {
+      name: 'statement_descriptor',
+      label: 'Statement descriptor',
+      help: 'What customers read on their card statement, for example TEA HOUSE. Only some processors of NMI take it; others refuse the charge, so ask your provider before.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^(?=.*[A-Za-z])[A-Za-z0-9 .,&*-]{1,22}$/,
+      rule: 'must have at most 22 letters, digits, spaces and . , & * - and at least one letter',
+    },
+    {
       name: 'api_url',
       label: 'Gateway URL',
       help: 'Only if your gateway is not at secure.nmi.com: the address at which you sign in, for example https://secure.networkmerchants.com.',
@@ -81,7 +90,10 @@ export const nmiKind: ProcessorKind = {
   securityCodeRequest,
   // It is the name of the company.
   sharesAccountIds: true,
-  open({ security_key = '', currencies = '', dup_seconds = '', processor_id, api_url = origins[0] }, options) {
+  open(
+    { security_key = '', currencies = '', dup_seconds = '', processor_id, statement_descriptor, api_url = origins[0] },
+    options,
+  ) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
     const unknown = codes.find((code) => !knownCurrencies.has(code));
     if (unknown) throw new ConfigurationProblem('currencies', `contains ${unknown}, which is not a currency`);
@@ -94,7 +106,7 @@ export const nmiKind: ProcessorKind = {
       url: new URL(url).origin,
       securityKey: new Secret(security_key),
       currencies: codes,
-      sale: { duplicateSeconds, processorId: processor_id },
+      sale: { duplicateSeconds, processorId: processor_id, descriptor: statement_descriptor },
       timeoutMs: options.timeoutMs,
     });
   },

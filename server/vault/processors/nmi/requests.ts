@@ -34,6 +34,17 @@ interface BillingFields {
   readonly email?: string;
 }
 
+interface ShippingFields {
+  readonly shipping_firstname?: string;
+  readonly shipping_lastname?: string;
+  readonly shipping_address1?: string;
+  readonly shipping_address2?: string;
+  readonly shipping_city?: string;
+  readonly shipping_state?: string;
+  readonly shipping_zip?: string;
+  readonly shipping_country?: string;
+}
+
 interface CredentialFields {
   readonly initiated_by?: 'customer' | 'merchant';
   readonly stored_credential_indicator?: 'stored' | 'used';
@@ -42,7 +53,7 @@ interface CredentialFields {
   readonly billing_method?: 'recurring';
 }
 
-export interface SaleFields extends CardFields, BillingFields, CredentialFields, ProcessorFields {
+export interface SaleFields extends CardFields, BillingFields, ShippingFields, CredentialFields, ProcessorFields {
   readonly type: 'sale';
   readonly orderid: string;
   readonly amount: string;
@@ -50,6 +61,8 @@ export interface SaleFields extends CardFields, BillingFields, CredentialFields,
   /** For how long NMI refuses the same amount of the same card. */
   readonly dup_seconds: string;
   readonly cvv?: string;
+  /** What the cardholder reads on the statement, if the processor of the account takes it. */
+  readonly descriptor?: string;
 }
 
 /** Which processor of the NMI account takes the card, if it has several. */
@@ -92,15 +105,37 @@ function cardFields({ number, expMonth, expYear }: ProcessorCard): CardFields {
   return { ccnumber: CardNumber.open(number), ccexp: twoDigits(expMonth) + twoDigits(expYear) };
 }
 
+/** NMI has two fields for the name. The last word is the family name; a single word is one too. */
+function namesOf(name: string | null): [first: string, last: string | undefined] {
+  const words = name?.trim().split(/\s+/) ?? [];
+  const last = words.pop();
+  return [words.join(' '), last];
+}
+
+function shippingFields(shipping: ChargeRequest['shipping']): ShippingFields {
+  if (!shipping) return {};
+  const { name, line1, line2, city, state, postalCode, country } = shipping;
+  const [firstName, lastName] = namesOf(name);
+  const fields = {
+    shipping_firstname: firstName,
+    shipping_lastname: lastName,
+    shipping_address1: line1,
+    shipping_address2: line2,
+    shipping_city: city,
+    shipping_state: state,
+    shipping_zip: postalCode,
+    shipping_country: country,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
+}
+
 function billingFields(billing: Billing | undefined): BillingFields {
   if (!billing) return {};
   const { name, line1, line2, city, state, postalCode, country, phone, email } = billing;
-  // NMI has two fields for the name. The last word is the family name; a single word is one too.
-  const words = name?.trim().split(/\s+/) ?? [];
-  const lastName = words.pop();
+  const [first_name, last_name] = namesOf(name);
   const fields = {
-    first_name: words.join(' '),
-    last_name: lastName,
+    first_name,
+    last_name,
     address1: line1,
     address2: line2,
     city,
@@ -135,14 +170,15 @@ function credentialFields(credential: CredentialUse | undefined): CredentialFiel
 export interface SaleChoices {
   readonly duplicateSeconds: number;
   readonly processorId?: string | undefined;
+  readonly descriptor?: string | undefined;
 }
 
 const processorFields = (processorId: string | undefined): ProcessorFields =>
   processorId ? { processor_id: processorId } : {};
 
 export function saleFields(
-  { reference, amount, currency, card, cvc, billing, credential }: ChargeRequest,
-  { duplicateSeconds, processorId }: SaleChoices,
+  { reference, amount, currency, card, cvc, billing, shipping, credential }: ChargeRequest,
+  { duplicateSeconds, processorId, descriptor }: SaleChoices,
 ): SaleFields {
   const code = cvc?.reveal();
   return {
@@ -151,10 +187,12 @@ export function saleFields(
     amount: decimalText(amount, currency),
     currency: currency.toUpperCase(),
     dup_seconds: String(duplicateSeconds),
+    ...(descriptor && { descriptor }),
     ...processorFields(processorId),
     ...cardFields(card),
     ...(code !== undefined && { cvv: code }),
     ...billingFields(billing),
+    ...shippingFields(shipping),
     ...credentialFields(credential),
   };
 }

@@ -12,6 +12,8 @@ export interface StripeOptions {
   /** Several are valid while one replaces another. */
   readonly signingSecrets: Secret<readonly string[]>;
   readonly timeoutMs: number;
+  /** What the cardholder reads on the statement, after the prefix of the account. */
+  readonly descriptor?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -31,6 +33,7 @@ export interface Client {
   readonly clock: Clock;
   /** After this time a request that was sent can no longer be executed. */
   readonly goneAfterMs: number;
+  readonly descriptor: string | undefined;
   /** The card of each intent that this process has just created and nothing has confirmed. */
   readonly prepared: Map<string, UsedCard>;
 }
@@ -42,7 +45,14 @@ const busyStatuses = [keyInUse, 429];
 /** Stripe itself gives up a request after 80 s, which is less than this with the usual timeout of 10 s. */
 const timeoutsUntilGone = 12;
 
-export function openClient({ url, filesUrl, secretKey, timeoutMs, clock = systemClock }: StripeOptions): Client {
+export function openClient({
+  url,
+  filesUrl,
+  secretKey,
+  timeoutMs,
+  descriptor,
+  clock = systemClock,
+}: StripeOptions): Client {
   const headers = () => ({ authorization: `Bearer ${secretKey.reveal()}`, 'stripe-version': apiVersion });
   const senderTo = (base: string): Send => {
     const exchange = openExchange({ url: base, timeoutMs, headers });
@@ -61,5 +71,12 @@ export function openClient({ url, filesUrl, secretKey, timeoutMs, clock = system
     };
   };
   const sendFile = senderTo(filesUrl);
-  return { send: senderTo(url), sendFile, clock, goneAfterMs: timeoutsUntilGone * timeoutMs, prepared: new Map() };
+  return {
+    send: senderTo(url),
+    sendFile,
+    clock,
+    goneAfterMs: timeoutsUntilGone * timeoutMs,
+    descriptor,
+    prepared: new Map(),
+  };
 }

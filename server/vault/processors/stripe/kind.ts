@@ -37,6 +37,15 @@ export const stripeKind: ProcessorKind = {
       rule: 'must start with whsec_',
     },
     {
+      name: 'statement_descriptor',
+      label: 'Statement descriptor',
+      help: 'What customers read on their card statement after the prefix of your Stripe account, for example ORDERS. Prefix, an asterisk and a space and this text have at most 22 characters together.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^(?=.*[A-Za-z])[A-Za-z0-9 .,&-]{1,20}$/,
+      rule: 'must have at most 20 letters, digits, spaces and . , & - and at least one letter',
+    },
+    {
       name: 'api_url',
       label: 'API URL',
       help: 'For tests with a simulated Stripe.',
@@ -50,7 +59,7 @@ export const stripeKind: ProcessorKind = {
   timeoutMs: 10_000,
   sendsNotices: true,
   evidence: evidenceLimits,
-  open({ secret_key = '', signing_secret = '', api_url }, options) {
+  open({ secret_key = '', signing_secret = '', statement_descriptor, api_url }, options) {
     const secrets = signing_secret.split(',').flatMap((secret) => secret.trim() || []);
     if (!secrets.every((secret) => signingSecret.test(secret))) {
       throw new ConfigurationProblem('signing_secret', 'must start with whsec_');
@@ -61,6 +70,7 @@ export const stripeKind: ProcessorKind = {
       filesUrl: api_url === undefined ? filesOrigin : url,
       secretKey: new Secret(secret_key),
       signingSecrets: new Secret(secrets),
+      descriptor: statement_descriptor,
       timeoutMs: options.timeoutMs,
     });
   },

@@ -47,6 +47,15 @@ function present<Value extends object>(value: Value): { [Name in keyof Value]?: 
   return Object.fromEntries(entries) as { [Name in keyof Value]?: NonNullable<Value[Name]> };
 }
 
+/** Stripe takes it only with a name and the first line of the address. */
+function shippingDetails(shipping: ChargeRequest['shipping']): Pick<Stripe.PaymentIntentConfirmParams, 'shipping'> {
+  const { name, phone, line1, line2, city, state, postalCode: postal_code, country } = shipping ?? {};
+  if (!name || !line1) return {};
+  return {
+    shipping: { name, ...present({ phone }), address: present({ line1, line2, city, state, postal_code, country }) },
+  };
+}
+
 function billingDetails(billing: Billing): Stripe.PaymentMethodCreateParams.BillingDetails {
   const { name, email, phone, line1, line2, city, state, postalCode: postal_code, country } = billing;
   const address = present({ line1, line2, city, state, postal_code, country });
@@ -99,10 +108,12 @@ export function createIntent(
   amount: number,
   currency: string,
   customer?: CustomerOfCard,
+  descriptor?: string,
 ): ExchangeRequest {
   const body = {
     amount,
     currency,
+    ...(descriptor !== undefined && { statement_descriptor_suffix: descriptor }),
     ...(customer && { customer: customer.id }),
     allowed_payment_method_types: ['card'],
     metadata: { [referenceName]: reference },
@@ -171,7 +182,7 @@ const expandedCharge = ['latest_charge.balance_transaction'];
 export function confirmIntent(
   intent: string,
   paymentMethod: string,
-  { reference, credential }: Pick<ChargeRequest, 'reference' | 'credential'>,
+  { reference, credential, shipping }: Pick<ChargeRequest, 'reference' | 'credential' | 'shipping'>,
   use: CardUse = 'once',
   attempt: 'first' | 'again' = 'first',
 ): ExchangeRequest {
@@ -179,6 +190,7 @@ export function confirmIntent(
     payment_method: paymentMethod,
     error_on_requires_action: true,
     expand: expandedCharge,
+    ...shippingDetails(shipping),
     ...(credential && credentialUse(credential, use)),
   } satisfies Stripe.PaymentIntentConfirmParams;
   const key = attempt === 'first' ? reference : `${reference}:again`;
