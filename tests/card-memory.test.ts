@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../server/config.ts';
 import { createApiKey, reserveApiKey } from '../server/features/api-keys/service.ts';
 import { createCompanies } from '../server/features/companies/service.ts';
+import { passesLuhn } from '../server/platform/card-brands.ts';
 import { controlPlaneOn, type DatabasePool, openDatabase } from '../server/platform/database.ts';
 import { originalKeys } from '../server/platform/service-keys.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
@@ -189,18 +190,31 @@ const findIn = (strings: readonly string[], numbers: readonly string[], codes: r
       codes.some((code) => text === code || new RegExp(`(cvc|cvv|code)\\W{0,8}${code}`, 'i').test(text)),
   );
 
-/** American Express has codes of four digits, which are rarer than three. */
-const cards = [
-  { number: '378282246310005', cvc: '9418' },
-  { number: '371449635398431', cvc: '9627' },
-];
-const waiting = { number: '378734493671000', cvc: '9835' };
-const numbers = [...cards, waiting].map(({ number }) => number);
-const codes = [...cards, waiting].map(({ cvc }) => cvc);
+interface Marker {
+  readonly number: string;
+  readonly cvc: string;
+}
+
+/** Cards that no process knows yet. American Express has codes of four digits, which are rarer than three. */
+function newMarkers(count: number, known: ReadonlySet<string>): Marker[] {
+  const markers: Marker[] = [];
+  while (markers.length < count) {
+    const [number, cvc] = [`37${randomInt(1e12, 1e13)}`, String(randomInt(1_000, 10_000))];
+    const isNew = !known.has(cvc) && markers.every((one) => one.cvc !== cvc);
+    if (isNew && passesLuhn(number)) markers.push({ number, cvc });
+  }
+  return markers;
+}
+
 const rest = { exp_month: '12', exp_year: '2031' };
 
 describe('the memory of the processes', () => {
   it('holds no card number and no security code after captures and charges, nor a string with a code that waits', async () => {
+    const known = new Set([...(await heapOf(api)), ...(await heapOf(vault))]);
+    const [waiting, ...cards] = newMarkers(3, known);
+    assert.ok(waiting);
+    const numbers = [...cards, waiting].map(({ number }) => number);
+    const codes = [...cards, waiting].map(({ cvc }) => cvc);
     const product_id = (await call('/v1/products', someProduct())).id;
     const capture = async (card: object): Promise<string> => {
       const customer_id = (await call('/v1/customers', someCustomer())).id;
@@ -210,7 +224,7 @@ describe('the memory of the processes', () => {
     const pay = (customer_id: string) => call('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
     for (const card of cards) assert.equal((await pay(await capture(card))).status, 'succeeded');
     const customer = await capture(waiting);
-    // Whatever held the last request is used again by this one.
+    // A part that keeps the last request keeps this one now.
     await call('/v1/customers', someCustomer());
     for (const one of [api, vault]) assert.deepEqual(findIn(await heapOf(one), numbers, codes), []);
     const paid = await pay(customer);

@@ -5,7 +5,7 @@ import { createdAt } from '../../platform/ids.ts';
 import { findSettings, findZone, lockSettings, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { setDunning } from './service.ts';
-import { noCardRules } from '../payment-methods/card-rules.ts';
+import { noCardRules } from '../payment-methods/service.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** The company settings that a merchant sees and changes in the dashboard. */

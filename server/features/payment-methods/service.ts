@@ -33,7 +33,7 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export { createCardToken, testedFingerprint } from './card-tokens.ts';
-export { CardNotVerified } from './card-rules.ts';
+export { CardNotVerified, noCardRules } from './card-rules.ts';
 export { type CardDependencies, vaultCard };
 
 /** Whether subscriptions use a card. The checks run inside the transaction that changes it. */

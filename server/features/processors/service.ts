@@ -323,9 +323,7 @@ export async function reconnect(
 export const refusedConnections = countRefused;
 
 /** The connections of a company, for operators. */
-export async function companyConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
-  return findConnections(db, companyId);
-}
+export const companyConnections = findConnections;
 
 /** Changes a connection from the command line. Returns whether the company can no longer charge. */
 export async function setCompanyConnection(

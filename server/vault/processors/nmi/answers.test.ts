@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import type { Answer, Silence } from '../exchange.ts';
 import { checkConfiguration, ConfigurationProblem } from '../kind.ts';
-import { failureCodes, failureReasons } from '../processor.ts';
+import { failureCodes, failureReasons, noCodeReason } from '../processor.ts';
 import { chargeIn, foundIn, hasStrayRefund, readingOf, verificationOf, voidIn } from './answers.ts';
 import { meaningOf, responseCodes } from './codes.ts';
 import { nmiKind } from './kind.ts';
@@ -117,9 +117,19 @@ describe('answers of transact.php', () => {
       const reading = readingOf(answer, sentSale);
       assert.equal(said(reading), says, inspect(reading));
       const { outcome } = reading;
-      if (outcome.outcome === 'declined') assert.equal(outcome.failureReason, failureReasons[outcome.failureCode]);
+      if (outcome.outcome !== 'declined') return;
+      const usual = failureReasons[outcome.failureCode];
+      assert.equal(outcome.failureReason, outcome.wantsSecurityCode ? noCodeReason : usual);
     });
   }
+
+  it('tells a wrong security code from a rule that wants one, by whether it was sent', () => {
+    const answer = rejected('CVV REJECTED REFID:3');
+    assert.equal(said(readingOf(answer, { ...sentSale, hasCode: true })), 'declined incorrect_cvv');
+    const without = readingOf(answer, { ...sentSale, hasCode: false });
+    assert.equal(said(without), 'declined invalid_merchant_configuration, fault');
+    assert.ok(without.outcome.outcome === 'declined' && without.outcome.wantsSecurityCode);
+  });
 
   it('passes the letters of AVS and CVV, the authorization code and the transaction id', () => {
     const fields = { response: '1', response_code: '100', authcode: 'A12345', avsresponse: 'Y', cvvresponse: 'M' };
