@@ -450,6 +450,7 @@ CREATE TABLE disputes (
   state_at timestamp with time zone NOT NULL,
   created_at timestamp with time zone NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  defense json,
   CONSTRAINT disputes_amount_check CHECK ((amount > 0)),
   CONSTRAINT disputes_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT disputes_pkey PRIMARY KEY (company_id, id),

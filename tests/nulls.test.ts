@@ -78,6 +78,7 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'profile.display_name',
     'profile.color',
   ],
+  updateDispute: ['defense'],
   // A key whose expiry is lifted reads null; only a member of the team who gave the password can do it.
   updateApiKey: ['expires_at'],
 };

@@ -44,6 +44,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   updateProfile: ['website', 'customer_page.return_url'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
+  updateDispute: ['defense.reason', 'defense.documents[0].type', 'defense.documents[0].source'],
   addDisputeFile: ['content'],
   connectProcessor: credentials,
   testProcessorCredentials: credentials,

@@ -14,7 +14,12 @@ export type { BulkRefund } from '../../server/features/bulk-refunds/schemas.ts';
 export type { Export } from '../../server/features/exports/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
 export type { CustomerEmail, EmailPreview } from '../../server/features/customer-emails/schemas.ts';
-export type { Dispute, DisputeDetail, EvidenceSuggestions } from '../../server/features/disputes/schemas.ts';
+export type {
+  DefenseReasonsList,
+  Dispute,
+  DisputeDetail,
+  EvidenceSuggestions,
+} from '../../server/features/disputes/schemas.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
 export type {

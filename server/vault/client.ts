@@ -12,7 +12,7 @@ import {
 import type { LookupOutcome, Outcome } from './processors/processor.ts';
 import { statePath, type VaultAnswer, vaultAnswer, vaultHealth, type VaultState, vaultState } from './server.ts';
 import type { NewConnection } from './processors/connections.ts';
-import type { DisputeOutcome } from './processors/notices.ts';
+import type { DefenseReasons, DisputeOutcome } from './processors/notices.ts';
 import { VaultUnavailable } from './unavailable.ts';
 import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
 
@@ -172,7 +172,16 @@ export function remoteVault(
 
 type ConnectionCalls = Pick<
   Vault,
-  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'acceptDispute' | 'submitEvidence' | 'verification'
+  | 'connect'
+  | 'forget'
+  | 'test'
+  | 'receive'
+  | 'poll'
+  | 'release'
+  | 'acceptDispute'
+  | 'defenseReasons'
+  | 'submitEvidence'
+  | 'verification'
 >;
 
 /** The calls whose answers only this version of the vault gives, so that their shape is not checked again. */
@@ -191,9 +200,11 @@ function connectionCalls(ask: (path: string, body: object, mayRepeat?: boolean) 
     release: (request) => asked('/release', request),
     // A lost answer leaves open whether the processor was called: the caller asks the person to look.
     acceptDispute: (request) => asked<DisputeOutcome>('/accept-dispute', request, false).catch(() => lost),
+    defenseReasons: (request) => asked<DefenseReasons>('/defense-reasons', request).catch(() => lost),
+    // A vault of an earlier version would choose a reason itself. It does not know the second path.
     submitEvidence: (request) =>
       asked<DisputeOutcome>(
-        '/submit-evidence',
+        request.defense ? '/submit-defense' : '/submit-evidence',
         { ...request, files: request.files.map((file) => ({ ...file, content: file.content.toString('base64') })) },
         false,
       ).catch(() => lost),

@@ -14,6 +14,11 @@ import { ConfigurationProblem } from './processors/kind.ts';
 import type { ConnectionTest } from './processors/processor.ts';
 import type { FieldProblem, Vault } from './vault.ts';
 
+type ConnectionCalls = Pick<
+  Vault,
+  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'defenseReasons' | 'submitEvidence' | 'acceptDispute'
+>;
+
 /** The calls of the vault about connections, and about what their processors report. */
 export function connectionCalls({
   db,
@@ -27,7 +32,7 @@ export function connectionCalls({
   readonly processors: ConnectedProcessors;
   readonly clock: Clock;
   readonly extraOrigins: readonly string[];
-}): Pick<Vault, 'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'release' | 'submitEvidence' | 'acceptDispute'> {
+}): ConnectionCalls {
   return {
     async connect(connection) {
       const store = async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection));
@@ -63,6 +68,11 @@ export function connectionCalls({
       const connected = await processors(request.companyId, 'live', connectionId);
       // Without credentials nothing can be released; the processor does it when the authorization expires.
       return (await connected?.processor.release?.(request)) ?? true;
+    },
+    async defenseReasons({ connectionId, ...request }) {
+      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
+      if (!disputes) return { outcome: 'refused', reason: takesNoEvidence };
+      return disputes.reasons?.(request) ?? { outcome: 'offered', reasons: [] };
     },
     async submitEvidence({ connectionId, ...request }) {
       const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;

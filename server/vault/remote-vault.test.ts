@@ -117,7 +117,7 @@ describe('the vault over HTTP', () => {
   const calls = [
     ...['/store', '/fingerprint', '/remove', '/charge', '/refund', '/void', '/lookup', '/operations', '/receive'],
     ...['/connections/save', '/connections/forget', '/connections/test', '/poll', '/release', '/verification'],
-    ...['/accept-dispute', '/submit-evidence'],
+    ...['/accept-dispute', '/defense-reasons', '/submit-evidence', '/submit-defense'],
   ];
 
   it('has no call but those that the next tests try without the credential', () => {

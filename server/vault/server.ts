@@ -6,7 +6,7 @@ import { counter, type Metrics } from '../platform/metrics.ts';
 import type { RequestSpan, Tracing } from '../platform/telemetry/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
-import { evidenceFiles } from './processors/notices.ts';
+import { type Mount, mountDisputes } from './dispute-calls.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
 import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
@@ -92,7 +92,6 @@ const newConnection = Type.Object({
   keepsOmitted: Type.Optional(Type.Boolean()),
 });
 type SentVerification = Omit<StoredVerification, 'cvc'> & { readonly cvc: string };
-const disputeRequest = { ...connectionKey, reference: Type.String(), disputeId: Type.String() };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
@@ -154,21 +153,6 @@ const vaultCalls = {
   ),
   poll: checkOf(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),
   release: checkOf(Type.Object({ ...connectionKey, reference: id, transactionId: Type.String({ minLength: 1 }) })),
-  acceptDispute: checkOf(Type.Object(disputeRequest)),
-  submitEvidence: checkOf(
-    Type.Object({
-      ...disputeRequest,
-      texts: Type.Record(Type.String(), Type.String()),
-      files: Type.Array(
-        Type.Object({
-          kind: choice(evidenceFiles),
-          name: Type.String(),
-          contentType: choice(['application/pdf', 'image/jpeg', 'image/png']),
-          content: Type.String(),
-        }),
-      ),
-    }),
-  ),
   verification: checkOf(Type.Object({ companyId: id, cardId: id })),
   operations: checkOf(
     Type.Object({
@@ -192,9 +176,6 @@ const vaultCalls = {
     }),
   ),
 };
-
-/** Evidence has files; every other call is small. */
-const evidenceBytesMax = 64 * 1024 * 1024;
 
 function sameSecret(given: string, expected: Secret<string>): boolean {
   const key = Buffer.alloc(32);
@@ -354,18 +335,13 @@ function verificationOf({ cvc, billing: address, ...verification }: SentVerifica
 
 /** The calls about connections and what their processors report. */
 function mountConnections(app: FastifyInstance, vault: Vault): void {
-  function mount<Body>(
-    path: string,
-    check: { Check(body: unknown): body is Body },
-    call: (body: Body) => Promise<unknown>,
-    bodyLimit = 1024 * 1024,
-  ): void {
+  const mount: Mount = (path, check, call, bodyLimit = 1024 * 1024) => {
     app.post(path, { bodyLimit }, async (request, reply) => {
       const { body } = request;
       if (!check.Check(body)) return reply.code(400).send({ error: 'invalid' });
       return reply.send({ done: true, result: await call(body) });
     });
-  }
+  };
   const sealed = ({ configuration, ...connection }: Static<typeof newConnection>) => ({
     ...connection,
     configuration: new Secret(configuration),
@@ -378,16 +354,6 @@ function mountConnections(app: FastifyInstance, vault: Vault): void {
   );
   mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
   mount('/release', vaultCalls.release, (body) => vault.release(body));
-  mount('/accept-dispute', vaultCalls.acceptDispute, (body) => vault.acceptDispute(body));
-  mount(
-    '/submit-evidence',
-    vaultCalls.submitEvidence,
-    ({ files, ...body }) =>
-      vault.submitEvidence({
-        ...body,
-        files: files.map((file) => ({ ...file, content: Buffer.from(file.content, 'base64') })),
-      }),
-    evidenceBytesMax,
-  );
+  mountDisputes(mount, vault);
   mount('/verification', vaultCalls.verification, (body) => vault.verification(body));
 }

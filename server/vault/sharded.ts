@@ -50,6 +50,7 @@ export function shardedVault(
     receive: routed((vault, delivery) => vault.receive(delivery)),
     poll: routed((vault, request) => vault.poll(request)),
     release: routed((vault, request) => vault.release(request)),
+    defenseReasons: routed((vault, request) => vault.defenseReasons(request)),
     submitEvidence: routed((vault, request) => vault.submitEvidence(request)),
     acceptDispute: routed((vault, request) => vault.acceptDispute(request)),
     verification: routed((vault, card) => vault.verification(card)),

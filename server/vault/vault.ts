@@ -16,6 +16,7 @@ import {
   type NewConnection,
 } from './processors/connections.ts';
 import type {
+  DefenseReasons,
   DisputeOutcome,
   EvidenceRequest,
   NoticeDelivery,
@@ -79,8 +80,10 @@ export interface Vault {
   poll(request: ConnectionKey & PollRequest): Promise<Polled | undefined>;
   /** Releases the funds of a charge that will not be captured. Returns false if it has to be repeated. */
   release(request: ConnectionKey & ReleaseRequest): Promise<boolean>;
+  /** The reasons for which the processor defends a dispute; none if it does not ask for one. */
+  defenseReasons(request: ConnectionKey & { readonly disputeId: string }): Promise<DefenseReasons>;
   submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
-  acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files'>): Promise<DisputeOutcome>;
+  acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files' | 'defense'>): Promise<DisputeOutcome>;
   /** What the processor answered when the card was verified; null if it was not. */
   verification(card: CardReference): Promise<CardVerification | null>;
   health(): Promise<VaultHealth>;

@@ -63,7 +63,11 @@ export interface Notices {
 }
 
 const batchMax = 6;
-const repeatAfterMs = 200;
+/** Adyen's times in the speed of the simulator: 2, 5, 10, 15 and 30 minutes, 1, 2, 4 and 8 hours. */
+const minutesOfRepetitions = [2, 5, 10, 15, 30, 60, 120, 240, 480];
+const minuteMs = 100;
+/** So many notices of ours are followed by one that is not: a webhook is usually one of the whole company. */
+const noticesPerForeignOne = 20;
 const lateMs = 400;
 const timeoutMs = 5_000;
 
@@ -98,7 +102,11 @@ function openQueue(
   itemOf: (number: number) => NoticeItem | undefined,
   onAccepted: (numbers: readonly number[]) => void,
 ): Queue {
-  const state: { to: NoticeTarget | undefined; isSending: boolean } = { to: undefined, isSending: false };
+  const state: { to: NoticeTarget | undefined; isSending: boolean; failures: number } = {
+    to: undefined,
+    isSending: false,
+    failures: 0,
+  };
   const ready: number[] = [];
   const forged = (item: NoticeItem): NoticeItem => ({ ...item, success: item.success === 'true' ? 'false' : 'true' });
   const dated = (item: NoticeItem): NoticeItem => ({ ...item, eventDate: new Date(clock.nowMs()).toISOString() });
@@ -125,9 +133,14 @@ function openQueue(
     if (fault === 'notice_forged') await post(to, batch.map(forged));
     const isAccepted = fault !== 'notice_lost' && (await post(to, batch));
     if (fault === 'notice_twice') await post(to, batch.map(dated));
-    if (isAccepted) return onAccepted(numbers);
+    if (isAccepted) {
+      state.failures = 0;
+      return onAccepted(numbers);
+    }
     ready.unshift(...numbers);
-    await sleep(repeatAfterMs);
+    const minutes = minutesOfRepetitions[Math.min(state.failures, minutesOfRepetitions.length - 1)] ?? 0;
+    state.failures += 1;
+    await sleep(minutes * minuteMs);
   }
 
   return {
@@ -136,6 +149,20 @@ function openQueue(
       state.to = to;
       if (!to) ready.length = 0;
     },
+  };
+}
+
+/** A report of the company, or a payment of its other merchant account. */
+function foreign(count: number): NoticeEvent {
+  const isReport = count % (2 * noticesPerForeignOne) === 0;
+  return {
+    eventCode: isReport ? 'REPORT_AVAILABLE' : 'AUTHORISATION',
+    pspReference: `FOREIGN${count}`,
+    merchantReference: isReport ? '' : 'x'.repeat(count % 160),
+    merchantAccountCode: isReport ? 'TheCompany' : 'AnotherECOM',
+    amount: { currency: 'EUR', value: isReport ? 0 : 4900 },
+    isSuccess: true,
+    reason: isReport ? 'https://ca-live.adyen.com/reports/download/MerchantAccount/report.csv' : '',
   };
 }
 
@@ -153,6 +180,23 @@ export function openNotices(options: NoticeOptions): Notices {
     },
   );
 
+  function add({ isSuccess, additionalData, reason = '', originalReference = null, ...event }: NoticeEvent): void {
+    const unsigned = {
+      merchantAccountCode: merchantAccount,
+      ...event,
+      originalReference,
+      success: isSuccess ? ('true' as const) : ('false' as const),
+      eventDate: new Date(clock.nowMs()).toISOString(),
+      reason,
+    };
+    const hmacSignature = signatureOf(unsigned, hmacKey);
+    const item: NoticeItem = { ...unsigned, additionalData: { ...additionalData, hmacSignature } };
+    const number = items.push(item) - 1;
+    waiting.add(number);
+    append({ type: 'notice', number, item });
+    if (target) void queue.add(number, afterMs);
+  }
+
   return {
     restore(line) {
       if (line.type === 'notice') {
@@ -160,21 +204,9 @@ export function openNotices(options: NoticeOptions): Notices {
         waiting.add(line.number);
       } else waiting.delete(line.number);
     },
-    add({ isSuccess, additionalData, reason = '', originalReference = null, ...event }) {
-      const unsigned = {
-        merchantAccountCode: merchantAccount,
-        ...event,
-        originalReference,
-        success: isSuccess ? ('true' as const) : ('false' as const),
-        eventDate: new Date(clock.nowMs()).toISOString(),
-        reason,
-      };
-      const hmacSignature = signatureOf(unsigned, hmacKey);
-      const item: NoticeItem = { ...unsigned, additionalData: { ...additionalData, hmacSignature } };
-      const number = items.push(item) - 1;
-      waiting.add(number);
-      append({ type: 'notice', number, item });
-      if (target) void queue.add(number, afterMs);
+    add(event) {
+      add(event);
+      if (items.length % noticesPerForeignOne === 0) add(foreign(items.length));
     },
     sendTo(to, delayMs) {
       const isFirst = target === undefined;

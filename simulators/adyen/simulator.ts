@@ -4,6 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, loseAnswer, pathParts, readBody } from '../wire.ts';
+import {
+  errorBody,
+  inProgress,
+  internal,
+  refusalOf,
+  refusingFaults,
+  reply,
+  replyTwice,
+  unauthorized,
+  unreadable,
+  withoutSettings,
+} from './answers.ts';
 import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './books.ts';
 import { type DisputeLine, openDisputes } from './disputes.ts';
 import { execute, failLater, newReference, problemOf, type Request, requestOf } from './execution.ts';
@@ -25,7 +37,7 @@ import { fromAdyen } from '../../server/vault/processors/adyen/money.ts';
  * sends signed notices, and produces faults on command. It never writes a card number anywhere.
  */
 
-const answerFaults = ['saved_error', 'transient_error', 'in_progress', 'rate_limit', 'slow', 'html', 'empty', 'cut'];
+const answerFaults = ['saved_error', 'transient_error', 'slow', 'html', 'empty', 'cut', ...refusingFaults];
 /** Revokes the key: this request and all later ones are refused. */
 const revokeFault = 'revoke';
 const authorizationFaults = ['authentication', 'partial', 'pending'];
@@ -43,33 +55,6 @@ function requestsOf(fault: string): readonly (RequestKind | 'notice')[] | undefi
   if (captureFaults.includes(fault)) return ['capture'];
   if (refundFaults.includes(fault)) return ['refund'];
   return noticeFaults.includes(fault) ? ['notice'] : undefined;
-}
-
-const errorBody = (status: number, errorCode: string, errorType: string, message: string): StoredAnswer => ({
-  status,
-  body: { status, errorCode, errorType, message },
-});
-const inProgress = errorBody(409, '704', 'validation', 'request already processed or in progress');
-const unauthorized = errorBody(401, '000', 'security', 'HTTP Status Response - Unauthorized');
-const internal = errorBody(500, '000', 'internal', 'Internal error');
-
-function reply(response: ServerResponse, { status, body }: StoredAnswer, key: string, isTransient = false): void {
-  answer(response, status, body, { 'idempotency-key': key, ...(isTransient && { 'transient-error': 'true' }) });
-}
-
-/** Sends the answer, the same answer again, and bytes that are not an answer. */
-function replyTwice(response: ServerResponse, stored: StoredAnswer, key: string): void {
-  const { socket } = response;
-  const text = JSON.stringify(stored.body);
-  const head = `HTTP/1.1 ${stored.status} OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`;
-  response.on('finish', () => socket?.write(`${head}${text}\0not HTTP`));
-  reply(response, stored, key);
-}
-
-function unreadable(response: ServerResponse, fault: string, { status, body }: StoredAnswer): void {
-  const texts: Record<string, string> = { html: '<html><body>Bad gateway</body></html>', empty: '' };
-  response.writeHead(status, { 'content-type': fault === 'html' ? 'text/html' : 'application/json' });
-  response.end(texts[fault] ?? JSON.stringify(body).slice(0, -20));
 }
 
 /** How long a slow request is in progress. */
@@ -98,6 +83,10 @@ async function take(
   return kept.answer;
 }
 
+/** What the account was set up to show. */
+const shown = ({ account }: Simulator, { status, body }: StoredAnswer): StoredAnswer =>
+  account.additional_data ? { status, body } : { status, body: withoutSettings(body) };
+
 async function operate(simulator: Simulator, request: Request, response: ServerResponse): Promise<void> {
   const { faults, journal, options } = simulator;
   const picked = faults.pick(request.kind);
@@ -109,16 +98,16 @@ async function operate(simulator: Simulator, request: Request, response: ServerR
     return answer(response, unauthorized.status, unauthorized.body);
   }
   if (lost('before')) return;
-  if (fault === 'rate_limit')
-    return reply(response, errorBody(429, '000', 'internal', 'Too many requests'), request.key);
+  const refusal = refusalOf(fault);
+  if (refusal) return reply(response, refusal, request.key, refusal.isTransient);
   if (fault === 'transient_error') return reply(response, internal, request.key, true);
-  if (fault === 'in_progress') return reply(response, inProgress, request.key, true);
   if (fault === 'late') {
     response.req.socket.destroy();
     setTimeout(() => void take(simulator, request, undefined), options.requestLifeMs * (0.1 + 0.7 * faults.random()));
     return;
   }
-  const stored = await take(simulator, request, fault);
+  const taken = await take(simulator, request, fault);
+  const stored = taken && shown(simulator, taken);
   await journal.durable();
   if (lost('after')) return;
   if (!stored) return reply(response, inProgress, request.key, true);
@@ -175,7 +164,8 @@ async function control(simulator: Simulator, path: readonly string[], response: 
     return dispute ? answer(response, 200, { dispute: dispute.psp }) : answer(response, 400, { error: 'invalid' });
   }
   if (path[0] === 'notices') {
-    notices.add(fields as unknown as NoticeEvent);
+    const events = (Array.isArray(fields.events) ? fields.events : [fields]) as NoticeEvent[];
+    for (const event of events) notices.add(event);
     await journal.durable();
     return answer(response, 200, { done: true });
   }
@@ -258,6 +248,7 @@ async function handle(simulator: Simulator, request: IncomingMessage, response: 
   if (route === 'GET notices') {
     return answer(response, 200, { notices: notices.all(), undelivered: notices.undelivered });
   }
+  if (route === 'GET disputes') return answer(response, 200, { dispute: simulator.disputes.find(second) ?? null });
   return answer(response, 404, { error: 'no_such_path' });
 }
 

@@ -14,12 +14,18 @@ export interface AccountSettings {
   takes_card_numbers: boolean;
   /** Adyen's support makes it optional for Ecommerce and ContAuth. */
   requires_cvc: boolean;
+  /** Whether answers have our reference, the amount and the results of the checks: Developers, Additional data. */
+  additional_data: boolean;
 }
 
-export const newAccount: AccountSettings = { takes_card_numbers: false, requires_cvc: true };
+export const newAccount: AccountSettings = { takes_card_numbers: false, requires_cvc: true, additional_data: false };
 
 /** An account as docs/processors/adyen.md asks a merchant to arrange it. */
-export const arrangedAccount: AccountSettings = { takes_card_numbers: true, requires_cvc: false };
+export const arrangedAccount: AccountSettings = {
+  takes_card_numbers: true,
+  requires_cvc: false,
+  additional_data: true,
+};
 
 /** Settings as they arrive at `POST /control` or the command line. */
 export const settingsIn = (fields: Readonly<Record<string, unknown>>): Partial<AccountSettings> =>

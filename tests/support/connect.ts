@@ -64,6 +64,7 @@ const vaultCalls = [
   'receive',
   'poll',
   'release',
+  'defenseReasons',
   'submitEvidence',
   'acceptDispute',
   'verification',

@@ -7,7 +7,13 @@ import { staysHere } from '../../shards/queries.ts';
 import { anyRow, raw, sql } from '../../platform/sql.ts';
 import { armsOfAmount, findOrderIds, idArms, numbersMax } from '../orders/search-queries.ts';
 import { findOwners, type Searcher } from '../customers/queries.ts';
-import type { DisputeReason, DisputeState, EvidenceFile, EvidenceText } from '../../vault/processors/notices.ts';
+import type {
+  Defense,
+  DisputeReason,
+  DisputeState,
+  EvidenceFile,
+  EvidenceText,
+} from '../../vault/processors/notices.ts';
 
 export interface DisputeRow {
   readonly id: string;
@@ -27,6 +33,7 @@ export interface DisputeRow {
   readonly network_reason_code: string | null;
   readonly evidence_due_at: Date | null;
   readonly evidence: Readonly<Partial<Record<EvidenceText, string>>>;
+  readonly defense: Defense | null;
   readonly submitted_at: Date | null;
   readonly files: readonly FileSummary[] | null;
   readonly created_at: Date;
@@ -41,8 +48,8 @@ interface FileSummary {
 }
 
 const columns = `id, order_id, transaction_id, connection_id, processor_id, state, amount, currency, reason,
-  network_reason_code, evidence_due_at, evidence, submitted_at, created_at, updated_at,
-  (SELECT o.order_number FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
+  network_reason_code, evidence_due_at, evidence, defense, submitted_at, created_at,
+  updated_at, (SELECT o.order_number FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
     AS order_number,
   (SELECT o.customer_id FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
     AS customer_id,
@@ -110,13 +117,13 @@ export async function saveEvidence(
   db: Queryable,
   companyId: string,
   id: string,
-  evidence: object,
+  { evidence, defense }: { readonly evidence: object; readonly defense: Defense | null },
   at: Date,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE disputes SET evidence = $3, updated_at = $4
+    `UPDATE disputes SET evidence = $3, defense = $4, updated_at = $5
      WHERE company_id = $1 AND id = $2 AND state IN ('inquiry', 'needs_response') RETURNING 1`,
-    [companyId, id, JSON.stringify(evidence), at],
+    [companyId, id, JSON.stringify(evidence), defense && JSON.stringify(defense), at],
   );
   return rows.length === 1;
 }
@@ -155,7 +162,7 @@ export async function eraseEvidenceOfDeleted(db: Queryable, count: number): Prom
      ), files AS (
        DELETE FROM dispute_files f USING closed WHERE f.company_id = closed.company_id AND f.dispute_id = closed.id
      )
-     UPDATE disputes d SET evidence = '{}' FROM closed
+     UPDATE disputes d SET evidence = '{}', defense = NULL FROM closed
      WHERE d.company_id = closed.company_id AND d.id = closed.id RETURNING 1`,
     [count],
   );
@@ -172,7 +179,7 @@ export async function deleteFile(db: Queryable, companyId: string, disputeId: st
 
 export async function findFiles(db: Queryable, companyId: string, disputeId: string): Promise<EvidenceFile[]> {
   return db.query<EvidenceFile>(
-    `SELECT kind, name, content_type AS "contentType", content FROM dispute_files
+    `SELECT id, kind, name, content_type AS "contentType", content FROM dispute_files
      WHERE company_id = $1 AND dispute_id = $2 ORDER BY id`,
     [companyId, disputeId],
   );

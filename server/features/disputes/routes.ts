@@ -4,12 +4,21 @@ import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { disputeReasons } from '../../vault/processors/notices.ts';
-import { dispute, disputeDetail, disputeStatus, disputeUpdate, evidenceSuggestions, fileCreate } from './schemas.ts';
+import {
+  defenseReasons,
+  dispute,
+  disputeDetail,
+  disputeStatus,
+  disputeUpdate,
+  evidenceSuggestions,
+  fileCreate,
+} from './schemas.ts';
 import { suggestEvidence } from './suggestions.ts';
 import {
   addFile,
   changeEvidence,
   type DisputeDependencies,
+  findDefenseReasons,
   getDispute,
   getDisputes,
   lockedDispute,
@@ -85,10 +94,22 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
     }),
     defineRoute({
       ...common,
+      method: 'GET',
+      path: `${path}/:id/defense_reasons`,
+      operationId: 'listDefenseReasons',
+      summary: 'List the reasons for which the processor defends a dispute, with the documents that each needs',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: defenseReasons, shape: 'other' },
+      prepare: ({ context, params }) => findDefenseReasons(context, dependencies, params.id ?? ''),
+      handle: async ({ prepared }) => prepared,
+    }),
+    defineRoute({
+      ...common,
       method: 'PATCH',
       path: `${path}/:id`,
       operationId: 'updateDispute',
-      summary: 'Save the draft of the evidence',
+      summary: 'Save the draft of the evidence, and the reason for which it is submitted',
       body: disputeUpdate,
       current: ({ context, params }) => lockedDispute(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeEvidence(context, params.id ?? '', body),
@@ -116,7 +137,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       method: 'POST',
       path: `${path}/:id/submit`,
       operationId: 'submitDispute',
-      summary: 'Submit the evidence to the processor',
+      summary: 'Submit the evidence to the processor, once: it cannot be changed afterwards',
       prepare: ({ context, params }) => sendEvidence(context, dependencies, params.id ?? ''),
       handle: ({ context, params, prepared }) => recordSubmission(context, dependencies, params.id ?? '', prepared),
     }),

@@ -1,10 +1,16 @@
 import Type, { type Static } from 'typebox';
-import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import { evidenceSources } from './evidence-draft.ts';
-import { disputeReasons, disputeStates, evidenceFiles, evidenceTexts } from '../../vault/processors/notices.ts';
+import {
+  disputeReasons,
+  disputeStates,
+  documentNeeds,
+  evidenceFiles,
+  evidenceTexts,
+} from '../../vault/processors/notices.ts';
 
 export const disputeStatus = choice(disputeStates, {
   description:
@@ -46,12 +52,34 @@ export const dispute = Type.Object(
 );
 export type Dispute = Static<typeof dispute>;
 
+const defense = Type.Object(
+  {
+    reason: Type.String({ minLength: 1, maxLength: 100, description: 'One of those that the processor offers.' }),
+    documents: Type.Array(
+      Type.Object(
+        {
+          type: Type.String({ minLength: 1, maxLength: 100 }),
+          source: Type.String({ maxLength: 36, description: 'The ID of a file, or `texts`: all texts as one PDF.' }),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: 20 },
+    ),
+  },
+  { additionalProperties: false, title: 'DisputeDefense' },
+);
+
 /** With what the processor takes, for the form. */
 export const disputeDetail = Type.Object(
   {
     ...dispute.properties,
+    defense: nullable(defense),
     answer: Type.Object({
       is_possible: Type.Boolean(),
+      is_final: Type.Boolean({
+        description: 'Whether evidence can be submitted only once, and not changed afterwards.',
+      }),
+      chooses_reason: Type.Boolean({ description: 'Whether the processor defends for a reason that you choose.' }),
       /** Why not, in words. */
       reason: nullable(Type.String()),
       text_length_max: Type.Integer(),
@@ -82,7 +110,34 @@ export const evidenceSuggestions = Type.Object(
 );
 export type EvidenceSuggestions = Static<typeof evidenceSuggestions>;
 
-export const disputeUpdate = Type.Object({ evidence: texts }, { additionalProperties: false, title: 'DisputeUpdate' });
+export const defenseReasons = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        reason: Type.String(),
+        name: Type.String({ description: 'The reason for people.' }),
+        documents: Type.Array(
+          Type.Object({
+            type: Type.String(),
+            name: Type.String(),
+            need: choice(documentNeeds, {
+              description:
+                '`required`, at least one of all `one_of`, an `alternative` to those that are required, or `optional`.',
+            }),
+            is_supplied: Type.Boolean({ description: 'Whether the processor has it already.' }),
+          }),
+        ),
+      }),
+    ),
+  },
+  { title: 'DefenseReasons' },
+);
+export type DefenseReasonsList = Static<typeof defenseReasons>;
+
+export const disputeUpdate = Type.Object(
+  { evidence: Type.Optional(texts), defense: Type.Optional(clearable(defense)) },
+  { additionalProperties: false, title: 'DisputeUpdate' },
+);
 export type DisputeUpdate = Static<typeof disputeUpdate>;
 
 export const fileCreate = Type.Object(

@@ -4,7 +4,13 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { OfCompany, RequestContext } from '../../request-context.ts';
-import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
+import {
+  type Defense,
+  type DisputeOutcome,
+  type DisputeState,
+  type EvidenceLimits,
+  textsAsDocument,
+} from '../../vault/processors/notices.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { customersById } from '../customers/service.ts';
@@ -22,12 +28,12 @@ import {
   markAnswered,
   saveEvidence,
 } from './queries.ts';
-import type { Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schemas.ts';
+import type { DefenseReasonsList, Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schemas.ts';
 
 /** Disputes: the merchant reads them, collects evidence, submits it through the processor, or accepts. */
 
 export interface DisputeDependencies {
-  readonly vault: Pick<Vault, 'submitEvidence' | 'acceptDispute'>;
+  readonly vault: Pick<Vault, 'defenseReasons' | 'submitEvidence' | 'acceptDispute'>;
   readonly orders: OfCompany<Pick<Orders, 'resolveChargeback'>>;
 }
 
@@ -95,8 +101,11 @@ export async function getDispute(context: RequestContext, id: string): Promise<D
   const reason = whyNot(row, limits);
   return {
     ...toWire(row),
+    defense: defenseOf(row),
     answer: {
       is_possible: reason === null,
+      is_final: true,
+      chooses_reason: limits?.offersReasons === true,
       reason,
       text_length_max: limits?.textLengthMax ?? 0,
       file_bytes_max: limits?.fileBytesMax ?? 0,
@@ -104,6 +113,13 @@ export async function getDispute(context: RequestContext, id: string): Promise<D
       content_types: [...(limits?.contentTypes ?? [])],
     },
   };
+}
+
+/** Without the documents whose file was removed. */
+function defenseOf({ defense, files }: DisputeRow): DisputeDetail['defense'] {
+  if (!defense) return null;
+  const sources = [textsAsDocument, ...(files ?? []).map(({ id }) => id)];
+  return { ...defense, documents: defense.documents.filter(({ source }) => sources.includes(source)) };
 }
 
 /** Undefined if the processor takes no answers through us. */
@@ -139,20 +155,50 @@ export async function lockedDispute(context: RequestContext, id: string): Promis
   return getDispute(context, id);
 }
 
-/** Saves a draft. A blank text is no evidence. */
+/** Saves a draft. A blank text is no evidence. What is left out stays as it is. */
 export async function changeEvidence(
   context: RequestContext,
   id: string,
-  { evidence }: DisputeUpdate,
+  { evidence, defense }: DisputeUpdate,
 ): Promise<DisputeDetail> {
-  const { limits } = await requireAnswerable(context, id);
-  const texts = Object.fromEntries(Object.entries(evidence).filter(([, text]) => text?.trim()));
+  const { row, limits } = await requireAnswerable(context, id);
+  const texts = Object.fromEntries(Object.entries(evidence ?? row.evidence).filter(([, text]) => text?.trim()));
   const length = Object.values(texts).join('').length;
   if (length > limits.textLengthMax) {
     throw invalidField('evidence', `must have at most ${limits.textLengthMax} characters in all. It has ${length}`);
   }
-  await saveEvidence(context.db, context.company.id, id, texts, new Date(context.nowMs));
+  if (defense) checkDefense(defense, row, limits);
+  const draft = { evidence: texts, defense: defense === undefined ? row.defense : defense };
+  await saveEvidence(context.db, context.company.id, id, draft, new Date(context.nowMs));
   return getDispute(context, id);
+}
+
+function checkDefense(defense: Defense, { files }: DisputeRow, limits: EvidenceLimits): void {
+  if (!limits.offersReasons) throw invalidField('defense', 'must be left out: this processor asks for no reason');
+  const ids = (files ?? []).map(({ id }) => id);
+  const odd = defense.documents.find(({ source }) => source !== textsAsDocument && !ids.includes(source));
+  if (odd) throw invalidField('defense.documents', `must name a file of this dispute or ${textsAsDocument} as source`);
+}
+
+/** Asks the processor, outside of a transaction. Without a choice there are none. */
+export async function findDefenseReasons(
+  context: RequestContext,
+  { vault }: DisputeDependencies,
+  id: string,
+): Promise<DefenseReasonsList> {
+  const row = await existing(context, id);
+  const limits = limitsOf(context, row);
+  if (!limits?.offersReasons || row.connection_id === null || whyNot(row, limits) !== null) return { data: [] };
+  const about = { companyId: context.company.id, connectionId: row.connection_id, disputeId: row.processor_id };
+  const found = await vault.defenseReasons(about);
+  if (found.outcome === 'refused') throw new ApiError('invalid_request', quoted(found.reason));
+  if (found.outcome !== 'offered') throw new ApiError('gateway_error', 'The processor did not answer. Try again.');
+  const data = found.reasons.map(({ code, name, documents }) => ({
+    reason: code,
+    name,
+    documents: documents.map(({ isSupplied, ...document }) => ({ ...document, is_supplied: isSupplied })),
+  }));
+  return { data };
 }
 
 const signatures: Readonly<Record<FileCreate['content_type'], readonly number[]>> = {
@@ -210,13 +256,17 @@ export async function sendEvidence(
 ): Promise<DisputeState | undefined> {
   const { row } = await requireAnswerable(context, id);
   const files = await findFiles(context.db, context.company.id, id);
-  if (Object.keys(row.evidence).length === 0 && files.length === 0) {
+  const defense = defenseOf(row);
+  // There are reasons that need no document.
+  if (Object.keys(row.evidence).length === 0 && files.length === 0 && !defense) {
     throw new ApiError('invalid_request', 'There is no evidence yet. Enter a text or add a file first.');
   }
   if (row.connection_id === null) return undefined;
   await context.auditFirst?.(context.db);
   const about = { companyId: context.company.id, connectionId: row.connection_id, disputeId: row.processor_id };
-  const request = { ...about, reference: `${row.id}-evidence`, texts: row.evidence, files };
+  // An inquiry that becomes a chargeback is answered again, perhaps with the same texts.
+  const reference = `${row.id}-${row.state === 'inquiry' ? 'inquiry' : 'evidence'}`;
+  const request = { ...about, reference, texts: row.evidence, files, ...(defense && { defense }) };
   return stateOf(await dependencies.vault.submitEvidence(request));
 }
 

@@ -29,7 +29,8 @@ const columns = `company_id, id, order_id, transaction_id, connection_id, proces
 
 /**
  * Adds a dispute, or brings it up to date. Returns false if it was already known as it is, or as it became later: reports
- * arrive any number of times and in any order. A processor reports a dispute that we accepted as lost.
+ * arrive any number of times and in any order. A processor reports a dispute that we accepted as lost. What needs
+ * a response after evidence was submitted, as an inquiry that became a chargeback, is answered again.
  */
 export async function saveDispute(db: Queryable, dispute: DisputeRow): Promise<boolean> {
   const rows = await db.query(
@@ -39,6 +40,8 @@ export async function saveDispute(db: Queryable, dispute: DisputeRow): Promise<b
        amount = excluded.amount, reason = excluded.reason,
        network_reason_code = coalesce(excluded.network_reason_code, disputes.network_reason_code),
        evidence_due_at = coalesce(excluded.evidence_due_at, disputes.evidence_due_at),
+       submitted_at = CASE WHEN excluded.state = 'needs_response' AND excluded.state_at > disputes.submitted_at
+         THEN NULL ELSE disputes.submitted_at END,
        state_at = excluded.state_at, updated_at = excluded.updated_at
      WHERE disputes.state_at < excluded.state_at RETURNING 1`,
     [

@@ -38,6 +38,8 @@ export interface ConformanceOptions {
   readonly isExact?: boolean;
   /** Whether a charge can be voided only until it settles. */
   readonly voidsUntilSettled?: boolean;
+  /** Whether it shows the authorization code only if the account was set up for it. */
+  readonly hidesAuthorizationCode?: boolean;
   /** The same processor when it does not answer, if it runs outside this process. */
   readonly unreachable?: () => Promise<Processor>;
 }
@@ -75,7 +77,13 @@ function itIf(applies: boolean, name: string, run: (t: TestContext) => Promise<v
 export function processorConformance(
   name: string,
   open: (t: TestContext) => Promise<ConformanceSubject>,
-  { keepsBooks = false, isExact = true, voidsUntilSettled = true, unreachable }: ConformanceOptions = {},
+  {
+    keepsBooks = false,
+    isExact = true,
+    voidsUntilSettled = true,
+    hidesAuthorizationCode = false,
+    unreachable,
+  }: ConformanceOptions = {},
 ): void {
   async function begin(t: TestContext) {
     const subject = await open(t);
@@ -118,7 +126,7 @@ export function processorConformance(
       const outcome = await processor.charge(newCharge());
       assertApproved(outcome);
       assert.ok(outcome.response.transaction_id);
-      assert.ok(outcome.response.authorization_code);
+      if (!hidesAuthorizationCode) assert.ok(outcome.response.authorization_code);
     });
 
     it('declines a charge with a code and a reason, which a lookup confirms', async (t) => {

@@ -128,6 +128,8 @@ export const evidenceFiles = [
 export type EvidenceFileKind = (typeof evidenceFiles)[number];
 
 export interface EvidenceFile {
+  /** By which the choice of a defense names it. */
+  readonly id?: string;
   readonly kind: EvidenceFileKind;
   readonly name: string;
   readonly contentType: 'application/pdf' | 'image/jpeg' | 'image/png';
@@ -140,7 +142,45 @@ export interface EvidenceLimits {
   readonly fileBytesMax: number;
   readonly filesMax: number;
   readonly contentTypes: readonly EvidenceFile['contentType'][];
+  /** Whether the merchant chooses one of the reasons that the processor offers for this dispute. */
+  readonly offersReasons?: true;
 }
+
+/**
+ * How much a document is needed for a reason: `required`, at least one of all `one_of`, an `alternative` to those that are
+ * required, or `optional`.
+ */
+export const documentNeeds = ['required', 'one_of', 'alternative', 'optional'] as const;
+
+/** A reason for which a processor defends a dispute, and the documents that it takes for it. */
+export interface DefenseReason {
+  /** The processor's own name, for example `GoodsWereAsDescribed`. */
+  readonly code: string;
+  /** The same for people. */
+  readonly name: string;
+  readonly documents: readonly DefenseDocument[];
+}
+
+export interface DefenseDocument {
+  readonly type: string;
+  readonly name: string;
+  readonly need: (typeof documentNeeds)[number];
+  /** Whether the processor has it already. */
+  readonly isSupplied: boolean;
+}
+
+/** The reason that the merchant chose, and what is sent as each of its documents: the texts, or the file with this ID. */
+export interface Defense {
+  readonly reason: string;
+  readonly documents: readonly { readonly type: string; readonly source: string }[];
+}
+
+/** In `source`: all texts, written into one document. */
+export const textsAsDocument = 'texts';
+
+export type DefenseReasons =
+  | { readonly outcome: 'offered'; readonly reasons: readonly DefenseReason[] }
+  | Exclude<DisputeOutcome, { readonly outcome: 'done' }>;
 
 interface DisputeRequest {
   readonly companyId: string;
@@ -152,6 +192,8 @@ interface DisputeRequest {
 export interface EvidenceRequest extends DisputeRequest {
   readonly texts: Readonly<Partial<Record<EvidenceText, string>>>;
   readonly files: readonly EvidenceFile[];
+  /** At a processor that offers reasons. */
+  readonly defense?: Defense;
 }
 
 export type DisputeOutcome =
@@ -161,6 +203,8 @@ export type DisputeOutcome =
   | { readonly outcome: 'not_sent' | 'unknown'; readonly reason: string };
 
 export interface DisputeOperations {
+  /** The reasons that the processor offers for this dispute now. It changes nothing. */
+  reasons?(request: Omit<DisputeRequest, 'reference'>): Promise<DefenseReasons>;
   submit(request: EvidenceRequest): Promise<DisputeOutcome>;
   accept(request: DisputeRequest): Promise<DisputeOutcome>;
 }

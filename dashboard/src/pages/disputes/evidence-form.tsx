@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { Deadline } from '../../components/deadline.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
 import { FormError, type FormState, PlainForm } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
@@ -13,34 +14,45 @@ import { useEditForm } from '../../components/edit-form.tsx';
 import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { disputes, type Question } from '../../texts/disputes.ts';
-import type { DisputeDetail, EvidenceSuggestions } from '../../types.ts';
+import type { DefenseReasonsList, DisputeDetail, EvidenceSuggestions } from '../../types.ts';
+import { available, type Defense, type Material, problemsOf, texts } from './defense.ts';
+import { DefenseChoice, DefenseSummary } from './defense-choice.tsx';
 import { EvidenceFiles, FileUpload } from './files.tsx';
 
 type Texts = Record<Question['name'], string>;
+/** Beside the texts, `defense`: the choice as JSON. */
+type Draft = Texts;
 
-const textsOf = ({ evidence }: DisputeDetail): Texts =>
-  Object.fromEntries(disputes.questions.map(({ name }) => [name, evidence[name] ?? '']));
+const names = disputes.questions.map(({ name }) => name);
 
-const fields = editedFields<Texts>(
-  Object.fromEntries(disputes.questions.map(({ name, label }) => [name, { label, path: `evidence.${name}` }])),
-);
+const draftOf = ({ evidence, defense }: DisputeDetail): Draft => ({
+  ...Object.fromEntries(names.map((name) => [name, evidence[name] ?? ''])),
+  defense: defense ? JSON.stringify(defense) : '',
+});
+
+const defenseIn = ({ defense = '' }: Draft): Defense | null => (defense === '' ? null : JSON.parse(defense));
+
+const fields = editedFields<Draft>({
+  ...Object.fromEntries(disputes.questions.map(({ name, label }) => [name, { label, path: `evidence.${name}` }])),
+  defense: { label: disputes.defenseReason, show: (draft) => defenseIn(draft)?.reason ?? '' },
+});
 
 type Suggested = EvidenceSuggestions['data'][number];
 
 const textOf = ({ lines }: Suggested): string => lines.map(({ text }) => text).join('\n');
 
 /** Fills only what is empty. */
-const filled = (texts: Texts, suggestions: readonly Suggested[]): Texts => ({
-  ...texts,
+const filled = (draft: Draft, suggestions: readonly Suggested[]): Draft => ({
+  ...draft,
   ...Object.fromEntries(
     suggestions
-      .filter(({ field }) => !texts[field]?.trim())
+      .filter(({ field }) => !draft[field]?.trim())
       .map((suggestion) => [suggestion.field, textOf(suggestion)]),
   ),
 });
 
 /** A dispute without a draft begins with what is recorded of the payment. What was typed meanwhile stays. */
-function usePrefilled(dispute: DisputeDetail, form: FormState<Texts>): readonly Suggested[] {
+function usePrefilled(dispute: DisputeDetail, form: FormState<Draft>): readonly Suggested[] {
   const canWrite = useCan('orders:write');
   const { data } = useGet<EvidenceSuggestions>(
     `/dashboard/disputes/${dispute.id}/suggestions`,
@@ -51,7 +63,7 @@ function usePrefilled(dispute: DisputeDetail, form: FormState<Texts>): readonly 
   useEffect(() => {
     if (!data || !isNew.current) return;
     isNew.current = false;
-    form.replace((latest) => filled(latest, data.data), filled(textsOf(dispute), data.data));
+    form.replace((latest) => filled(latest, data.data), filled(draftOf(dispute), data.data));
   }, [data]);
   return data?.data ?? [];
 }
@@ -69,20 +81,26 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
   const form = useEditForm({
     object: dispute,
     path,
-    draftOf: (known) => textsOf(known ?? dispute),
-    bodyOf: (texts) => texts,
+    draftOf: (known) => draftOf(known ?? dispute),
+    bodyOf: (draft) => draft,
     // The evidence is replaced as a whole.
-    requestOf: (_changes, _before, texts) => ({
-      evidence: Object.fromEntries(Object.entries(texts).filter(([, text]) => String(text).trim() !== '')),
+    requestOf: (_changes, _before, draft) => ({
+      evidence: Object.fromEntries(
+        names.flatMap((name) => (String(draft[name]).trim() === '' ? [] : [[name, draft[name]]])),
+      ),
+      ...(answer.chooses_reason && {
+        defense: available(defenseIn(draft as Draft), materialOf(dispute, draft as Draft)),
+      }),
     }),
     fields,
-    check: (texts) => {
-      const length = Object.values(texts).join('').length;
+    check: (draft) => {
+      const length = names.map((name) => draft[name]).join('').length;
       return { explanation: length > answer.text_length_max ? disputes.textTooLong(count.format(length)) : undefined };
     },
     onDone: () => toast(disputes.draftSaved),
   });
   const suggestions = usePrefilled(dispute, form);
+  const defense = useDefense(dispute, form.draft);
   const saved = useRef('');
   /** Submits what is on the screen. A repetition after a lost answer saves nothing: the evidence may be submitted already. */
   async function submit(key: string): Promise<DisputeDetail> {
@@ -128,35 +146,86 @@ export function EvidenceForm({ dispute }: { dispute: DisputeDetail }) {
             )}
             <FileUpload dispute={dispute} reason={reason} />
           </section>
+          {answer.chooses_reason && canWrite && (
+            <DefenseChoice
+              {...defense}
+              onChange={(chosen) => form.set('defense', chosen ? JSON.stringify(chosen) : '')}
+            />
+          )}
           <FormError form={form} />
-          <div className="flex flex-wrap justify-end gap-2 border-t border-line pt-4">
+          <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-4">
+            <p className="mr-auto text-sm text-muted">
+              {answer.is_final && disputes.once} {dispute.evidence_due_at && <Deadline dispute={dispute} />}
+            </p>
             <Button type="submit" busy={form.busy} reason={reason}>
               {disputes.saveDraft}
             </Button>
-            <Button kind="primary" reason={reason} onClick={() => setSubmitting(true)}>
+            <Button kind="primary" reason={reason ?? defense.problem} onClick={() => setSubmitting(true)}>
               {disputes.submit}
             </Button>
           </div>
         </PlainForm>
       </Panel>
       {isSubmitting && (
-        <Confirm<DisputeDetail>
-          title={disputes.submitTitle}
-          amount={money(dispute.amount, dispute.currency)}
-          confirm={disputes.submit}
-          done={disputes.submitted}
-          send={submit}
-          onClose={() => setSubmitting(false)}
-        >
-          {disputes.submitText}
-        </Confirm>
+        <SubmitQuestion dispute={dispute} defense={defense} send={submit} onClose={() => setSubmitting(false)} />
       )}
     </>
   );
 }
 
+/** What can be sent as a document. */
+function materialOf({ files }: DisputeDetail, draft: Draft): Material[] {
+  const hasTexts = names.some((name) => draft[name]?.trim());
+  return [
+    ...(hasTexts ? [{ source: texts, name: disputes.textsAsDocument }] : []),
+    ...files.map(({ id, name }) => ({ source: id, name })),
+  ];
+}
+
+/** The choice of the reason, at a processor that asks for one. */
+function useDefense(dispute: DisputeDetail, draft: Draft) {
+  const canWrite = useCan('orders:write');
+  const { chooses_reason: isAsked } = dispute.answer;
+  const path = `/dashboard/disputes/${dispute.id}/defense_reasons`;
+  const query = useGet<DefenseReasonsList>(path, {}, { enabled: isAsked && canWrite });
+  const material = materialOf(dispute, draft);
+  const chosen = available(defenseIn(draft), material);
+  const reason = query.data?.data.find((one) => one.reason === chosen?.reason);
+  const problem = reason && chosen ? problemsOf(reason, chosen, material)[0] : disputes.reasonMissing;
+  return { query, material, chosen, reason, problem: isAsked ? problem : undefined };
+}
+
+interface SubmitProps {
+  readonly dispute: DisputeDetail;
+  readonly defense: Omit<ReturnType<typeof useDefense>, 'query' | 'problem'>;
+  readonly send: (key: string) => Promise<DisputeDetail>;
+  readonly onClose: () => void;
+}
+
+/** Says until when and that it is final, and what the processor gets. */
+function SubmitQuestion({ dispute, defense: { reason, chosen, material }, send, onClose }: SubmitProps) {
+  return (
+    <Confirm<DisputeDetail>
+      title={disputes.submitTitle}
+      amount={money(dispute.amount, dispute.currency)}
+      confirm={disputes.submit}
+      done={disputes.submitted}
+      send={send}
+      onClose={onClose}
+    >
+      <p>{disputes.submitText}</p>
+      {dispute.evidence_due_at && (
+        <p className="mt-2">
+          <Deadline dispute={dispute} />
+        </p>
+      )}
+      {reason && chosen && <DefenseSummary reason={reason} material={material} chosen={chosen} />}
+    </Confirm>
+  );
+}
+
 interface EvidenceFieldProps {
-  readonly form: FormState<Texts>;
+  readonly form: FormState<Draft>;
   readonly question: Question;
   readonly suggestions: readonly Suggested[];
 }

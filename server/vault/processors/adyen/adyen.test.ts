@@ -69,18 +69,22 @@ function asTheVault(by: Processor): Processor {
   };
 }
 
-processorConformance('Adyen', async () => ({
-  processor: asTheVault(processor),
-  approvedCard: async () => card,
-  declinedCard: async () => {
-    await adyen.control({ next: ['decline:12'] });
-    return { card, failureCode: 'insufficient_funds' };
-  },
-  executions: async (reference) => {
-    const [operation, ...more] = await adyen.executed(reference);
-    return (operation?.captures ?? (operation ? 1 : 0)) + more.length;
-  },
-}));
+processorConformance(
+  'Adyen',
+  async () => ({
+    processor: asTheVault(processor),
+    approvedCard: async () => card,
+    declinedCard: async () => {
+      await adyen.control({ next: ['decline:12'] });
+      return { card, failureCode: 'insufficient_funds' };
+    },
+    executions: async (reference) => {
+      const [operation, ...more] = await adyen.executed(reference);
+      return (operation?.captures ?? (operation ? 1 : 0)) + more.length;
+    },
+  }),
+  { hidesAuthorizationCode: true },
+);
 
 describe('an Adyen that lies', () => {
   for (const fault of ['timeout', 'error', 'reset']) {
@@ -103,7 +107,7 @@ describe('an Adyen that lies', () => {
         const outcome = await by.charge(request);
         assert.equal(outcome.outcome, 'unknown', inspect(outcome));
         const found = await processor.lookup({ ...request, kind: 'charge', ageMs: 1_000 });
-        assert.ok(found.outcome === 'approved' && found.response.authorization_code, inspect(found));
+        assert.ok(found.outcome === 'approved' && found.response.transaction_id, inspect(found));
         assert.deepEqual(found, await processor.charge(request));
         assert.deepEqual(
           (await adyen.executed(request.reference)).map(({ status, captures }) => [status, captures]),
@@ -128,11 +132,35 @@ describe('an Adyen that lies', () => {
     }
   }
 
-  for (const fault of ['html', 'empty', 'cut', 'rate_limit', 'saved_error', 'transient_error']) {
+  for (const fault of [
+    ...['html', 'empty', 'cut', 'rate_limit', 'saved_error', 'transient_error'],
+    ...['no_role', 'wrong_account', 'not_configured'],
+  ]) {
     it(`${fault}: a capture is in doubt`, async () => {
       const request = await adyen.prepared();
       await adyen.control({ next: [`capture:${fault}`] });
       assert.equal((await processor.charge(request)).outcome, 'unknown');
+    });
+  }
+
+  for (const fault of ['in_progress', 'in_progress_422']) {
+    it(`${fault}: a request waits and is sent again under its key`, async () => {
+      await adyen.control({ next: [`authorization:${fault}`, `capture:${fault}`, `capture:${fault}`] });
+      const request = await adyen.prepared();
+      assert.equal((await processor.charge(request)).outcome, 'approved');
+      const [operation] = await adyen.executed(request.reference);
+      assert.deepEqual([operation?.status, operation?.captures], ['approved', 1]);
+    });
+  }
+
+  for (const fault of ['no_role', 'wrong_account', 'not_configured']) {
+    it(`${fault}: an authorization is refused as a mistake in the configuration, and nothing is in doubt`, async () => {
+      await adyen.control({ next: [`authorization:${fault}`] });
+      const request = newCharge();
+      const preparation = await processor.prepare?.(request);
+      assert.ok(preparation?.outcome === 'declined' && preparation.isProcessorFault, inspect(preparation));
+      assert.equal(preparation.failureCode, 'invalid_merchant_configuration');
+      assert.deepEqual(await adyen.executed(request.reference), []);
     });
   }
 
@@ -322,6 +350,7 @@ describe('an Adyen that lies', () => {
   });
 
   it('returns a conflict if the first use of a key had another amount', async () => {
+    await adyen.control({ additional_data: true });
     const request = await adyen.prepared();
     assert.equal((await processor.prepare?.({ ...request, amount: 5000 }))?.outcome, 'conflict');
     assert.equal((await processor.charge({ ...request, amount: 5000 })).outcome, 'conflict');

@@ -10,13 +10,13 @@ import { failureCodes } from '../processor.ts';
 import {
   authorizationOutcomeOf,
   captureOutcomeOf,
-  connectionTestOf,
   followUpOutcomeOf,
   isInProgress,
   modificationOf,
   verificationOf,
 } from './answers.ts';
 import { avsLetterOf, cvvLetterOf, errors, refusals } from './codes.ts';
+import { connectionTestOf } from './connection-test.ts';
 import { handleOf, readHandle } from './handle.ts';
 import { fromAdyen, toAdyen } from './money.ts';
 import { authorizationOf, keyOf, verificationRequestOf } from './requests.ts';
@@ -54,7 +54,71 @@ const error = (status: number, errorCode: string, errorType = 'validation') =>
 const lost: Silence = { mayHaveArrived: true, reason: 'no response within 20000 ms' };
 const unsent: Silence = { mayHaveArrived: false, reason: 'the connection failed: ECONNREFUSED' };
 
+const keyed = (reply: Answer, key = reference): Answer => ({ ...reply, headers: { 'idempotency-key': key } });
+
 type Row = readonly [name: string, reply: Answer | Silence, outcome: string, failureCode?: string];
+
+/** In the shapes of the examples in Adyen's own API description: few have an amount, and not all a reference. */
+const avsOfExamples = { avsResult: '4 AVS not supported for this card type', avsResultRaw: '4', cvcResultRaw: 'M' };
+const ofExamples = {
+  refusalReasonRaw: 'AUTHORISED',
+  acquirerCode: 'TestPmmAcquirer',
+  acquirerReference: '8PQMP9VEP3H',
+};
+const direct = { cvcResult: '1 Matches', authCode: '044925', ...avsOfExamples, ...ofExamples };
+const example = (changes: object = {}): Answer =>
+  keyed(answered(200, { pspReference: '993617895204576J', resultCode: 'Authorised', ...changes }));
+const documented: readonly Row[] = [
+  ['a card, direct', example({ merchantReference: reference, additionalData: direct }), 'prepared'],
+  ['a top-up with a card', example({ additionalData: { cardBin: '411111', cardSummary: '1111' } }), 'prepared'],
+  ['a result without anything else', example(), 'prepared'],
+  [
+    'a split payment',
+    example({
+      merchantReference: reference,
+      additionalData: { ...ofExamples, authorisedAmountCurrency: 'EUR', authorisedAmountValue: '4900', eci: 'N/A' },
+    }),
+    'prepared',
+  ],
+  [
+    'IdentifyShopper with an action only',
+    answered(200, { resultCode: 'IdentifyShopper', action: { type: 'threeDS2', subtype: 'fingerprint' } }),
+    'declined',
+    'transaction_not_allowed',
+  ],
+  [
+    'RedirectShopper with the reference in the additional data only',
+    answered(200, { resultCode: 'RedirectShopper', additionalData: { merchantReference: 'Your order number' } }),
+    'declined',
+    'transaction_not_allowed',
+  ],
+  [
+    'a body that is no JSON',
+    answered(400, { status: 400, errorCode: '702', message: 'Unexpected input', errorType: 'validation' }),
+    'declined',
+    'validation_error',
+  ],
+  ['a wrong key', error(401, '000', 'security'), 'declined', 'invalid_merchant_configuration'],
+  ['a role that the key lacks', error(403, '010', 'security'), 'declined', 'invalid_merchant_configuration'],
+  ['no return URL', error(422, '14_030'), 'declined', 'validation_error'],
+  [
+    'payment details that are not supported',
+    error(500, '905', 'configuration'),
+    'declined',
+    'invalid_merchant_configuration',
+  ],
+  ['no acquirer account', error(500, '905_1', 'configuration'), 'declined', 'invalid_merchant_configuration'],
+  [
+    'a new mistake in the configuration',
+    error(500, '906', 'configuration'),
+    'declined',
+    'invalid_merchant_configuration',
+  ],
+  ['that for another key', keyed(error(500, '905', 'configuration'), 'another'), 'unknown'],
+  ['500 about a field', error(500, '905', 'validation'), 'unknown'],
+  ['502 about the configuration', error(502, '905', 'configuration'), 'unknown'],
+  ['a refusal to save fees', example({ resultCode: 'Refused', refusalReasonCode: '46' }), 'declined', 'contact_bank'],
+];
 
 const authorizations: readonly Row[] = [
   ['an authorization', paid(), 'prepared'],
@@ -62,6 +126,16 @@ const authorizations: readonly Row[] = [
   ['one with refusal code 0', paid({ refusalReasonCode: '0' }), 'prepared'],
   ['another reference', paid({ merchantReference: 'another' }), 'unknown'],
   ['no reference', paid({ merchantReference: undefined }), 'unknown'],
+  ['no reference, but our key', keyed(paid({ merchantReference: undefined })), 'prepared'],
+  ['no reference, and another key', keyed(paid({ merchantReference: undefined }), 'another'), 'unknown'],
+  ['another reference under our key', keyed(paid({ merchantReference: 'another' })), 'unknown'],
+  [
+    'a refusal without a reference',
+    keyed(refusedFor('12', { merchantReference: undefined })),
+    'declined',
+    'insufficient_funds',
+  ],
+  ...documented,
   ['no PSP reference', paid({ pspReference: undefined }), 'unknown'],
   ['no amount', paid({ amount: undefined }), 'prepared'],
   [
@@ -196,6 +270,8 @@ const captures: readonly Row[] = [
   ['409 in progress', error(409, '704'), 'unknown'],
   ['429', error(429, '000', 'internal'), 'unknown'],
   ['500', error(500, '000', 'internal'), 'unknown'],
+  ['500 about the configuration', error(500, '905', 'configuration'), 'unknown'],
+  ['422 in progress', error(422, '704'), 'unknown'],
   ['HTML', answered(502, '<html>'), 'unknown'],
   ['nothing', answered(201, ''), 'unknown'],
   ['a lost answer', lost, 'unknown'],
@@ -252,6 +328,15 @@ describe('an answer of Adyen', () => {
     const never = failureCodes.filter((code) => !used.has(code));
     assert.deepEqual(never, ['unknown', 'closed_card', 'lost_stolen_card', 'duplicate_transaction']);
   });
+
+  it('to an authorization that is repeated does not say that the first one was refused', () => {
+    const repeated = (reply: Answer) => authorizationOutcomeOf(reply, { reference, amount }, true).outcome;
+    for (const reply of [error(500, '905', 'configuration'), error(422, '103'), error(403, '901', 'security')]) {
+      assert.equal(repeated(reply), 'unknown', inspect(reply));
+    }
+  });
+
+  it('has at least 60 rows for authorizations in its table', () => assert.ok(authorizations.length >= 60));
 
   it('of another shape never approves and never declines', () => {
     const status = fc.integer({ min: 200, max: 599 }).filter((code) => code !== 401 && code !== 403);

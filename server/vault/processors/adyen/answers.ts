@@ -4,7 +4,6 @@ import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import { advised, networkAdviceOf } from '../advice.ts';
 import {
-  type ConnectionTest,
   failureReasons,
   noResponse,
   type Outcome,
@@ -21,10 +20,10 @@ import {
   inProgressCode,
   refusals,
   securityCodeWanted,
-  unknownCodeRule,
 } from './codes.ts';
 import { type Authorization, handleOf } from './handle.ts';
 import { type AdyenAmount, isSameAmount } from './money.ts';
+import { keyOf } from './requests.ts';
 
 /** Parses Adyen's answers. An answer that proves nothing is `unknown`. No text of Adyen's reaches an outcome. */
 
@@ -73,8 +72,6 @@ const errorSchema = Type.Object({
 const errorAnswer = checkOf(errorSchema);
 type AdyenError = Type.Static<typeof errorSchema>;
 
-const paymentMethodsAnswer = checkOf(Type.Object({ paymentMethods: Type.Array(Type.Object({})) }));
-
 type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 type Declined = Extract<Outcome, { outcome: 'declined' }>;
 
@@ -100,12 +97,14 @@ const withoutOutcome = (status: number): Unknown => unknown(`the response with s
 const plain = (value: string | undefined, form: RegExp): string | null =>
   value !== undefined && form.test(value) ? value : null;
 
-function errorOf(answer: Answer, key: string | undefined): AdyenError | undefined {
-  const { status, headers } = answer;
-  const echoed = headers['idempotency-key'];
+/** Adyen repeats the key of a request in the headers of its answer. */
+const keyIn = ({ headers }: Answer): string | undefined => headers['idempotency-key']?.toString();
+
+export function errorOf(answer: Answer, key: string | undefined): AdyenError | undefined {
+  const echoed = keyIn(answer);
   if (echoed !== undefined && key !== undefined && echoed !== key) return undefined;
   const body = jsonOf(answer);
-  return status >= 400 && status < 500 && errorAnswer.Check(body) && body.status === status ? body : undefined;
+  return answer.status >= 400 && errorAnswer.Check(body) && body.status === answer.status ? body : undefined;
 }
 
 /** A change of a payment was received. Whether it is executed is in a notice. */
@@ -115,7 +114,7 @@ export function isAccepted(answer: Answer | Silence): boolean {
 
 /** Another request with the same key is under way, and Adyen asks to repeat this one later. */
 export function isInProgress(answer: Answer | Silence): boolean {
-  if ('reason' in answer || answer.headers['transient-error'] !== 'true') return false;
+  if ('reason' in answer || answer.headers['transient-error'] !== 'true' || answer.status >= 500) return false;
   return errorOf(answer, undefined)?.errorCode === inProgressCode;
 }
 
@@ -216,9 +215,11 @@ function refused(payment: Payment): Declined | undefined {
 function paymentIn(answer: Answer, reference: string): Payment | undefined {
   const body = answer.status === 200 ? jsonOf(answer) : undefined;
   if (!paymentAnswer.Check(body)) return undefined;
-  // An answer that asks for authentication does not always repeat the reference.
-  const named = body.merchantReference ?? (authenticationResults.includes(body.resultCode) ? reference : undefined);
-  return named === reference ? body : undefined;
+  const key = keyIn(answer);
+  if (body.merchantReference !== undefined) return body.merchantReference === reference ? body : undefined;
+  // Not every answer repeats the reference. The key of the request then says which payment it is about.
+  const isOurs = key === keyOf(reference) || (key === undefined && authenticationResults.includes(body.resultCode));
+  return isOurs ? body : undefined;
 }
 
 /** Not every account repeats the amount. Without one it is as it was sent: a smaller one has a result of its own. */
@@ -252,12 +253,25 @@ export function authorizationOutcomeOf(
 /** Without a security code, its length cannot be wrong. */
 const missingCodeErrors = ['103'];
 
+/**
+ * Adyen answers some mistakes in the configuration of the account with status 500. If it did execute the authorization after
+ * all, the notice about it leads to its release: only this answer would have allowed its capture.
+ */
+function configurationProblemOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
+  const error = answer.status === 500 && !isRepeat ? errorOf(answer, key) : undefined;
+  if (error?.errorType !== 'configuration') return undefined;
+  const { name } = ownEntry(errors, error.errorCode) ?? notAuthorized;
+  const response_code = plain(error.errorCode, /^[\w.-]{1,12}$/);
+  return declined({ ...notAuthorized, name }, { response_code, response_text: name });
+}
+
 function chargeRejectionOf(
   answer: Answer,
   reference: string,
   { isRepeat, hasCode }: { readonly isRepeat: boolean; readonly hasCode: boolean },
 ): Declined | undefined {
-  const rejected = rejectionOf(answer, reference, isRepeat);
+  const key = keyOf(reference);
+  const rejected = rejectionOf(answer, key, isRepeat) ?? configurationProblemOf(answer, key, isRepeat);
   const { response_code = null } = rejected?.response ?? {};
   if (hasCode || response_code === null || !missingCodeErrors.includes(response_code)) return rejected;
   return isRepeat ? undefined : declined(securityCodeWanted, { response_code, response_text: securityCodeWanted.name });
@@ -364,31 +378,4 @@ function rejectedVerification(answer: Answer, reference: string): Verification {
   const isCard = !['invalid_merchant_configuration', 'validation_error'].includes(rejected.failureCode);
   if (!isCard) return unknown(rejected.response.response_text ?? withoutOutcome(answer.status).reason);
   return { outcome: 'declined', avsResult: null, cvvResult: null, networkTransactionId: null };
-}
-
-export function connectionTestOf(answer: Answer | Silence, account: string, livemode: boolean): ConnectionTest {
-  const fails = (problem: string): ConnectionTest => ({ outcome: 'fails', problem });
-  if ('reason' in answer) {
-    return fails(`Adyen cannot be reached: ${answer.reason}. Check the live URL prefix: Developers, API URLs.`);
-  }
-  const { status } = answer;
-  if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) {
-    return { outcome: 'works', account, accountId: account, advice: unknownCodeRule, livemode };
-  }
-  if (status === 401 && !livemode) {
-    return fails(
-      'The test environment of Adyen does not accept the API key. For a key of the live environment, enter the live URL prefix.',
-    );
-  }
-  if (status === 401) {
-    return fails(
-      'Adyen does not accept the API key. Enter the current key of an API credential, from the same environment.',
-    );
-  }
-  if (status === 403 || errorOf(answer, undefined)?.errorCode === '901') {
-    return fails(
-      'The API key may not use this merchant account. Enter the account name as it is in the Customer Area.',
-    );
-  }
-  return fails(`Adyen answered with status ${status}. Try again later.`);
 }

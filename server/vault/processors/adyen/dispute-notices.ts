@@ -13,6 +13,7 @@ const dataOf = ({ additionalData }: NoticeItem, name: string): string | undefine
 
 /** The state of a dispute by its `disputeStatus`, which Adyen leaves out in some countries. */
 const states: Readonly<Record<string, DisputeState>> = {
+  Unresponded: 'inquiry',
   Undefended: 'needs_response',
   Pending: 'under_review',
   Responded: 'under_review',
@@ -22,7 +23,10 @@ const states: Readonly<Record<string, DisputeState>> = {
   Won: 'won',
 };
 
-const isInquiry = (item: NoticeItem): boolean => dataOf(item, 'rfiReasonCode') !== undefined;
+/** Not every request for information has a reason code. */
+const isInquiry = (item: NoticeItem): boolean =>
+  dataOf(item, 'rfiReasonCode') !== undefined ||
+  ['Unresponded', 'Responded'].includes(dataOf(item, 'disputeStatus') ?? '');
 
 type StateReader = (item: NoticeItem, status: DisputeState | undefined) => DisputeState;
 
@@ -34,8 +38,8 @@ const stateReaders: Readonly<Record<string, StateReader>> = {
   NOTIFICATION_OF_CHARGEBACK: opened,
   CHARGEBACK: opened,
   INFORMATION_SUPPLIED: (item) => (isInquiry(item) ? 'inquiry' : 'under_review'),
-  // The merchant has the money back. If the bank insists, a later notice takes it again.
-  CHARGEBACK_REVERSED: (_item, status) => (status === 'under_review' ? status : 'won'),
+  // The merchant has the money back, but the bank may insist. Only the status says that it can no longer.
+  CHARGEBACK_REVERSED: (_item, status) => (status === 'won' ? status : 'under_review'),
   SECOND_CHARGEBACK: () => 'lost',
   PREARBITRATION_OPEN: () => 'under_review',
   PREARBITRATION_WON: () => 'won',
@@ -54,6 +58,12 @@ const stateReaders: Readonly<Record<string, StateReader>> = {
     return status === 'accepted' ? 'accepted' : 'lost';
   },
 };
+
+/** Adyen's times are whole seconds. Within one, the later event of a dispute counts, and then the one that decides it. */
+export function progressMs({ eventCode }: NoticeItem, { state }: NoticedDispute): number {
+  const isDecided = state === 'won' || state === 'lost' || state === 'accepted';
+  return 2 * Object.keys(stateReaders).indexOf(eventCode) + (isDecided ? 1 : 0);
+}
 
 /** By the card networks' codes: Visa, Mastercard, American Express, Discover. */
 const reasons: readonly (readonly [form: RegExp, reason: DisputeReason])[] = [

@@ -60,3 +60,5 @@ export function signatureOf(item: SignedItem, hmacKey: string): string {
 
 /** An id for a notice that is only kept: the same for each delivery. */
 export const keptIdOf = (item: SignedItem): string => `kept:${hash('sha256', signedTextOf(item), 'hex')}`;
+
+export const unverifiedIdOf = (item: unknown): string => `unverified:${hash('sha256', JSON.stringify(item), 'hex')}`;

@@ -6,9 +6,10 @@ import HmacValidator from '@adyen/api-library/lib/src/utils/hmacValidator.js';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { allowedUrl, checkConfiguration, ConfigurationProblem } from '../kind.ts';
-import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../notices.ts';
+import type { EvidenceRequest, Notice, NoticedDispute, NoticeSubject, Reception } from '../notices.ts';
 import { inAMinute } from '../../../../tests/support/processor-requests.ts';
 import type { Processor } from '../processor.ts';
+import { unknownCodeRule } from './codes.ts';
 import { adyenKind } from './kind.ts';
 import { type NoticeItem, signatureOf } from './notice-item.ts';
 import {
@@ -110,7 +111,6 @@ describe('a notice of Adyen', () => {
       receive([{ ...right, merchantReference: 'another' }]),
       receive([item()]),
       receive([signed({}, 'ff'.repeat(32))]),
-      receive([right, item()]),
       receive([{ ...right, additionalData: { hmacSignature: '' } }]),
       receive([right], {}),
       receive([right], { authorization: basic('svc:another password') }),
@@ -140,12 +140,54 @@ describe('a notice of Adyen', () => {
     assert.equal(new Set(ids).size, strange.length);
   });
 
+  it('without a valid signature has no effect, and blocks none of its batch that has one', () => {
+    const right = signed();
+    const strangers = [
+      item(),
+      { ...signed({ pspReference: 'FORGED' }), success: 'false' },
+      { pspReference: 7, eventCode: ['CAPTURE'] },
+      'text',
+      null,
+      [],
+      undefined,
+    ];
+    const notices = accepted(...(strangers as object[]), right);
+    assert.deepEqual(
+      notices.map(({ type, about }) => [type, about.kind]),
+      [...strangers.map(() => ['UNVERIFIED', 'other']), ['CAPTURE', 'operation']],
+    );
+    const [first] = accepted(signed({ eventCode: 'UNVERIFIED', amount: { currency: 'EUR', value: 1.5 } }));
+    assert.equal(first?.type, 'UNKNOWN', 'a signed one cannot pass for one that is not');
+    assert.equal(receive(strangers.filter(Boolean) as object[]).outcome, 'refused');
+  });
+
   it('about a dispute that has changed since is another notice', () => {
     const reversed = (disputeStatus?: string): Notice | undefined =>
       accepted(signed({ eventCode: 'CHARGEBACK_REVERSED', additionalData: disputeStatus ? { disputeStatus } : {} }))[0];
     const ids = [reversed('Pending'), reversed('Won'), reversed()].map((notice) => notice?.id);
     assert.equal(new Set(ids).size, 3);
     assert.equal(reversed(' Won ')?.id, reversed('Won')?.id);
+  });
+
+  it('about a dispute counts after an earlier event of the same second', () => {
+    const events: readonly (readonly [string, string?])[] = [
+      ['NOTIFICATION_OF_CHARGEBACK'],
+      ['CHARGEBACK'],
+      ['INFORMATION_SUPPLIED', 'Pending'],
+      ['CHARGEBACK_REVERSED', 'Pending'],
+      ['CHARGEBACK_REVERSED', 'Won'],
+      ['SECOND_CHARGEBACK', 'Lost'],
+    ];
+    const times = events.map(([eventCode, disputeStatus]) => {
+      const additionalData: Record<string, string> = disputeStatus ? { disputeStatus } : {};
+      return accepted(signed({ eventCode, additionalData }))[0]?.atMs ?? 0;
+    });
+    assert.deepEqual(
+      times,
+      times.toSorted((one, other) => one - other),
+    );
+    assert.equal(new Set(times).size, times.length);
+    assert.ok((times.at(-1) ?? 0) < Date.parse('2026-11-16T09:00:01Z'));
   });
 
   it('has the same id in every delivery, with any unsigned fields', () => {
@@ -205,6 +247,9 @@ describe('a notice of Adyen', () => {
   };
   const disputeRows: readonly (readonly [string, Record<string, string>, string | undefined])[] = [
     ['REQUEST_FOR_INFORMATION', { rfiReasonCode: '33' }, 'inquiry'],
+    ['REQUEST_FOR_INFORMATION', { disputeStatus: 'Unresponded' }, 'inquiry'],
+    ['INFORMATION_SUPPLIED', { disputeStatus: 'Responded' }, 'inquiry'],
+    ['INFORMATION_SUPPLIED', { rfiReasonCode: '33' }, 'inquiry'],
     ['REQUEST_FOR_INFORMATION', { disputeStatus: 'Expired' }, 'inquiry_closed'],
     ['NOTIFICATION_OF_CHARGEBACK', { disputeStatus: 'Undefended' }, 'needs_response'],
     ['NOTIFICATION_OF_CHARGEBACK', { autoDefended: 'true' }, 'under_review'],
@@ -212,7 +257,8 @@ describe('a notice of Adyen', () => {
     ['CHARGEBACK', { disputeStatus: 'Lost' }, 'lost'],
     ['INFORMATION_SUPPLIED', { disputeStatus: 'Pending' }, 'under_review'],
     ['CHARGEBACK_REVERSED', { disputeStatus: 'Pending' }, 'under_review'],
-    ['CHARGEBACK_REVERSED', {}, 'won'],
+    ['CHARGEBACK_REVERSED', { disputeStatus: 'Won' }, 'won'],
+    ['CHARGEBACK_REVERSED', {}, 'under_review'],
     ['SECOND_CHARGEBACK', { disputeStatus: 'Lost' }, 'lost'],
     ['PREARBITRATION_WON', {}, 'won'],
     ['PREARBITRATION_LOST', {}, 'lost'],
@@ -257,10 +303,13 @@ describe('the notices of the fake', () => {
     };
     const refusedBefore = adyen.refused.length;
     const ours = 1000;
-    for (let number = 0; number <= ours; number += 1) {
-      const own = { ...foreign, eventCode: 'CAPTURE', pspReference: `P${number}`, merchantReference: `r-${number}` };
-      await adyen.call('POST', '/control/notices', number === 0 ? foreign : { ...own, merchantAccountCode: undefined });
-    }
+    const { merchantAccountCode: _company, ...capture } = { ...foreign, eventCode: 'CAPTURE' };
+    const events = Array.from({ length: ours }, (_, number) => ({
+      ...capture,
+      pspReference: `P${number}`,
+      merchantReference: `r-${number}`,
+    }));
+    await adyen.call('POST', '/control/notices', { events: [foreign, ...events] });
     await waitUntil(async () => (await adyen.call('GET', '/notices')).undelivered === 0);
     assert.equal(adyen.refused.length, refusedBefore);
     const applied = adyen.received.filter(({ id, about }) => id.startsWith('CAPTURE:P') && about.kind === 'operation');
@@ -324,25 +373,121 @@ describe('a dispute at Adyen', () => {
     adyen.received.flatMap(({ about }) =>
       about.kind === 'dispute' && about.dispute.disputeId === disputeId ? [about.dispute.state] : [],
     );
-  async function disputed(action = 'open'): Promise<string> {
+  async function disputed(action = 'open', fields: object = {}): Promise<string> {
     const { reference } = await adyen.charged();
-    const { dispute } = await adyen.call('POST', '/control/disputes', { action, reference });
+    const { dispute } = await adyen.call('POST', '/control/disputes', { action, reference, ...fields });
     await waitUntil(async () => states(dispute).length > 0);
     return dispute;
   }
-  const evidence = (disputeId: string, explanation: string) => ({
+  const texts = { product_description: 'A (small) box\nwith ünïcode and 日本' };
+  const file = {
+    id: randomUUID(),
+    kind: 'shipping_documentation',
+    name: 'ship.pdf',
+    contentType: 'application/pdf',
+    content: Buffer.from('%PDF-1.4 x'),
+  } as const;
+  const evidence = (disputeId: string, explanation: string, changes: Partial<EvidenceRequest> = {}) => ({
     companyId,
     reference: randomUUID(),
     disputeId,
-    texts: { explanation, product_description: 'A (small) box\nwith ünïcode and 日本' },
-    files: [
-      {
-        kind: 'shipping_documentation',
-        name: 'ship.pdf',
-        contentType: 'application/pdf',
-        content: Buffer.from('%PDF-1.4 x'),
-      },
-    ] as const,
+    texts: { explanation, ...texts },
+    files: [file],
+    ...changes,
+  });
+  const refusal = async (disputeId: string, changes: Partial<EvidenceRequest>): Promise<string> => {
+    const outcome = await processor.disputes?.submit(evidence(disputeId, 'They were as described.', changes));
+    const dispute = (await adyen.call('GET', `/disputes/${disputeId}`)).dispute;
+    assert.deepEqual([dispute.status, dispute.documents], ['Undefended', undefined], 'nothing was sent');
+    assert.ok(outcome?.outcome === 'refused', inspect(outcome));
+    return outcome.reason;
+  };
+  const goods = { reason_code: '13.3' };
+
+  it('has reasons with the documents that each needs, and any material first', async () => {
+    const reasonsOf = async (disputeId: string) => {
+      const offer = await processor.disputes?.reasons?.({ companyId, disputeId });
+      assert.ok(offer?.outcome === 'offered', inspect(offer));
+      return offer.reasons;
+    };
+    assert.deepEqual((await reasonsOf(await disputed()))[0], {
+      code: 'SupplyDefenseMaterial',
+      name: 'Supply defense material',
+      documents: [
+        { type: 'DefenseMaterial', name: 'Defense material', need: 'required', isSupplied: false },
+        { type: 'TIDorInvoice', name: 'Transaction receipt or invoice', need: 'optional', isSupplied: false },
+      ],
+    });
+    const offered = await reasonsOf(await disputed('open', goods));
+    assert.deepEqual(
+      offered.map(({ name }) => name),
+      ['Goods not returned', 'Goods repaired or replaced', 'Goods were as described'],
+    );
+    const missing = await processor.disputes?.reasons?.({ companyId, disputeId: 'NONE' });
+    assert.equal(missing?.outcome, 'refused');
+  });
+
+  it('is not answered without a reason, unless Adyen takes any material', async () => {
+    const disputeId = await disputed('open', goods);
+    assert.match(await refusal(disputeId, {}), /^Choose the reason/);
+    const gone = { reason: 'SupplyDefenseMaterial', documents: [] };
+    assert.match(await refusal(disputeId, { defense: gone }), /does not offer this reason any more/);
+  });
+
+  it('is answered for the reason that the merchant chose, with everything the merchant gave', async () => {
+    const disputeId = await disputed('open', goods);
+    const reason = 'GoodsWereAsDescribed';
+    const [described, invoice] = [
+      { type: 'GoodsWereAsDescribed', source: 'texts' },
+      { type: 'TIDorInvoice', source: file.id },
+    ];
+    for (const [documents, problem] of [
+      [[described], /also needs: Transaction receipt or invoice/],
+      [[], /also needs: Goods were as described, Transaction receipt or invoice/],
+      [[described, { ...invoice, source: 'texts' }], /Choose as which document Adyen gets "ship.pdf", or remove it/],
+      [[described, { ...invoice, source: randomUUID() }], /is not there any more/],
+      [[described, invoice, { type: 'DefenseMaterial', source: 'texts' }], /does not take the document/],
+      [[described, described, invoice], /one file for each document/],
+    ] as const) {
+      assert.match(await refusal(disputeId, { defense: { reason, documents } }), problem);
+    }
+    const answer = evidence(disputeId, 'winning_evidence', { defense: { reason, documents: [described, invoice] } });
+    assert.deepEqual(await processor.disputes?.submit(answer), { outcome: 'done', state: 'under_review' });
+    const { dispute } = await adyen.call('GET', `/disputes/${disputeId}`);
+    assert.deepEqual([dispute.defenseReason, dispute.documents], [reason, ['GoodsWereAsDescribed', 'TIDorInvoice']]);
+    assert.match(dispute.evidence, /winning_evidence/);
+    await waitUntil(async () => states(disputeId).includes('won'));
+  });
+
+  it('is answered with one of several documents, or with none if the reason needs none', async () => {
+    const credit = { reason_code: '13.7' };
+    const first = await disputed('open', credit);
+    const terms = 'CancellationTermsFailed';
+    const only = { texts: {}, files: [file] };
+    const none = { ...only, defense: { reason: terms, documents: [{ type: 'TIDorInvoice', source: file.id }] } };
+    assert.match(await refusal(first, none), /at least one of: Terms and conditions, Cardholder identification/);
+    const one = { ...only, defense: { reason: terms, documents: [{ type: 'TAndC', source: file.id }] } };
+    assert.equal((await processor.disputes?.submit(evidence(first, '', one)))?.outcome, 'done');
+    const second = await disputed('open', credit);
+    const defense = { reason: 'CreditOrCancellationPolicyProperlyDisclosed', documents: [] };
+    assert.match(await refusal(second, { defense }), /Choose as which document Adyen gets the texts, "ship.pdf"/);
+    const bare = evidence(second, '', { texts: {}, files: [], defense });
+    assert.equal((await processor.disputes?.submit(bare))?.outcome, 'done');
+    const { dispute } = await adyen.call('GET', `/disputes/${second}`);
+    assert.deepEqual([dispute.defenseReason, dispute.evidence], [defense.reason, undefined]);
+  });
+
+  it('without a status, as in some countries, is won only when Adyen says that it is over', async () => {
+    const { reference } = await adyen.charged();
+    const play = async (action: string, fields: object = {}): Promise<string> =>
+      (await adyen.call('POST', '/control/disputes', { action, reference, ...fields })).dispute;
+    const disputeId = await play('open', { without_status: true });
+    await play('reversed');
+    await waitUntil(async () => states(disputeId).includes('under_review'));
+    await play('prearbitration_declined');
+    assert.ok(!states(disputeId).includes('won'));
+    await play('prearbitration_withdrawn');
+    await waitUntil(async () => states(disputeId).includes('won'));
   });
 
   for (const [text, end] of [
@@ -403,7 +548,14 @@ describe('a card at Adyen', () => {
     });
 
   it('is verified with its CVC and address, and the CVC is nowhere in the journal', async () => {
-    await adyen.control({ network_references: true });
+    const plain = await verify('9173');
+    assert.ok(plain?.outcome === 'verified', inspect(plain));
+    assert.deepEqual(
+      [plain.avsResult, plain.cvvResult],
+      [null, null],
+      'an account without the setting shows no results',
+    );
+    await adyen.control({ additional_data: true, network_references: true });
     const found = await verify('9173');
     assert.ok(found?.outcome === 'verified' && found.networkTransactionId, inspect(found));
     assert.deepEqual([found.avsResult, found.cvvResult], ['Y', 'M']);
@@ -448,6 +600,7 @@ describe('a connection to Adyen', () => {
       outcome: 'works',
       account: merchantAccount,
       accountId: merchantAccount,
+      advice: unknownCodeRule,
       livemode: true,
     });
   });

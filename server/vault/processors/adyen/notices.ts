@@ -7,7 +7,7 @@ import type { Notice, NoticeDelivery, NoticedCharge, NoticeSubject, Reception } 
 import { type LookupOutcome, noResponse } from '../processor.ts';
 import { declined } from './answers.ts';
 import { type Decline, refusals } from './codes.ts';
-import { disputeOf, disputeStatusOf } from './dispute-notices.ts';
+import { disputeOf, disputeStatusOf, progressMs } from './dispute-notices.ts';
 import {
   itemSchema,
   keptIdOf,
@@ -15,6 +15,7 @@ import {
   signatureOf,
   type SignedItem,
   signedItemSchema,
+  unverifiedIdOf,
 } from './notice-item.ts';
 import { referenceOfModification } from './requests.ts';
 
@@ -22,12 +23,13 @@ import { referenceOfModification } from './requests.ts';
 
 const noticeBody = checkOf(
   Type.Object({
-    notificationItems: Type.Array(Type.Object({ NotificationRequestItem: signedItemSchema }), {
+    notificationItems: Type.Array(Type.Object({ NotificationRequestItem: Type.Optional(Type.Unknown()) }), {
       minItems: 1,
       maxItems: 100,
     }),
   }),
 );
+const signedItem = checkOf(signedItemSchema);
 const readableItem = checkOf(itemSchema);
 
 export interface NoticeSettings {
@@ -43,7 +45,8 @@ function isEqual(one: string, other: string): boolean {
   return first.length === second.length && timingSafeEqual(first, second);
 }
 
-function isSigned(item: SignedItem, hmacKey: Secret<string>): boolean {
+function isSigned(item: unknown, hmacKey: Secret<string>): item is SignedItem {
+  if (!signedItem.Check(item)) return false;
   const { hmacSignature: signature } = (item.additionalData ?? {}) as { readonly hmacSignature?: unknown };
   return typeof signature === 'string' && isEqual(signature, signatureOf(item, hmacKey.reveal()));
 }
@@ -143,7 +146,7 @@ function noticeOf(item: NoticeItem, nowMs: number): Notice {
       ...(status ? [status] : []),
     ].join(':'),
     type: eventCode,
-    atMs: Number.isNaN(atMs) ? nowMs : atMs,
+    atMs: (Number.isNaN(atMs) ? nowMs : atMs) + (dispute ? progressMs(item, dispute) : 0),
     about,
   };
 }
@@ -162,9 +165,19 @@ function parsed(body: Buffer): unknown {
  */
 function noticeOrKept(item: SignedItem, merchantAccount: string, nowMs: number): Notice {
   if (readableItem.Check(item) && item.merchantAccountCode === merchantAccount) return noticeOf(item, nowMs);
-  const type = /^[A-Z0-9_]{1,60}$/.exec(item.eventCode ?? '')?.[0] ?? 'UNKNOWN';
+  const type = /^(?!UNVERIFIED$)[A-Z0-9_]{1,60}$/.exec(item.eventCode ?? '')?.[0] ?? 'UNKNOWN';
   return { id: keptIdOf(item), type, atMs: nowMs, about: other };
 }
+
+const unverifiedType = 'UNVERIFIED';
+
+/** It has no effect, because anyone could have written it. Refused, it would keep back the signed ones beside it. */
+const unverified = (item: unknown, nowMs: number): Notice => ({
+  id: unverifiedIdOf(item),
+  type: unverifiedType,
+  atMs: nowMs,
+  about: other,
+});
 
 export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: NoticeSettings): Reception {
   const refused = (reason: string): Reception => ({ outcome: 'refused', reason });
@@ -173,8 +186,11 @@ export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: 
   if (!isSignedIn(headers, settings.basic)) return refused('the user name or the password of the webhook is wrong');
   const content = parsed(body);
   if (!noticeBody.Check(content)) return refused('the body is not a webhook of Adyen');
-  const items = content.notificationItems.map(({ NotificationRequestItem: item }) => item);
-  if (!items.every((item) => isSigned(item, hmacKey))) return refused('the signature is missing or wrong');
-  const notices = items.map((item) => noticeOrKept(item, merchantAccount, nowMs));
+  const items = content.notificationItems.map(({ NotificationRequestItem: item = null }) => item);
+  const notices = items.map((item) =>
+    isSigned(item, hmacKey) ? noticeOrKept(item, merchantAccount, nowMs) : unverified(item, nowMs),
+  );
+  // With none that is signed, the HMAC key may be another: Adyen sends them again when it is entered.
+  if (notices.every(({ type }) => type === unverifiedType)) return refused('the signature is missing or wrong');
   return { outcome: 'accepted', notices, reply: '[accepted]' };
 }

@@ -145,6 +145,7 @@ export async function startAdyen(): Promise<FakeAdyen> {
         seed: 1,
         settle_after_ms: 0,
         revoked: false,
+        additional_data: false,
         notice_url: url,
         notice_username: configuration.webhook_username,
         notice_password: configuration.webhook_password,
