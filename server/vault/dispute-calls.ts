@@ -1,10 +1,17 @@
 import Type from 'typebox';
 import { choice } from '../platform/choice.ts';
 import { checkOf } from '../platform/schema-check.ts';
-import { evidenceFiles } from './processors/notices.ts';
-import type { Vault } from './vault.ts';
+import { type DefenseReasons, type DisputeOutcome, evidenceFiles, type EvidenceRequest } from './processors/notices.ts';
+import type { ConnectionKey } from './vault.ts';
 
-/** The calls about disputes, of the vault as a separate process. */
+/** The calls of the vault about disputes, also as a separate process. */
+
+export interface DisputeVault {
+  /** The reasons for which the processor defends a dispute; none if it does not ask for one. */
+  defenseReasons(request: ConnectionKey & { readonly disputeId: string }): Promise<DefenseReasons>;
+  submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
+  acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files' | 'defense'>): Promise<DisputeOutcome>;
+}
 
 export type Mount = <Body>(
   path: string,
@@ -47,7 +54,7 @@ const calls = {
 /** Evidence has files; every other call is small. */
 const evidenceBytesMax = 64 * 1024 * 1024;
 
-export function mountDisputes(mount: Mount, vault: Vault): void {
+export function mountDisputes(mount: Mount, vault: DisputeVault): void {
   mount('/defense-reasons', calls.defenseReasons, (body) => vault.defenseReasons(body));
   mount('/accept-dispute', calls.accept, (body) => vault.acceptDispute(body));
   // An API of an earlier version knows only the first path, and has no choice of a reason.

@@ -9,21 +9,14 @@ import { fingerprint, open, seal } from './keys.ts';
 import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
 import { keepListed } from './connection-queries.ts';
 import { connectionCalls } from './connection-calls.ts';
+import type { DisputeVault } from './dispute-calls.ts';
 import {
   type Connected,
   type ConnectedProcessors,
   connectedProcessors,
   type NewConnection,
 } from './processors/connections.ts';
-import type {
-  DefenseReasons,
-  DisputeOutcome,
-  EvidenceRequest,
-  NoticeDelivery,
-  Polled,
-  PollRequest,
-  Reception,
-} from './processors/notices.ts';
+import type { NoticeDelivery, Polled, PollRequest, Reception } from './processors/notices.ts';
 import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
 import { openSecurityCodes, SecurityCode, type SecurityCodes } from './security-codes.ts';
 import type {
@@ -53,7 +46,7 @@ import { removeSavedCards, savedAt, savedCard } from './saved-cards.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
-export interface Vault {
+export interface Vault extends DisputeVault {
   /** Returns what the processor answered if the card was verified; null if it was not. */
   store(card: StoredCard): Promise<CardVerification | null>;
   /** The same card of the same company has the same fingerprint. */
@@ -80,10 +73,6 @@ export interface Vault {
   poll(request: ConnectionKey & PollRequest): Promise<Polled | undefined>;
   /** Releases the funds of a charge that will not be captured. Returns false if it has to be repeated. */
   release(request: ConnectionKey & ReleaseRequest): Promise<boolean>;
-  /** The reasons for which the processor defends a dispute; none if it does not ask for one. */
-  defenseReasons(request: ConnectionKey & { readonly disputeId: string }): Promise<DefenseReasons>;
-  submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
-  acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files' | 'defense'>): Promise<DisputeOutcome>;
   /** What the processor answered when the card was verified; null if it was not. */
   verification(card: CardReference): Promise<CardVerification | null>;
   health(): Promise<VaultHealth>;

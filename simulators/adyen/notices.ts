@@ -65,7 +65,7 @@ export interface Notices {
 const batchMax = 6;
 /** Adyen's times in the speed of the simulator: 2, 5, 10, 15 and 30 minutes, 1, 2, 4 and 8 hours. */
 const minutesOfRepetitions = [2, 5, 10, 15, 30, 60, 120, 240, 480];
-const minuteMs = 100;
+const minuteHereMs = 100;
 /** So many notices of ours are followed by one that is not: a webhook is usually one of the whole company. */
 const noticesPerForeignOne = 20;
 const lateMs = 400;
@@ -140,7 +140,7 @@ function openQueue(
     ready.unshift(...numbers);
     const minutes = minutesOfRepetitions[Math.min(state.failures, minutesOfRepetitions.length - 1)] ?? 0;
     state.failures += 1;
-    await sleep(minutes * minuteMs);
+    await sleep(minutes * minuteHereMs);
   }
 
   return {
