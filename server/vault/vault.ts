@@ -124,7 +124,7 @@ export interface CardVerification {
   readonly cvv_result: string | null;
 }
 
-interface ConnectionKey {
+export interface ConnectionKey {
   readonly companyId: string;
   readonly connectionId: string;
 }

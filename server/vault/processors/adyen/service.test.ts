@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import {
   type ConnectedMerchant,
@@ -40,7 +41,11 @@ const chargeOf = async (orderId: string): Promise<string> => {
 /** Waits until Adyen has delivered everything, and applies it. */
 async function deliver(): Promise<void> {
   const { service, vault } = live;
-  await waitUntil(async () => (await adyen.call('GET', '/notices')).undelivered === 0);
+  await waitUntil(async () => {
+    // The list is long.
+    await sleep(100);
+    return (await adyen.call('GET', '/notices')).undelivered === 0;
+  }, 60_000);
   while ((await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 200)) > 0);
 }
 
