@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { installPython } from '../generators/python.ts';
 import { run } from '../generators/world.ts';
 import { startDriver } from './driver.ts';
 import { mayInstall } from './present.ts';
+import { pythonProgram } from './samples.ts';
 import { playAll } from './stage.ts';
 
 /** The Python SDK plays every scenario, with its blocking and with its asynchronous client. */
@@ -34,8 +35,15 @@ if (bin === undefined) {
     }
   });
 
-  test('mypy finds nothing in strict mode', async () => {
-    await run(join(bin, 'mypy'), ['--cache-dir', join(tmpdir(), 'svc-mypy'), 'src'], { folder: sdk });
+  test('mypy in strict mode finds nothing in the SDK and in the samples of the API reference', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-mypy-'));
+    try {
+      const samples = join(folder, 'samples.py');
+      await writeFile(samples, pythonProgram());
+      await run(join(bin, 'mypy'), ['--cache-dir', folder, 'src', samples], { folder: sdk });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   const env = { PYTHONPATH: join(sdk, 'src') };

@@ -36,6 +36,14 @@ const languages: Readonly<Record<string, readonly Part[]>> = {
   bash: shell,
   js: script,
   ts: script,
+  python: [
+    ['comment', /#.*/y],
+    ['text', quoted],
+    ['word', /\b(?:as|async|await|def|elif|else|except|for|from|if|import|in|is|not|raise|return|try|with)\b/y],
+    ['value', /\b(?:True|False|None)\b/y],
+    ['name', /\b[a-zA-Z_]\w*(?=\()/y],
+    ['number', number],
+  ],
   json: [
     ['name', /"(?:[^"\\\n]|\\.)*"(?=\s*:)/y],
     ['text', /"(?:[^"\\\n]|\\.)*"/y],

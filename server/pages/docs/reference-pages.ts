@@ -168,16 +168,17 @@ ${differences.length === 0 ? '' : `<h2 id="differences">Differences from ${lates
 <p>Send a secret key with every request. Keys that begin with <code>svc_test_</code> belong to the sandbox, where no money moves. Create keys in the
 <a href="/developers/api-keys">dashboard</a>.</p>
 ${codeBlock(`export SVC_URL=${base}\nexport SVC_KEY=svc_test_sk_…\n\ncurl "$SVC_URL/v1/customers" -H "Authorization: Bearer $SVC_KEY"`, 'sh', 'curl')}
-<p>The <a href="/docs/sdk">SDK for Node</a> comes from this service, too:</p>
+<p>The <a href="/docs/sdk">SDKs for Node, Python and Go</a> come from this service, too:</p>
 ${codeBlock(installOf('@svc-payments/node', base), 'sh', 'Shell')}
 ${codeBlock(`import { Svc } from '@svc-payments/node';\n\nconst svc = new Svc(process.env.SVC_KEY, { baseUrl: process.env.SVC_URL });`, 'js', 'Node')}
+${codeBlock(`import os\n\nfrom svc_payments import Svc\n\nsvc = Svc(os.environ["SVC_KEY"], base_url=os.environ["SVC_URL"])`, 'python', 'Python')}
 <h2 id="requests">Requests and responses ${anchor('requests', 'Requests and responses')}</h2>
 <p>Requests and responses are JSON. Times are ISO 8601 in UTC. Every response has the header <code>SVC-Request-Id</code>, by which you find the request in the
 <a href="/developers/requests">request log</a>. Send <code>SVC-Version: ${version}</code> to get the responses that this page describes.
 The <a href="${specification}">OpenAPI document</a> describes the same for programs.</p>
 <h2 id="lists">Lists ${anchor('lists', 'Lists')}</h2>
 <p>A list returns <code>data</code>, <code>has_more</code> and <code>cursors</code>. Send <code>starting_after</code> with the ID of the last object to get the next
-page. The Node SDK loads further pages while you iterate.</p>
+page. The SDKs load further pages while you iterate.</p>
 <h2 id="idempotency">Idempotency ${anchor('idempotency', 'Idempotency')}</h2>
 <p>Send the header <code>X-SVC-Idempotency-Key</code> with a new UUID for each operation. If you repeat a request with the same key, you get the same response and
 nothing is charged twice. See <a href="/docs/idempotency-and-errors">Idempotency and errors</a>.</p>

@@ -2,7 +2,7 @@ import { methodNames } from '../../../sdk/generator/names.ts';
 import type { Sample } from './highlight.ts';
 import { type Call, type Described, exampleOf } from './openapi.ts';
 
-/** The samples of a call: the same request with curl and with the Node SDK. */
+/** The samples of a call: the same request with curl and with the SDKs for Node and Python. */
 
 const pathParameters = ({ parameters, path }: Call, described: Described): Map<string, string> =>
   new Map(
@@ -25,6 +25,7 @@ export function samplesOf(call: Call, described: Described): Sample[] {
   return [
     { name: 'curl', language: 'sh', code: curlOf(call, described) },
     { name: 'Node', language: 'js', code: nodeOf(call, described) },
+    { name: 'Python', language: 'python', code: pythonOf(call, described) },
   ];
 }
 
@@ -73,4 +74,36 @@ function literal(value: unknown, indent = ''): string {
     ([name, one]) => `${inner}${/^[a-z_]\w*$/i.test(name) ? name : `'${name}'`}: ${literal(one, inner)},`,
   );
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n${indent}}`;
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function pythonOf(call: Call, described: Described): string {
+  const name = snakeCase(methodNames[call.operationId] ?? '');
+  const body = bodyExample(call);
+  const values = [
+    ...[...pathParameters(call, described).values()].map((id) => JSON.stringify(id)),
+    ...(isUpload(call) ? ['open("picture.png", "rb").read()'] : []),
+  ];
+  if (isList(call)) {
+    const variable = singular(name.split('.')[0] ?? 'object');
+    return `for ${variable} in svc.${name}(${[...values, 'limit=10'].join(', ')}):\n    print(${variable}.id)`;
+  }
+  const fields = Object.entries(typeof body === 'object' && body !== null ? body : {});
+  if (fields.length === 0) return `result = svc.${name}(${values.join(', ')})`;
+  const named = fields.map(([field, value]) => `${field}=${pythonLiteral(value, '    ')}`);
+  return `result = svc.${name}(\n${[...values, ...named].map((one) => `    ${one},\n`).join('')})`;
+}
+
+/** As a person would write it in Python. */
+function pythonLiteral(value: unknown, indent: string): string {
+  const inner = `${indent}    `;
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map((one) => pythonLiteral(one, indent)).join(', ')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const fields = Object.entries(value).map(
+    ([name, one]) => `${inner}${JSON.stringify(name)}: ${pythonLiteral(one, inner)},\n`,
+  );
+  return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
 }
