@@ -239,7 +239,9 @@ async function handle(simulator: Simulator, request: IncomingMessage, response: 
   if (first === 'checkout') return checkout(simulator, rest, response);
   if (first === 'ca') return checkout(simulator, ['disputes', ...rest.slice(2)], response);
   const route = `${request.method} ${first}`;
-  if (route === 'GET healthz') return answer(response, 200, { status: 'ok', operations: books.size });
+  if (route === 'GET healthz') {
+    return answer(response, 200, { status: 'ok', operations: books.size, undelivered: notices.undelivered });
+  }
   const isAuthorized = isEqual(String(request.headers.authorization), `Bearer ${options.apiKey.reveal()}`);
   if (!isAuthorized) return answer(response, 401, { error: 'unauthorized' });
   if (route === 'POST control') return control(simulator, [second], response);

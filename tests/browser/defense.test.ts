@@ -38,7 +38,7 @@ after(async () => {
 
 async function deliver(): Promise<void> {
   const { service, vault, fakes } = live;
-  await waitUntil(async () => (await fakes.adyen.call('GET', '/notices')).undelivered === 0);
+  await waitUntil(async () => (await fakes.adyen.call('GET', '/healthz')).undelivered === 0);
   while ((await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 100)) > 0);
 }
 

@@ -42,10 +42,9 @@ const chargeOf = async (orderId: string): Promise<string> => {
 async function deliver(): Promise<void> {
   const { service, vault } = live;
   await waitUntil(async () => {
-    // The list is long.
-    await sleep(100);
-    return (await adyen.call('GET', '/notices')).undelivered === 0;
-  }, 60_000);
+    await sleep(20);
+    return (await adyen.call('GET', '/healthz')).undelivered === 0;
+  }, 120_000);
   while ((await applyDueNotices({ db: service.db, vault, orders: service.orders, log: silentLog }, 200)) > 0);
 }
 
