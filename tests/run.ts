@@ -33,6 +33,8 @@ const onlyWithAll = [
   'tests/sdks/!(node).test.ts',
   'tests/{failpoints,operation-fuzz,parser-fuzz}.test.ts',
   'server/features/coupons/race.test.ts',
+  // A thousand notices; adyen/notices.test.ts has as many without the service.
+  'server/vault/processors/adyen/queue.test.ts',
   // Whole campaigns of attackers; networks and clocks that fail.
   'tests/{account-enumeration,card-memory,card-numbers,dashboard-attacks,database-dump,hostile-input,unfinished-bodies}.test.ts',
   'server/features/checkout-sessions/card-testing.test.ts',

@@ -14,7 +14,7 @@ import type { Simulator } from '../../../../tests/support/simulator.ts';
 import { silentLog } from '../../../../tests/support/silent-log.ts';
 import { applyDueNotices } from '../../../features/processors/notices.ts';
 
-/** Notices and disputes of Adyen, through the whole service. */
+/** Disputes at Adyen, through the whole service. */
 
 let live: LiveService;
 let adyen: Simulator;
@@ -65,43 +65,6 @@ async function disputed(
   const { body } = await ask('GET', `?order_id=${orderId}`);
   return { orderId, id: body.data[0].id, play: act };
 }
-
-describe('the queue of Adyen', () => {
-  it('is not stopped by a notice of another merchant account: the 1,000 of ours behind it are applied', async () => {
-    const { id } = await pay();
-    await deliver();
-    const reference = await chargeOf(id);
-    const foreign = {
-      eventCode: 'REPORT_AVAILABLE',
-      pspReference: 'REPORT',
-      merchantReference: 'x'.repeat(200),
-      merchantAccountCode: 'TheCompany',
-      amount: { currency: 'USD', value: 0 },
-      isSuccess: true,
-    };
-    await adyen.call('POST', '/control/notices', foreign);
-    const ours = { ...foreign, eventCode: 'CAPTURE', merchantReference: reference, merchantAccountCode: undefined };
-    const events = Array.from({ length: 1_000 }, (_, number) => ({
-      ...ours,
-      pspReference: `P${number}`,
-      originalReference: 'X',
-    }));
-    await adyen.call('POST', '/control/notices', { events });
-    await deliver();
-    const [row] = await live.service.db.query<{ applied: number }>(
-      `SELECT count(*)::int AS applied FROM processor_notices
-       WHERE company_id = $1 AND id LIKE 'CAPTURE:P%' AND applied_at IS NOT NULL`,
-      [merchant.companyId],
-    );
-    assert.equal(row?.applied, 1_000);
-    const [report] = await live.service.db.query<{ about: object }>(
-      "SELECT about FROM processor_notices WHERE company_id = $1 AND type = 'REPORT_AVAILABLE'",
-      [merchant.companyId],
-    );
-    assert.deepEqual(report?.about, { kind: 'other' }, 'it is kept');
-    assert.equal((await readOrder(live.service, id, { key: merchant.key })).status, 'succeeded');
-  });
-});
 
 describe('a dispute at Adyen', () => {
   it('is defended for the reason that the merchant chose, which is kept as a draft', async () => {
