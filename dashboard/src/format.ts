@@ -33,15 +33,6 @@ function currencyFormat(currency: string | null | undefined, options: Intl.Numbe
   return new Intl.NumberFormat('en-US', { ...style, ...options });
 }
 
-const dateTimeFormat = new Intl.DateTimeFormat('en-US', {
-  timeZone: 'UTC',
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
 const dateFormat = new Intl.DateTimeFormat('en-US', {
   timeZone: 'UTC',
   year: 'numeric',
@@ -55,6 +46,13 @@ const clockTime = hasHalfDays
   ? ({ hour: 'numeric', minute: '2-digit', hour12: true } as const)
   : ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const);
 const timeFormat = new Intl.DateTimeFormat('en-US', clockTime);
+const dateTimeFormat = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  ...clockTime,
+});
 
 const zonedFormats = new Map<string | undefined, Intl.DateTimeFormat>();
 

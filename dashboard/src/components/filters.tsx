@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useId, useState } from 'react';
 import { amountText as decimalText, readAmount } from '../amounts.ts';
 import { useNowMs } from '../clock.ts';
 import { type Filters, useFilters, useGet, useList } from '../data.ts';
@@ -9,10 +9,13 @@ import { useSignedIn } from '../session.ts';
 import { lists } from '../texts/lists.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
-import { Calendar } from './calendar.tsx';
 import { Icon } from './icons.tsx';
-import { Picker } from './picker.tsx';
+import type { Picker as LoadedPicker } from './picker.tsx';
 import { Popover } from './popover.tsx';
+
+// Loaded when a filter is opened, so that lists are small.
+const Calendar = lazy(async () => ({ default: (await import('./calendar.tsx')).Calendar }));
+const Picker = lazy(async () => ({ default: (await import('./picker.tsx')).Picker })) as unknown as typeof LoadedPicker;
 
 const fresh = { starting_after: undefined, ending_before: undefined };
 
@@ -78,7 +81,9 @@ function Chip({ filter, address, change }: ChipProps) {
           </button>
         }
       >
-        <FilterForm filter={filter} address={address} change={commit} />
+        <Suspense>
+          <FilterForm filter={filter} address={address} change={commit} />
+        </Suspense>
       </Popover>
       {set && (
         <button
@@ -302,7 +307,9 @@ function DatesForm({ address, change }: Omit<FormProps<Filter>, 'filter'>) {
           ))}
         </div>
         <div className="mt-2">
-          <Calendar range={days} today={dayIn(now.zone, now.ms)} onChange={setDays} />
+          <Suspense fallback={<div className="h-64" />}>
+            <Calendar range={days} today={dayIn(now.zone, now.ms)} onChange={setDays} />
+          </Suspense>
         </div>
         <p className="mt-1 text-xs text-muted">{lists.daysIn(now.zone)}</p>
       </fieldset>

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -16,9 +16,11 @@ import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { lists } from '../../texts/lists.ts';
 import type { Customer } from '../../types.ts';
-import { CustomerForm } from './customer-form.tsx';
 import { LastOrder, OrderCount, Spend } from './summary.tsx';
 import { navigate } from '../../routing.tsx';
+
+// Loaded when a customer is added.
+const CustomerForm = lazy(async () => ({ default: (await import('./customer-form.tsx')).CustomerForm }));
 
 const example = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' };
 
@@ -103,13 +105,15 @@ export function CustomersPage() {
         }
       />
       {adding && (
-        <CustomerForm
-          onClose={() => setAdding(false)}
-          onDone={({ id }) => {
-            toast(customers.added);
-            void navigate({ to: `/customers/${id}` });
-          }}
-        />
+        <Suspense>
+          <CustomerForm
+            onClose={() => setAdding(false)}
+            onDone={({ id }) => {
+              toast(customers.added);
+              void navigate({ to: `/customers/${id}` });
+            }}
+          />
+        </Suspense>
       )}
     </Page>
   );

@@ -1,6 +1,5 @@
-import { useId, useState } from 'react';
+import { lazy, Suspense, useId, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { Calendar } from '../../components/calendar.tsx';
 import { useNowMs } from '../../clock.ts';
 import { Select } from '../../components/fields.tsx';
 import { Icon } from '../../components/icons.tsx';
@@ -11,6 +10,8 @@ import { useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { Statistics } from '../../types.ts';
 import { rangeText } from './metrics.ts';
+
+const Calendar = lazy(async () => ({ default: (await import('../../components/calendar.tsx')).Calendar }));
 
 const choices = Object.entries(home.ranges);
 
@@ -140,14 +141,16 @@ function CustomRange(props: { from: string; to: string; apply: (range: { from: s
           />
         </div>
       </div>
-      <Calendar
-        range={{ from, to: to || undefined }}
-        today={dayIn(company.time_zone, nowMs ?? Date.now())}
-        onChange={(range) => {
-          setFrom(range.from ?? '');
-          setTo(range.to ?? '');
-        }}
-      />
+      <Suspense fallback={<div className="h-64" />}>
+        <Calendar
+          range={{ from, to: to || undefined }}
+          today={dayIn(company.time_zone, nowMs ?? Date.now())}
+          onChange={(range) => {
+            setFrom(range.from ?? '');
+            setTo(range.to ?? '');
+          }}
+        />
+      </Suspense>
       {isWrong && (
         <p role="alert" className="text-sm text-bad">
           {home.rangeWrong}

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from 'react';
 import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -24,7 +25,9 @@ import { common } from '../../texts/common.ts';
 import { lists } from '../../texts/lists.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
-import { BulkRefundButton } from './bulk-refund.tsx';
+
+// Loaded when the first order is selected.
+const BulkRefundButton = lazy(async () => ({ default: (await import('./bulk-refund.tsx')).BulkRefundButton }));
 
 const statuses: readonly Order['status'][] = [
   'succeeded',
@@ -73,7 +76,13 @@ export function OrdersPage() {
         search={{ placeholder: lists.searchOrders }}
         filters={filters}
         exports="orders"
-        bulk={(selected, done) => canWrite && <BulkRefundButton selected={selected} onDone={done} />}
+        bulk={(selected, done) =>
+          canWrite && (
+            <Suspense>
+              <BulkRefundButton selected={selected} onDone={done} />
+            </Suspense>
+          )
+        }
         columns={[
           {
             header: common.amount,
