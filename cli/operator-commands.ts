@@ -227,6 +227,16 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
       load: processors,
     },
     {
+      name: 'processors record',
+      summary: 'Record what a test account answers, for the simulators',
+      more:
+        'Reads the credentials of a test account from a file, makes the calls of the product with test cards, and prints what was answered: ' +
+        'without credentials, card numbers, names and IDs. Needs no service and no database.',
+      options: ['processor', 'credentials', 'url'],
+      examples: ['svc processors record --processor stripe --credentials stripe-test.json > stripe.json'],
+      load: async () => (await import('./record.ts')).recordCommand,
+    },
+    {
       name: 'processors rules',
       summary: 'Set which charges a connection takes',
       more: 'Rules that you leave out are removed.',

@@ -169,7 +169,7 @@ export async function processorsCommand([name]: readonly string[], flags: Flags)
   });
 }
 
-function kindOf(name: string): ReturnType<typeof kindNamed> {
+export function kindOf(name: string): ReturnType<typeof kindNamed> {
   if (!processorKinds.some(({ kind }) => kind === name)) {
     throw new UsageError(`--processor must be one of ${processorKinds.map(({ kind }) => kind).join(', ')}.`);
   }
@@ -177,7 +177,7 @@ function kindOf(name: string): ReturnType<typeof kindNamed> {
 }
 
 /** Credentials come from a file or the environment: arguments are visible in the list of processes. */
-async function configurationFrom(kind: string, flags: Flags): Promise<Configuration> {
+export async function configurationFrom(kind: string, flags: Flags): Promise<Configuration> {
   if (kind === 'acquirer' && flags.credentials === undefined) {
     const secret = process.env.SVC_PROCESSOR_SECRET;
     if (!secret)

@@ -4,6 +4,7 @@ import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
+import { processorsPage } from './processors-page.ts';
 import { packageFiles } from './package-files.ts';
 import { publisherFiles } from './publisher-files.ts';
 import { prometheusRule } from './prometheus-rule.ts';
@@ -344,6 +345,7 @@ export const pages: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'docs/limits.md': limitsPage,
   'docs/observability.md': observabilityPage,
+  'docs/processors/compare.md': () => processorsPage(note, table),
   'docs/retention.md': retentionPage,
   'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule,
   ...packageFiles,

@@ -103,6 +103,9 @@ const dated = <Body extends object>(clock: Clock, body: Body): Body & Dated => (
 const settlesAtMs = ({ settleAfterMs, faults }: Acquirer, nowMs: number): number =>
   settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
 
+/** Test cards, by their last four digits. */
+const testDeclines: Readonly<Record<string, string>> = { '9995': '51' };
+
 /** Returns the entry of this reference, new or existing; undefined if the request has expired. */
 function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: string | undefined): Entry | undefined {
   const held = acquirer.books.find(order.reference);
@@ -112,7 +115,7 @@ function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: str
   const entry = acquirer.books.take(order, {
     nowMs,
     settlesAtMs: settlesAtMs(acquirer, nowMs),
-    declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined,
+    declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : testDeclines[order.last4 ?? ''],
     rejectAtSettlement: fault === 'reject_refund',
   });
   void acquirer.journal.append(entry);

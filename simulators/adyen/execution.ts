@@ -84,14 +84,17 @@ function checksOf(
   };
 }
 
+/** The test environment refuses cards whose holder has one of these names. */
+const testRefusals: Readonly<Record<string, string>> = { DECLINED: '2', NOT_ENOUGH_BALANCE: '12' };
+
 function pay(simulator: Simulator, { body, key }: Request, fault: string | undefined): PaymentLine {
   const { options, notices } = simulator;
-  const { number, cvc } = body.paymentMethod as { number: string; cvc?: string };
+  const { number, cvc, holderName } = body.paymentMethod as { number: string; cvc?: string; holderName?: string };
   const asked = body.amount as AdyenAmount;
   const reference = String(body.reference);
   const psp = newReference();
   const declineCode = fault?.startsWith('decline:') ? String(Number(fault.slice('decline:'.length))) : undefined;
-  const refusal = declineCode ?? (isWrongCvc(cvc) ? '24' : null);
+  const refusal = declineCode ?? testRefusals[holderName ?? ''] ?? (isWrongCvc(cvc) ? '24' : null);
   const isPaused = fault === 'authentication';
   const amount = fault === 'partial' ? { ...asked, value: Math.ceil(asked.value / 2) } : asked;
   const isManual = isFields(body.additionalData) && body.additionalData.manualCapture === 'true';

@@ -150,7 +150,10 @@ function execute(simulator: Simulator, fields: URLSearchParams, fault: string | 
     return answerOf(transaction, action);
   };
   const rule = type === 'sale' ? ruleAgainst(settings, fields) : undefined;
-  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : rule === undefined ? '100' : '300';
+  // In test mode, NMI declines amounts below one unit.
+  const isTooSmall = settings.test_mode && type === 'sale' && Number(fields.get('amount')) < 1;
+  const decided = rule === undefined ? (isTooSmall ? '200' : '100') : '300';
+  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : decided;
   const success = code === '100';
   const action = (amount: string): SimulatedAction => {
     const text = success ? (type === 'void' ? 'Transaction Void Successful' : 'SUCCESS') : 'DECLINE';

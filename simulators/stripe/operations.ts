@@ -47,6 +47,10 @@ const ok = (body: object): Reply => ({ status: 200, body });
 const declineOf = (fault: string | undefined): string | undefined =>
   fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined;
 
+/** What Stripe's test cards do, by their last four digits. */
+const testDeclines: Readonly<Record<string, string>> = { '9995': 'insufficient_funds' };
+const disputedLast4 = '0259';
+
 /** Stripe has an error code of its own for these; for all others it is `card_declined`. */
 const ownCodes = ['expired_card', 'incorrect_cvc', 'incorrect_number', 'processing_error', 'authentication_required'];
 
@@ -128,7 +132,8 @@ const confirm: Operate = (bank, id, form, fault) => {
   if (refused) return refused;
   const method = checked(bank, given);
   const createdMs = clock.nowMs();
-  const declineCode = declineOf(fault) ?? (needsAuthentication(bank, method, form) ? 'authentication_required' : null);
+  const isAsked = needsAuthentication(bank, method, form);
+  const declineCode = declineOf(fault) ?? testDeclines[method.last4] ?? (isAsked ? 'authentication_required' : null);
   // A bank that asks for authentication has not been asked to pay, so there is no charge.
   const charge =
     declineCode === 'authentication_required'
@@ -154,6 +159,7 @@ const confirm: Operate = (bank, id, form, fault) => {
   const status = fault === 'processing' ? 'processing' : 'succeeded';
   const paid = books.put('intents', { ...intent, status, chargeId: charge?.id ?? null });
   (status === 'processing' ? endProcessing : reportPaid)(bank, paid);
+  if (method.last4 === disputedLast4) moveDispute(bank, { transaction_id: id, action: 'open' });
   return ok(showIntent(books, paid, true));
 };
 

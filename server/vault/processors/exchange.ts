@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { traceHeaders } from '../../platform/spans.ts';
+import { type Exchanged, noteExchange } from './recording.ts';
 
 /**
  * Sends one request to a processor, and reports whether a failed one may have arrived. It never repeats a request and
@@ -78,10 +79,25 @@ export function openExchange({ url, timeoutMs, headers: commonHeaders }: Exchang
       const request = open(wanted);
       const answer = receive(request, { isSecure, timeoutMs, bytesMax: wanted.bytesMax ?? answerBytesMax });
       request.end(wanted.body?.content);
-      return await answer;
+      const found = await answer;
+      noteExchange(() => exchangedOf(wanted, found));
+      return found;
     } catch (error) {
       return { mayHaveArrived: false, reason: `the request could not be sent: ${errorCode(error)}` };
     }
+  };
+}
+
+function exchangedOf({ method, path, query, body }: ExchangeRequest, found: Answer | Silence): Exchanged {
+  const isAnswer = 'status' in found;
+  return {
+    method,
+    path,
+    query: query?.toString() ?? '',
+    body: body?.content.toString() ?? '',
+    answer: isAnswer
+      ? { status: found.status, type: found.headers['content-type'] ?? 'text/plain', text: found.text }
+      : null,
   };
 }
 
