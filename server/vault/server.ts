@@ -281,7 +281,7 @@ export function buildVaultServer(
       ...(body.verification && { verification: verificationOf(body.verification) }),
       ...(code !== undefined && { securityCode: new Secret(code) }),
     });
-    return reply.send({ done: true, result });
+    return reply.send({ done: true, ...(result && { result }) });
   });
   app.post('/fingerprint', async (request, reply) => {
     const { body } = request;
