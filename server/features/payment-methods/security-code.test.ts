@@ -5,7 +5,7 @@ import { type ConnectedMerchant, type LiveService, startLiveService } from '../.
 import { type LiveKind, liveKinds } from '../../../tests/support/live-processors.ts';
 import { assertRefused, order } from '../../../tests/support/orders.ts';
 import { type Reply, someCustomer, type TestService } from '../../../tests/support/service.ts';
-import { newAccount } from '../../../simulators/adyen/state.ts';
+import { arrangedAccount, newAccount } from '../../../simulators/adyen/state.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 
 /**
@@ -26,7 +26,7 @@ const wrongCodes: Readonly<Record<LiveKind, string>> = { stripe: '000', nmi: '99
 const card = (cvc = '123') => ({ number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc });
 
 /** Cleared again, because a simulator is shared by all tests. */
-const arranged = { takes_card_numbers: true, requires_cvc: false, requires_cvv: false, rejected_cvv: '' };
+const arranged = { ...arrangedAccount, requires_cvv: false, rejected_cvv: '' };
 
 async function setAccount(kind: LiveKind, settings: object): Promise<void> {
   const own = Object.entries({ ...arranged, ...settings }).filter(
