@@ -204,7 +204,6 @@ export const otherTimes: Readonly<Record<string, string>> = {
   'password_resets.expires_at': expiry,
   'company_gates.books_until': history,
   'company_gates.compared_until': history,
-  'processor_connections.code_wanted_at': history,
   'processor_connections.refused_at': history,
   'restores.books_until': history,
   'restores.reconciled_until': history,
