@@ -163,6 +163,24 @@ export const settings = {
     'Origins (comma-separated) that connections to processors may use beside the hosts of their kind, for example the test host of a processor. ' +
       'The vault sends card data only to the hosts of its kinds, to these, and to acquirers.',
   ),
+  SVC_DECLINES_VISA: integer(
+    limits.declines.visa,
+    1,
+    19,
+    'After how many declines in 30 days a Visa card is not sent to a processor any more. With and without the customer are counted apart. Visa charges fees from 20 on. For the vault.',
+  ),
+  SVC_DECLINES_MASTERCARD_DAILY: integer(
+    limits.declines.mastercardDaily,
+    1,
+    9,
+    'After how many declines in 24 hours a Mastercard is not sent any more. Mastercard charges fees from 10 on. For the vault.',
+  ),
+  SVC_DECLINES_MASTERCARD_AMOUNT: integer(
+    limits.declines.mastercardOfAmount,
+    1,
+    34,
+    'After how many declines of one amount in 30 days a Mastercard is not sent any more. Mastercard charges fees from 35 on. For the vault.',
+  ),
   SVC_RECEIPT_FONT: optional(
     'Font file (TTF or OTF) for characters of receipts that the built-in fonts lack, for example those of a rare script. The built-in fonts have the scripts of 25 languages and more, Chinese, Japanese, Korean and Arabic included.',
   ),

@@ -42,6 +42,8 @@ export const limits = {
   refusedCards: { count: 20, windowSeconds: 10 * 60 },
   /** With secret keys: more than typing errors can explain. */
   refusedCardsOfCompany: { count: 1_000, windowSeconds: 10 * 60 },
+  /** After how many declines a card is not sent, unless the operator chooses otherwise. */
+  declines: { visa: 15, mastercardDaily: 8, mastercardOfAmount: 30 },
 
   pageSize: 10,
   pageSizeMax: 100,

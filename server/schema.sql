@@ -1603,6 +1603,21 @@ CREATE TABLE workers (
   CONSTRAINT workers_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE vault.card_declines (
+  company_id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  reference uuid NOT NULL,
+  fingerprint text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  amount bigint NOT NULL,
+  currency text,
+  by_customer boolean NOT NULL,
+  failure_code text,
+  CONSTRAINT card_declines_pkey PRIMARY KEY (company_id, connection_id, reference)
+);
+CREATE INDEX card_declines_at ON vault.card_declines USING btree (at);
+CREATE INDEX card_declines_card ON vault.card_declines USING btree (company_id, fingerprint);
+
 CREATE TABLE vault.cards (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -1612,6 +1627,7 @@ CREATE TABLE vault.cards (
   sealed bytea NOT NULL,
   network_transaction_ids jsonb NOT NULL DEFAULT '{}'::jsonb,
   verification json,
+  fingerprint text,
   CONSTRAINT cards_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
   CONSTRAINT cards_pkey PRIMARY KEY (company_id, id)
 );

@@ -12,6 +12,7 @@ import { observedVault } from '../vault/observed.ts';
 import { leaveOutOfCoreDumps } from '../vault/no-core-dump.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
+import type { DeclineLimits } from '../vault/decline-limits.ts';
 import { localVault, type Vault } from '../vault/vault.ts';
 import { controlPlaneOn } from '../platform/database.ts';
 import { openDirectory } from '../shards/directory.ts';
@@ -83,7 +84,7 @@ async function vaultOn(
   const parts = [first, ...others].map(({ name, db }) => ({
     name,
     db,
-    vault: localVault(db, keys, systemClock, origins),
+    vault: localVault(db, keys, systemClock, origins, declineLimitsOf(config)),
   }));
   for (const { vault } of parts) resources.onStop(async () => vault.close?.());
   const [only] = parts;
@@ -99,6 +100,13 @@ async function vaultOn(
 /** A URL with a path stands for its origin. */
 export const originsOf = ({ SVC_PROCESSOR_ORIGINS: urls }: Pick<Config, 'SVC_PROCESSOR_ORIGINS'>): string[] =>
   urls.map((url) => new URL(url).origin);
+
+/** After how many declines a card is not sent. */
+export const declineLimitsOf = (config: Config): DeclineLimits => ({
+  visa: config.SVC_DECLINES_VISA,
+  mastercardDaily: config.SVC_DECLINES_MASTERCARD_DAILY,
+  mastercardOfAmount: config.SVC_DECLINES_MASTERCARD_AMOUNT,
+});
 
 export function watchVault(vault: Vault, components: Components): void {
   const check = async (): Promise<void> => {

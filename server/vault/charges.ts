@@ -32,14 +32,23 @@ async function storedHandle(
 
 const givenUp = { outcome: 'not_sent', reason: 'the charge was given up before it was sent', isFinal: true } as const;
 
-/** The handle is stored before the charge is sent: from then on a lost answer can be looked up. */
-export async function chargeOnce(db: Queryable, connected: Connected, request: ChargeRequest): Promise<Outcome> {
+/**
+ * The handle is stored before the charge is sent: from then on a lost answer can be looked up. What was prepared is
+ * completed; `stop` is the outcome of another charge that must not be sent.
+ */
+export async function chargeOnce(
+  db: Queryable,
+  connected: Connected,
+  request: ChargeRequest,
+  stop?: Extract<Outcome, { outcome: 'not_sent' }>,
+): Promise<Outcome> {
   const { processor, connectionId } = connected;
-  if (!processor.prepare || connectionId === null) return await processor.charge(request);
+  if (!processor.prepare || connectionId === null) return stop ?? (await processor.charge(request));
   const key = { companyId: request.companyId, reference: request.reference, connectionId };
   const stored = await findHandle(db, key);
   if (stored === null) return givenUp;
   if (stored !== undefined) return processor.charge({ ...request, handle: stored });
+  if (stop) return stop;
   const prepared = await processor.prepare(request);
   if (prepared.outcome !== 'prepared') return prepared;
   failpoint('charge.after_prepare');
@@ -58,8 +67,9 @@ export async function chargeWithCode(
   connected: Connected,
   request: ChargeRequest,
   cvc: HeldCode | undefined,
+  stop?: Extract<Outcome, { outcome: 'not_sent' }>,
 ): Promise<Outcome> {
-  const outcome = await chargeOnce(db, connected, { ...request, ...(cvc && { cvc }) });
+  const outcome = await chargeOnce(db, connected, { ...request, ...(cvc && { cvc }) }, stop);
   const isWithout = outcome.outcome === 'approved' && !cvc && request.credential?.initiator === 'customer';
   return isWithout ? { ...outcome, paidWithoutCode: true } : outcome;
 }

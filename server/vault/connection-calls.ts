@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database.ts';
 import { deleteConnection } from './connection-queries.ts';
+import type { DeclineCounter } from './declines.ts';
 import type { KeyStore } from './key-store.ts';
 import {
   completed,
@@ -26,12 +27,14 @@ export function connectionCalls({
   processors,
   clock,
   extraOrigins,
+  counter,
 }: {
   readonly db: Database;
   readonly keys: KeyStore;
   readonly processors: ConnectedProcessors;
   readonly clock: Clock;
   readonly extraOrigins: readonly string[];
+  readonly counter: DeclineCounter;
 }): ConnectionCalls {
   return {
     async connect(connection) {
@@ -58,11 +61,14 @@ export function connectionCalls({
     async receive({ companyId, connectionId, headers, body }) {
       const connected = await processors(companyId, 'live', connectionId);
       const reception = connected?.processor.receive?.({ headers, body, nowMs: clock.nowMs() });
+      if (reception?.outcome === 'accepted') await counter.noteNotices(companyId, connectionId, reception.notices);
       return reception ?? { outcome: 'refused', reason: 'this connection receives no notices' };
     },
     async poll({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
-      return connected?.processor.poll?.(request);
+      const polled = await connected?.processor.poll?.(request);
+      if (polled) await counter.noteNotices(request.companyId, connectionId, polled.notices);
+      return polled;
     },
     async release({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);

@@ -1,6 +1,8 @@
 import type { Mode } from '../company.ts';
 import type { Queryable } from '../platform/database.ts';
 import { rowsOf } from '../platform/rows.ts';
+import type { Decline } from './decline-limits.ts';
+import { declinesOfCard } from './decline-queries.ts';
 import type { SealedCard } from './keys.ts';
 
 interface CardRow {
@@ -16,6 +18,8 @@ export interface FoundCard extends SealedCard {
   /** Of the first charge or verification, by connection. */
   readonly networkTransactionIds: Readonly<Record<string, string>>;
   readonly cvvResult: string | null;
+  /** At all connections. */
+  readonly declines: readonly Decline[];
 }
 
 const toSealed = (row: CardRow): SealedCard => ({
@@ -24,17 +28,21 @@ const toSealed = (row: CardRow): SealedCard => ({
   sealed: row.sealed,
 });
 
+/** Returns the declines of the same card, which may be stored already. */
 export async function insertCard(
   db: Queryable,
   companyId: string,
   id: string,
   mode: Mode,
   card: SealedCard,
-): Promise<void> {
-  await db.query(
-    `INSERT INTO vault.cards (company_id, id, mode, key_version, wrapped_key, sealed) VALUES ($1, $2, $3, $4, $5, $6)`,
-    [companyId, id, mode, card.keyVersion, card.wrappedKey, card.sealed],
+  fingerprint: string | null = null,
+): Promise<readonly Decline[]> {
+  const [row] = await db.query<{ declines: readonly Decline[] | null }>(
+    `INSERT INTO vault.cards AS c (company_id, id, mode, key_version, wrapped_key, sealed, fingerprint)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${declinesOfCard} AS declines`,
+    [companyId, id, mode, card.keyVersion, card.wrappedKey, card.sealed, fingerprint],
   );
+  return row?.declines ?? [];
 }
 
 const wantedRows = rowsOf({ place: 'integer', company_id: 'uuid', id: 'uuid' });
@@ -45,10 +53,15 @@ export async function findCards(
   cards: readonly { readonly companyId: string; readonly cardId: string }[],
 ): Promise<(FoundCard | undefined)[]> {
   const rows = await db.query<
-    CardRow & { place: number; network_transaction_ids: Record<string, string>; cvv_result: string | null }
+    CardRow & {
+      place: number;
+      network_transaction_ids: Record<string, string>;
+      cvv_result: string | null;
+      declines: readonly Decline[] | null;
+    }
   >(
     `SELECT wanted.place, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed,
-       c.network_transaction_ids, c.verification->>'cvv_result' AS cvv_result
+       c.network_transaction_ids, c.verification->>'cvv_result' AS cvv_result, ${declinesOfCard} AS declines
      FROM ${wantedRows.from(1)} AS wanted
      JOIN vault.cards c ON c.company_id = wanted.company_id AND c.id = wanted.id`,
     wantedRows.values(cards.map(({ companyId, cardId }, place) => ({ place, company_id: companyId, id: cardId }))),
@@ -56,7 +69,12 @@ export async function findCards(
   const found = new Map(
     rows.map((row) => [
       row.place,
-      { ...toSealed(row), networkTransactionIds: row.network_transaction_ids, cvvResult: row.cvv_result },
+      {
+        ...toSealed(row),
+        networkTransactionIds: row.network_transaction_ids,
+        cvvResult: row.cvv_result,
+        declines: row.declines ?? [],
+      },
     ]),
   );
   return cards.map((_, place) => found.get(place));

@@ -95,6 +95,14 @@ type SentVerification = Omit<StoredVerification, 'cvc'> & { readonly cvc: string
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
+const credentialUse = Type.Optional(
+  Type.Object({
+    initiator: choice(['customer', 'merchant']),
+    sequence: choice(['first', 'subsequent', 'unscheduled']),
+    startsSeries: Type.Optional(Type.Boolean()),
+  }),
+);
+
 const vaultCalls = {
   store: checkOf(
     Type.Object({
@@ -129,13 +137,7 @@ const vaultCalls = {
       lookFirst: Type.Optional(Type.Boolean()),
       shipping: Type.Optional(Type.Object(addressFields)),
       keepsCard: Type.Optional(Type.Boolean()),
-      credential: Type.Optional(
-        Type.Object({
-          initiator: choice(['customer', 'merchant']),
-          sequence: choice(['first', 'subsequent', 'unscheduled']),
-          startsSeries: Type.Optional(Type.Boolean()),
-        }),
-      ),
+      credential: credentialUse,
       billing: Type.Optional(billing),
     }),
   ),
@@ -171,6 +173,7 @@ const vaultCalls = {
       kind: Type.Optional(choice(['charge', 'refund', 'void'])),
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
+      credential: credentialUse,
       chargeReference: Type.Optional(id),
       chargeTransactionId: Type.Optional(Type.String()),
     }),

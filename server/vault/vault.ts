@@ -1,24 +1,19 @@
 import type { Mode } from '../company.ts';
+import { limits } from '../limits.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
-import { createBatcher } from '../platform/batcher.ts';
-import { inTime } from '../platform/in-time.ts';
+import { type Access, type OpenedCard, openAccess } from './access.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
-import { fingerprint, open, seal } from './keys.ts';
+import type { CardAttempt, DeclineLimits } from './decline-limits.ts';
+import { fingerprint, seal } from './keys.ts';
 import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
 import { keepListed } from './connection-queries.ts';
 import { connectionCalls } from './connection-calls.ts';
 import type { DisputeVault } from './dispute-calls.ts';
-import {
-  type Connected,
-  type ConnectedProcessors,
-  connectedProcessors,
-  type NewConnection,
-} from './processors/connections.ts';
+import type { NewConnection } from './processors/connections.ts';
 import type { NoticeDelivery, Polled, PollRequest, Reception } from './processors/notices.ts';
-import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
-import { openSecurityCodes, SecurityCode, type SecurityCodes } from './security-codes.ts';
+import { SecurityCode } from './security-codes.ts';
 import type {
   Billing,
   ConnectionTest,
@@ -28,18 +23,10 @@ import type {
   Listing,
   Money,
   Outcome,
-  ProcessorCard,
   ReleaseRequest,
   CardAtProcessor,
 } from './processors/processor.ts';
-import {
-  deleteCards,
-  findCards,
-  findVerification,
-  insertCard,
-  keepNetworkTransactionId,
-  keepVerification,
-} from './queries.ts';
+import { deleteCards, findVerification, insertCard, keepNetworkTransactionId, keepVerification } from './queries.ts';
 import { firstToKeep, type KnownIds, knownIds, useOf } from './first-charges.ts';
 import type { SavedCardKey } from './saved-card-queries.ts';
 import { removeSavedCards, savedAt, savedCard } from './saved-cards.ts';
@@ -94,7 +81,7 @@ export interface VaultHealth {
  */
 export type VaultOutcome = Outcome | NotAsked;
 
-interface CardReference {
+export interface CardReference {
   readonly companyId: string;
   readonly cardId: string;
 }
@@ -141,7 +128,7 @@ export interface FieldProblem {
   readonly problem: string;
 }
 
-interface VaultOperation extends AtConnection {
+export interface VaultOperation extends AtConnection {
   readonly companyId: string;
   readonly mode: Mode;
   /** Our reference. It is stored before the call, together with the time until which the processor may execute it. */
@@ -182,6 +169,8 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly card?: ChargedCard;
   readonly kind?: 'charge' | 'refund' | 'void';
   readonly ageMs?: number;
+  /** Of a charge. */
+  readonly credential?: VaultCharge['credential'];
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
@@ -190,80 +179,23 @@ const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ o
 /** If its database takes longer to answer, the vault is not ready. */
 const readyMs = 1_000;
 
-interface Access {
-  readonly codes: SecurityCodes;
-  readonly processors: ConnectedProcessors;
-  readonly health: ProcessorHealth;
-  openCard(operation: Pick<VaultOperation, 'companyId' | 'mode'>, card: ChargedCard): Promise<OpenedCard | undefined>;
-  /** Passes an operation to its processor. */
-  at(operation: VaultOperation, operate: (connected: Connected) => Promise<VaultOutcome>): Promise<VaultOutcome>;
-}
-
-interface OpenedCard extends ProcessorCard {
-  readonly networkTransactionIds: Readonly<Record<string, string>>;
-  /** What the processor answered about the CVC when the card was captured. */
-  readonly cvvResult: string | null;
-}
-
-/** What every operation needs: the card in plain text, and its processor. */
-function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly string[]): Access {
-  const health = watchProcessors();
-  const processors = connectedProcessors(db, keys, extraOrigins, health);
-  const findCard = createBatcher('cards', (wanted: readonly CardReference[]) => findCards(db, wanted));
-  return {
-    codes: openSecurityCodes(),
-    processors,
-    health,
-    async openCard({ companyId, mode }, { cardId, expMonth, expYear }) {
-      const sealed = await findCard({ companyId, cardId });
-      if (!sealed) return undefined;
-      const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
-      const { networkTransactionIds, cvvResult } = sealed;
-      return { number, cardId, expMonth, expYear, networkTransactionIds, cvvResult };
-    },
-    async at({ companyId, mode, connectionId }, operate) {
-      let connected: Connected | undefined;
-      try {
-        connected = await processors(companyId, mode, connectionId);
-      } catch {
-        return unavailable('failed to read the processor of the company');
-      }
-      if (!connected) {
-        const reason = 'no processor is connected, or its credentials were removed';
-        return { outcome: 'not_sent', reason, failureCode: 'invalid_merchant_configuration' };
-      }
-      try {
-        if (mode === 'sandbox') return await operate(connected);
-        const late = unknown('the processor did not respond in time');
-        return await inTime<VaultOutcome>(operate(connected), operationMaxMs, late);
-      } catch {
-        return unknown('the processor failed');
-      }
-    },
-  };
-}
-
-/**
- * How long an answer is awaited. It is shorter than the time for which an operation is reserved for its process, so that a
- * process that waits is not taken for one that has stopped.
- */
-export const operationMaxMs = 25_000;
-
 /** The vault in this process, with its own database role. */
 export function localVault(
   db: DatabasePool,
   keys: KeyStore,
   clock: Clock = systemClock,
-  /** Origins that processors may have beside those of their kind. */
   extraOrigins: readonly string[] = [],
+  declineLimits: DeclineLimits = limits.declines,
 ): Vault {
-  const access = openAccess(db, keys, extraOrigins);
-  const { processors, health, at, codes } = access;
+  const access = openAccess(db, keys, clock, { extraOrigins, declineLimits });
+  const { processors, health, at, counter, codes } = access;
   return {
     async store({ companyId, cardId, mode, number, verification, securityCode }) {
-      const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));
-      await insertCard(db, companyId, cardId, mode, sealed);
-      if (verification) return verifyCard(db, processors, { companyId, cardId, mode, number }, verification);
+      const ring = await keys.ring(mode);
+      const sealed = seal(ring, companyId, cardId, CardNumber.open(number));
+      const named = mode === 'live' ? fingerprint(ring, companyId, CardNumber.open(number)) : null;
+      const declines = await insertCard(db, companyId, cardId, mode, sealed, named);
+      if (verification) return verifyCard(db, access, { companyId, cardId, mode, number, declines }, verification);
       if (securityCode) codes.keep({ companyId, cardId }, new SecurityCode(securityCode.reveal()));
       return null;
     },
@@ -291,7 +223,7 @@ export function localVault(
       }
       return listing;
     },
-    ...connectionCalls({ db, keys, processors, clock, extraOrigins }),
+    ...connectionCalls({ db, keys, processors, clock, extraOrigins, counter }),
     nowMs: async () => clock.nowMs(),
     async health() {
       const problem = await db.ping(readyMs).then(
@@ -303,12 +235,17 @@ export function localVault(
     close: async () => codes.eraseAll(),
     refund: (request) => at(request, ({ processor }) => processor.refund(request)),
     void: (request) => at(request, ({ processor }) => processor.void(request)),
-    async lookup({ card, ...request }) {
+    async lookup({ card, credential, ...request }) {
       try {
         const connected = await processors(request.companyId, request.mode, request.connectionId);
         if (!connected) return unknown('no processor is connected');
         const opened = card && (await access.openCard(request, card));
-        return await lookUp(db, connected, { ...request, ...(opened && { card: opened }) });
+        const found = await lookUp(db, connected, { ...request, ...(opened && { card: opened }) });
+        if (opened && request.sent) {
+          const attempt = attemptOf(request.sent, credential);
+          await counter.note({ ...request, connectionId: connected.connectionId, card: opened, attempt }, found);
+        }
+        return found;
       } catch {
         return unknown('the lookup failed');
       }
@@ -316,9 +253,15 @@ export function localVault(
   };
 }
 
+const attemptOf = ({ amount, currency }: Money, credential: VaultCharge['credential']): CardAttempt => ({
+  amount,
+  currency,
+  byCustomer: credential?.initiator !== 'merchant',
+});
+
 async function chargeCard(
   db: DatabasePool,
-  { openCard, at, codes }: Access,
+  { openCard, at, counter, codes }: Access,
   { keepsCard, ...request }: VaultCharge,
   findSavedCard: (key: SavedCardKey) => Promise<CardAtProcessor>,
 ): Promise<VaultOutcome> {
@@ -331,8 +274,9 @@ async function chargeCard(
   if (!card) {
     return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
   }
-  const { networkTransactionIds, cvvResult, ...opened } = card;
+  const { networkTransactionIds, cvvResult, declines: _, ...opened } = card;
   const { credential, ...charge } = request;
+  const counted = { ...request, card, attempt: attemptOf(charge, credential) };
   let usedAt: string | null = null;
   let known: KnownIds = {};
   const outcome = await at(request, async (connected) => {
@@ -342,8 +286,10 @@ async function chargeCard(
     const use = credential && useOf(credential, known);
     const sent = { ...charge, card: opened, ...(use && { credential: use }), ...(saved && { savedCard: saved }) };
     const key = { companyId: request.companyId, cardId: opened.cardId };
-    return codes.use(key, (cvc) => chargeWithCode(db, connected, sent, cvc), isUnseen);
+    const stop = counter.stop({ ...counted, connectionId: usedAt });
+    return codes.use(key, (cvc) => chargeWithCode(db, connected, sent, cvc, stop), isUnseen);
   });
+  await counter.note({ ...counted, connectionId: usedAt }, outcome);
   if (outcome.outcome !== 'approved') return outcome;
   const first = firstToKeep(known, outcome);
   if (first && usedAt !== null) {
@@ -364,15 +310,19 @@ const notProcessed = 'P';
 /** The card is stored with any answer: only the merchant sees the result. */
 async function verifyCard(
   db: DatabasePool,
-  processors: ConnectedProcessors,
-  { companyId, cardId, mode, number }: StoredCard,
+  { processors, counter }: Access,
+  { companyId, cardId, mode, number, declines }: StoredCard & Pick<OpenedCard, 'declines'>,
   { connectionId, expMonth, expYear, ...request }: StoredVerification,
 ): Promise<CardVerification | null> {
   let verification: CardVerification | null = null;
   try {
     const connected = await processors(companyId, mode, connectionId);
     const card = { number, cardId, expMonth, expYear };
+    const attempt: CardAttempt = { amount: 0, currency: null, byCustomer: true };
+    const counted = { ...request, companyId, connectionId, card: { ...card, declines }, attempt };
+    if (counter.stop(counted)) return null;
     const found = await connected?.processor.verify?.({ ...request, companyId, card });
+    if (found) await counter.note(counted, found);
     if (!found || found.outcome === 'unknown') return null;
     const { outcome, avsResult: avs_result, cvvResult: cvv_result } = found;
     verification = { outcome, avs_result, cvv_result };

@@ -43,7 +43,7 @@ import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
 import { observed } from './observed-shard.ts';
 import { startTelemetry } from '../../server/platform/telemetry/telemetry.ts';
-import { originsOf, watchVault } from '../../server/start/vault.ts';
+import { declineLimitsOf, originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { openAccessChanges } from './access-changes.ts';
@@ -186,9 +186,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const ofDatabase = options.local && (await openDatabaseClock(apiDb, () => undefined, options.local));
   const clock = {
     nowMs: () => (ofDatabase ?? options.clock ?? systemClock).nowMs() + offsetMs,
-    advance: (ms: number) => {
-      offsetMs += ms;
-    },
+    advance: (ms: number): void => void (offsetMs += ms),
     sync: async () => ofDatabase?.sync(),
   };
   const openBatchPool = (url: string): DatabasePool =>
@@ -196,7 +194,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const vaultDbs = urls.map(({ name, vaultUrl }) => ({ name, db: openPool(vaultUrl) }));
   const { db: vaultDb } = vaultDbs.at(-1) as ShardDatabase;
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
-  const vaults = vaultDbs.map((shard) => ({ ...shard, vault: localVault(shard.db, keys, clock, originsOf(config)) }));
+  const terms = [originsOf(config), declineLimitsOf(config)] as const;
+  const vaults = vaultDbs.map((shard) => ({ ...shard, vault: localVault(shard.db, keys, clock, ...terms) }));
   const ofCompany = openShards(apiControl, vaults, directory);
   const ownVault =
     vaults.length === 1

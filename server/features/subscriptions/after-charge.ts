@@ -10,7 +10,14 @@ export interface ChargeResult {
   /** The cycle of the order; null for the first charge. */
   readonly cycle: number | null;
   /** Undefined when it was approved. */
-  readonly failure: { readonly code: string; readonly reason: string } | undefined;
+  readonly failure:
+    | {
+        readonly code: string;
+        readonly reason: string;
+        /** It was not sent, because the card was declined too often. It can be sent from then on. */
+        readonly retryAtMs?: number | undefined;
+      }
+    | undefined;
   /** How often the order was declined, including this time. */
   readonly declines: number;
   /** Whether the schedule made the charge, rather than a request. */

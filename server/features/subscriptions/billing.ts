@@ -17,7 +17,8 @@ export function policyOf({ dunning_days, after_dunning }: HeldSubscription): Dun
 }
 
 function resultOf({ state: { order }, sale, outcome, nowMs }: ChargeOutcome): ChargeResult {
-  const failure = outcome.outcome === 'approved' ? undefined : failureOf(outcome);
+  const retryAtMs = outcome.outcome === 'not_sent' ? outcome.retryAtMs : undefined;
+  const failure = outcome.outcome === 'approved' ? undefined : { ...failureOf(outcome), retryAtMs };
   return {
     cycle: order.subscription_cycle,
     failure,

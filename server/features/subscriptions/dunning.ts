@@ -44,10 +44,15 @@ function scheduleAfter(pastDue: SubscriptionRow, result: ChargeResult, policy: D
     const now = new Date(nowMs);
     return { row: { ...pastDue, next_retry_at: now, due_at: now }, events: [] };
   }
-  const dates = retryDates(pastDue, policy).filter((date) => date.getTime() > nowMs);
+  const isSoft = (failureGroups.soft as readonly string[]).includes(failure?.code ?? '');
+  const retryAtMs = isSoft ? failure?.retryAtMs : undefined;
+  const earliestMs = Math.max(nowMs + 1, retryAtMs ?? 0);
+  // A charge that was not sent is no attempt of the schedule: if no date is left, it is sent as soon as it can be.
+  const held = retryAtMs === undefined ? [] : [new Date(retryAtMs)];
+  const left = retryDates(pastDue, policy).filter((date) => date.getTime() >= earliestMs);
+  const dates = left.length > 0 ? left : held;
   const [first] = dates;
   if (!first) return endDunning(pastDue, policy, nowMs);
-  const isSoft = (failureGroups.soft as readonly string[]).includes(failure?.code ?? '');
   // A card that will not work again is not charged again, but may be replaced until the last date.
   return isSoft
     ? { row: { ...pastDue, next_retry_at: first, due_at: first }, events: [] }

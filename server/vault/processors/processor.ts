@@ -304,6 +304,8 @@ export type Outcome =
       readonly failureCode?: FailureCode;
       /** For the merchant. Without it, the usual one of the code. */
       readonly failureReason?: string;
+      /** The card was declined too often, and is sent again from then on. No connection is tried. Set by the vault. */
+      readonly retryAtMs?: number;
     }
   /** The processor may have received the request, and may have executed it. */
   | {

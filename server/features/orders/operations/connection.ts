@@ -33,12 +33,10 @@ export function aboutCharge(
 ): Pick<VaultCharge, 'credential' | 'billing' | 'shipping' | 'keepsCard'> {
   if (state.mode === 'sandbox') return {};
   const { billing, isListed } = card;
-  const { shipping, subscription_cycle, subscription_id } = state.order;
-  // A subscription that starts later is first charged by the schedule.
-  const isFirst = cause === 'renewal' && subscription_cycle === null;
-  const credential = credentials[isFirst ? 'first_charge' : cause];
+  const credential = credentialOf(cause, state);
+  const { shipping } = state.order;
   // A visitor who pays once on a checkout page, and may not be the customer, has not agreed that the card is kept.
-  const keepsCard = isListed || subscription_id !== null;
+  const keepsCard = isListed || state.order.subscription_id !== null;
   const isStored = keepsCard || credential.initiator === 'merchant';
   return {
     keepsCard,
@@ -46,4 +44,10 @@ export function aboutCharge(
     ...(billing && { billing: toBilling(billing) }),
     ...(shipping && { shipping: toAddress(shipping) }),
   };
+}
+
+/** A subscription that starts later is first charged by the schedule. */
+export function credentialOf(cause: ChargeCause, { order }: OrderState): NonNullable<VaultCharge['credential']> {
+  const isFirst = cause === 'renewal' && order.subscription_cycle === null;
+  return credentials[isFirst ? 'first_charge' : cause];
 }

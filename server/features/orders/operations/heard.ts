@@ -55,8 +55,10 @@ export function heardFromSending(outcome: VaultOutcome, operation: SentOperation
   return outcome.isInterrupted || outcome.refusesCredentials ? 'interrupted' : 'lost';
 }
 
-const heardOfUnsent = ({ isFinal, failureCode }: Extract<Outcome, { outcome: 'not_sent' }>): SendAnswer =>
-  isFinal ? 'never_executed' : (notSent[failureCode ?? ''] ?? 'not_received');
+function heardOfUnsent({ isFinal, failureCode, retryAtMs }: Extract<Outcome, { outcome: 'not_sent' }>): SendAnswer {
+  if (isFinal) return 'never_executed';
+  return retryAtMs === undefined ? (notSent[failureCode ?? ''] ?? 'not_received') : 'held_back';
+}
 
 function heardOfExecuted(outcome: Executed, { numbered, isKeyed: isOfKey, elapsedMs }: SentOperation): SendAnswer {
   if (numbered && isOfKey && isOfExpiredKey(outcome, elapsedMs)) return 'expired_key';

@@ -18,6 +18,8 @@ export const sendAnswers = [
   'not_taken',
   /** The card was deleted. */
   'no_card',
+  /** The card was declined too often for the card networks. Nothing was sent, and no other connection is tried. */
+  'held_back',
   /** The processor did not get the operation. */
   'not_received',
   /** It will never be executed under this reference, which was given up before: the records have forgotten that. */
@@ -124,7 +126,14 @@ const refunds: Row['cause'] = ['refund'];
 const reversals: Row['cause'] = ['refund', 'void'];
 const all: Row['cause'] = [...charges, ...reversals];
 /** It is certain that nothing was executed. */
-const unexecuted: Row['heard'] = ['credentials_refused', 'not_taken', 'no_card', 'not_received', 'service_away'];
+const unexecuted: Row['heard'] = [
+  'credentials_refused',
+  'not_taken',
+  'no_card',
+  'held_back',
+  'not_received',
+  'service_away',
+];
 const missing: Row['heard'] = ['not_found', 'not_executed', 'never_executed'];
 
 /** Each situation has exactly one row. A test makes all situations from the types. */
@@ -176,7 +185,7 @@ export const rows: readonly Row[] = [
     },
   ]),
   { state: sending, cause: charges, heard: ['not_received'], next: 'none', gate: 'open', step: 'record' },
-  { state: sending, cause: charges, heard: ['no_card'], gate: 'open', step: 'record' },
+  { state: sending, cause: charges, heard: ['no_card', 'held_back'], gate: 'open', step: 'record' },
   // The charge was made under the next reference, or is made now.
   { state: sending, cause: charges, heard: ['never_executed'], gate: 'open', step: 'send_as_next' },
   // Our own outage is never a decline. A retry leaves the order as it was.

@@ -152,6 +152,7 @@ const nothingExecuted: readonly SendAnswer[] = [
   'credentials_refused',
   'not_taken',
   'no_card',
+  'held_back',
   'not_received',
   'never_executed',
   'service_away',

@@ -13,7 +13,8 @@ import { eventTypes, openShop, order, refund, until } from '../../../../tests/su
 import type { Reply, TestService } from '../../../../tests/support/service.ts';
 import { readSubscription } from '../../../../tests/support/subscriptions.ts';
 import type { LookupOutcome } from '../../../vault/processors/processor.ts';
-import { operationMaxMs, type VaultCharge, type VaultOutcome } from '../../../vault/vault.ts';
+import { operationMaxMs } from '../../../vault/access.ts';
+import type { VaultCharge, VaultOutcome } from '../../../vault/vault.ts';
 import { findOpenOf, waitAgain } from '../operations/open-queries.ts';
 import { deriveReference, subjects } from '../operations/reference.ts';
 import { lockMs } from '../operations/timing.ts';

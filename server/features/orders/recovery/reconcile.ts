@@ -6,7 +6,7 @@ import type { Charging } from '../operations/charging.ts';
 import { checkAllAt, claimDue, claimStopped, findProbes } from './due-queries.ts';
 import { findOpenOf, type OpenTransaction, startSending } from '../operations/open-queries.ts';
 import { isInDoubt } from '../operations/operation-moves.ts';
-import { connectionOf } from '../operations/connection.ts';
+import { connectionOf, credentialOf } from '../operations/connection.ts';
 import { chargeOf, type OrderState } from '../order.ts';
 import { findOrder } from '../queries.ts';
 import type { ExecutedCharge } from '../operations/kept-outcomes.ts';
@@ -43,7 +43,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ageMs: open.age_ms,
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
-    ...(open.type === 'sale' && card && { card: cardOf(card) }),
+    ...(isOpenSale(open) && card && { card: cardOf(card), credential: credentialOf(open.cause, state) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   });
   if (open.connection_id !== null) {
