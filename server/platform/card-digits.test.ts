@@ -183,7 +183,9 @@ test('ids of digits hide no number beside them', () => {
 });
 
 test('agrees with a plain reading of the rule on any digits', () => {
-  const plainly = (digits: string): boolean => passesLuhn(digits) && brandOf(digits).lengths.includes(digits.length);
+  // Four digits decide: a number that a network of one country does not issue may still be one of another network.
+  const plainly = (digits: string): boolean =>
+    passesLuhn(digits) && brandOf(digits.slice(0, 4)).lengths.includes(digits.length);
   fc.assert(
     fc.property(fc.stringMatching(/^\d{1,24}$/), fc.constantFrom('', ' ', 'x', '"'), (digits, around) => {
       assert.equal(looksLikeCardNumber(around + digits + around), plainly(digits));

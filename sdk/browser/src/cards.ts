@@ -38,7 +38,7 @@ const looks: Readonly<Record<BrandName, Look>> = {
 
 const anyLength = Array.from({ length: longestNumber - shortestNumber + 1 }, (_, index) => shortestNumber + index);
 const anyCvcLength = [3, 4];
-/** From this many digits on, the brand does not change any more. */
+/** From this many digits on, the brand is shown. Networks of one country are known two digits later. */
 const decisiveDigits = 4;
 
 /** A sandbox accepts any number, so only the format of the brand applies. */

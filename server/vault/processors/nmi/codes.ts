@@ -19,6 +19,8 @@ export interface CodeMeaning {
   readonly wantsSecurityCode?: true;
   /** The answer does not prove that no money moved: only the report of the transaction does. */
   readonly isInDoubt?: true;
+  /** For the merchant, where the usual one of the failure code is not exact. */
+  readonly failureReason?: string;
 }
 
 export const approvedCode = '100';
@@ -117,7 +119,14 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
       isProcessorFault: true,
     },
   ],
-  [/\bavs\b/i, { meaning: 'A rule for addresses rejected it', failureCode: 'fraud_suspected' }],
+  [
+    /\bavs\b/i,
+    {
+      meaning: 'A rule for addresses rejected it',
+      failureCode: 'invalid_account',
+      failureReason: 'The billing address or postal code is not the one of the card.',
+    },
+  ],
   [
     /(cvv|security code|card code).*(requir|missing|blank)|(requir|missing).*(cvv|security code|card code)/i,
     codeWanted,
@@ -143,14 +152,20 @@ export function meaningOf(code: string, text: string, hasCode = true): CodeMeani
 export type Declined = Extract<Outcome, { outcome: 'declined' }>;
 
 export function declined(
-  { failureCode, isProcessorFault, refusesCredentials, wantsSecurityCode }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
+  {
+    failureCode,
+    failureReason,
+    isProcessorFault,
+    refusesCredentials,
+    wantsSecurityCode,
+  }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
   response: Partial<ProcessorResponse>,
 ): Declined {
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
     failureCode,
-    failureReason: wantsSecurityCode ? noCodeReason : failureReasons[failureCode],
+    failureReason: wantsSecurityCode ? noCodeReason : (failureReason ?? failureReasons[failureCode]),
     ...(isProcessorFault && { isProcessorFault }),
     ...(wantsSecurityCode && { wantsSecurityCode }),
     ...(refusesCredentials && { refusesCredentials }),

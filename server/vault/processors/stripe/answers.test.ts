@@ -159,6 +159,30 @@ describe('an answer to a confirmation', () => {
     ['advice 02 of the network', advisedAnswer({ network_advice_code: '02' }), 'declined do_not_honor'],
     ['response R1 of the network', advisedAnswer({ network_decline_code: 'R1' }), 'declined contact_bank'],
     ['response 05 of the network', advisedAnswer({ network_decline_code: '05' }), 'declined do_not_honor'],
+    ['a wrong postal code', declinedAnswer('incorrect_zip'), 'declined invalid_account'],
+    ['a wrong address', declinedAnswer('card_declined', 'incorrect_address'), 'declined invalid_account'],
+    ['a wrong number', declinedAnswer('incorrect_number'), 'declined invalid_account'],
+    ['a wrong month', declinedAnswer('invalid_expiry_month'), 'declined expired_card'],
+    ['a wrong year', declinedAnswer('invalid_expiry_year'), 'declined expired_card'],
+    ['too many attempts', declinedAnswer('card_declined', 'card_velocity_exceeded'), 'declined card_limit_exceeded'],
+    [
+      'a card of another currency',
+      declinedAnswer('card_declined', 'currency_not_supported'),
+      'declined transaction_not_allowed',
+    ],
+    ['a PIN', declinedAnswer('card_declined', 'online_or_offline_pin_required'), 'declined transaction_not_allowed'],
+    ['a block list', declinedAnswer('card_declined', 'merchant_blacklist'), 'declined fraud_suspected'],
+    [
+      'a stopped series',
+      declinedAnswer('card_declined', 'revocation_of_all_authorizations'),
+      'declined transaction_not_allowed',
+    ],
+    ['a test card', declinedAnswer('card_declined', 'testmode_decline'), 'declined invalid_account'],
+    [
+      'an account without live charges',
+      errorAnswer(400, { code: 'testmode_charges_only' }),
+      'fault invalid_merchant_configuration',
+    ],
     ['an error without a code', errorAnswer(400, {}), 'fault invalid_merchant_configuration'],
     ['a new error of a request', errorAnswer(400, { code: 'new' }), 'fault invalid_merchant_configuration'],
     [
@@ -201,10 +225,11 @@ describe('an answer to a confirmation', () => {
   }
 
   it('of every code in the table gives its failure code', () => {
-    for (const [code, { failureCode, isProcessorFault }] of declines) {
+    for (const [code, { failureCode, isProcessorFault, failureReason }] of declines) {
       const outcome = confirmOutcome(declinedAnswer('unlisted', code), sent);
       assert.equal(shown(outcome), `${isProcessorFault ? 'fault' : 'declined'} ${failureCode}`);
-      assert.ok(outcome?.outcome === 'declined' && outcome.failureReason === failureReasons[failureCode]);
+      assert.ok(outcome?.outcome === 'declined');
+      assert.equal(outcome.failureReason, failureReason ?? failureReasons[failureCode]);
       assert.equal(outcome.response.transaction_id, handle);
     }
   });

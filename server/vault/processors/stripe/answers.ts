@@ -83,13 +83,15 @@ function adviceOf({ advice_code, network_advice_code, network_decline_code }: Er
 
 function declinedBy(error: ErrorCodes, response: Partial<ProcessorResponse> = {}): Declined {
   const { type, code, decline_code, message } = error;
-  const { failureCode, isProcessorFault } = meaningOf(decline_code, code) ?? meaningWithoutCode(type);
+  const { failureCode, isProcessorFault, failureReason } = meaningOf(decline_code, code) ?? meaningWithoutCode(type);
   const response_code = decline_code ?? code ?? null;
-  return declined(
-    advised(failureCode, adviceOf(error)),
+  const advisedCode = advised(failureCode, adviceOf(error));
+  const found = declined(
+    advisedCode,
     { ...response, response_code, response_text: cleanText(message) },
     isProcessorFault,
   );
+  return failureReason !== undefined && advisedCode === failureCode ? { ...found, failureReason } : found;
 }
 
 /** Sent instead of Stripe's own message, which contains a part of the key. */

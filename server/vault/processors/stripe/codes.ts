@@ -7,8 +7,15 @@ interface Meaning {
   readonly failureCode: FailureCode;
   /** Stripe or its account failed, not the card's bank: another processor may approve the charge. */
   readonly isProcessorFault?: true;
+  /** For the merchant, where the usual one of the failure code is not exact. */
+  readonly failureReason?: string;
 }
 
+/** The customer can correct it, as card data. */
+const address: Meaning = {
+  failureCode: 'invalid_account',
+  failureReason: 'The billing address or postal code is not the one of the card.',
+};
 const bank = (failureCode: FailureCode): Meaning => ({ failureCode });
 const fault = (failureCode: FailureCode): Meaning => ({ failureCode, isProcessorFault: true });
 
@@ -34,12 +41,12 @@ export const declines: ReadonlyMap<string, Meaning> = new Map(
     expired_card: bank('expired_card'),
     fraudulent: bank('fraud_suspected'),
     generic_decline: bank('do_not_honor'),
-    incorrect_address: bank('validation_error'),
+    incorrect_address: address,
     incorrect_cvc: bank('incorrect_cvv'),
     incorrect_number: bank('invalid_account'),
     incorrect_pin: bank('transaction_not_allowed'),
-    incorrect_postal_code: bank('validation_error'),
-    incorrect_zip: bank('validation_error'),
+    incorrect_postal_code: address,
+    incorrect_zip: address,
     insufficient_funds: bank('insufficient_funds'),
     invalid_account: bank('invalid_account'),
     invalid_amount: bank('card_limit_exceeded'),
@@ -91,7 +98,7 @@ export const declines: ReadonlyMap<string, Meaning> = new Map(
     payment_method_not_available: fault('processor_declined'),
     payment_method_provider_decline: bank('do_not_honor'),
     payment_method_provider_timeout: fault('issuer_unavailable'),
-    postal_code_invalid: bank('validation_error'),
+    postal_code_invalid: address,
     resource_missing: bank('validation_error'),
 
     account_invalid: fault('invalid_merchant_configuration'),

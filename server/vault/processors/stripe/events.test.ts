@@ -117,6 +117,20 @@ describe('a signature', () => {
     }
   });
 
+  it('that is thin is kept, without an effect', () => {
+    const thin = {
+      ...{ id: 'evt_test_65R9', object: 'v2.core.event', type: 'v1.billing.meter.error_report_triggered' },
+      ...{ created: '2026-11-18T09:26:10.366Z', livemode: false, reason: null },
+      related_object: { id: 'mtr_1', type: 'billing.meter', url: '/v1/billing/meters/mtr_1' },
+    };
+    const body = JSON.stringify(thin);
+    const header = Stripe.webhooks.generateTestHeaderString({ payload: body, secret: newSecret });
+    assert.deepEqual(receive(header, body), {
+      outcome: 'accepted',
+      notices: [{ id: thin.id, type: thin.type, atMs: Date.parse(thin.created), about: { kind: 'other' } }],
+    });
+  });
+
   it('is refused by a connection without a signing secret', () => {
     const options = { timeoutMs: 1_000, extraOrigins: [] };
     const bare = stripeKind.open({ secret_key: secretKey }, options);

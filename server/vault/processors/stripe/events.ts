@@ -14,6 +14,7 @@ import {
   readEvent,
   readIntent,
   readRefund,
+  readThinEvent,
   type Refund,
 } from './objects.ts';
 import { referenceName } from './requests.ts';
@@ -123,11 +124,27 @@ function parsed(body: Buffer): unknown {
   }
 }
 
+/**
+ * An owner can choose thin events for the same URL. They say nothing that we need; refusing them would make Stripe repeat
+ * them for days, and then stop sending all events.
+ */
+function receiveThin(content: unknown, { nowMs }: NoticeDelivery): Reception {
+  const event = readThinEvent(content);
+  if (!event) return { outcome: 'refused', reason: 'the body is not an event of Stripe' };
+  const createdMs = Date.parse(event.created);
+  const { id, type } = event;
+  return {
+    outcome: 'accepted',
+    notices: [{ id, type, atMs: Number.isNaN(createdMs) ? nowMs : createdMs, about: other }],
+  };
+}
+
 export function receiveEvents(delivery: NoticeDelivery, secrets: readonly string[]): Reception {
   const problem = signatureProblem(delivery, secrets);
   if (problem) return { outcome: 'refused', reason: problem };
-  const event = readEvent(parsed(delivery.body));
-  if (!event) return { outcome: 'refused', reason: 'the body is not an event of Stripe' };
+  const content = parsed(delivery.body);
+  const event = readEvent(content);
+  if (!event) return receiveThin(content, delivery);
   const { id, type, created, data } = event;
   const about = readers.get(type)?.(data.object) ?? other;
   const dispute = about.kind === 'dispute' ? readDispute(data.object) : undefined;

@@ -122,6 +122,14 @@ const eventSchema = Type.Object({
   data: Type.Object({ object: Type.Unknown() }),
 });
 
+/** An event of the second version of Stripe's API, which names an object instead of having it. */
+const thinEventSchema = Type.Object({
+  object: Type.Literal('v2.core.event'),
+  id: Type.String(),
+  type: Type.String(),
+  created: Type.String(),
+});
+
 const listSchema = Type.Object({ data: Type.Array(Type.Unknown()), has_more: Type.Boolean() });
 const namedSchema = Type.Object({ object: Type.String(), id: Type.String() });
 const accountSchema = Type.Object({
@@ -158,6 +166,7 @@ export const readBalanceTransaction = reader(balanceTransactionSchema);
 export const readSetupIntent = reader(setupIntentSchema);
 export const readDispute = reader(disputeSchema);
 export const readEvent = reader(eventSchema);
+export const readThinEvent = reader(thinEventSchema);
 export const readList = reader(listSchema);
 export const readNamed = reader(namedSchema);
 export const readAccount = reader(accountSchema);
