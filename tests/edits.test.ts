@@ -84,7 +84,7 @@ describe('the changes of others', () => {
     );
     assert.equal(name?.show({ ...base, name: ' ' }), editing.empty);
     assert.equal(price?.show({ ...base, amount: 'ten' }), '“ten”');
-    assert.deepEqual(['2026-11-18T09:30', ''].map(typedTime), ['Nov 18, 2026, 09:30 UTC', editing.empty]);
+    assert.deepEqual(['2026-11-18T09:30', ''].map(typedTime), ['Nov 18, 2026, 9:30 AM UTC', editing.empty]);
   });
 
   it('are found in the audit log by the name that the field has in the API', () => {

@@ -66,7 +66,7 @@ describe('a merchant', () => {
     await entry.filter({ hasText: shell.needResponse('1') }).click();
     await rows(/Needs response.*Respond by .*, in 7 days/).click();
     await page.getByText(disputes.meanings.needs_response).waitFor();
-    const deadline = await page.locator('main time').filter({ hasText: 'Respond by' }).boundingBox();
+    const deadline = await page.locator('main dl time').filter({ hasText: 'Respond by' }).boundingBox();
     const edge = await page.locator('main').evaluate((main) => main.getBoundingClientRect().right);
     assert.ok(deadline && deadline.x + deadline.width <= edge - 16, 'the deadline leaves the page');
     const text = page.getByLabel(disputes.questions[0]?.label ?? '', { exact: true });
