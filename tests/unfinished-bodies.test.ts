@@ -59,7 +59,7 @@ const rows: readonly Row[] = [
   { server: 'api', route: /^POST \/((checkout|customer|pay)\/:token|unsubscribe\/:company)(\/|$)/, body: 'read' },
   {
     server: 'api',
-    route: /^POST \/dashboard\/(sign_up|session|password_resets(\/complete)?|invitations\/:token\/accept)$/,
+    route: /^POST \/dashboard\/(sign_up|session(\/once)?|password_resets(\/complete)?|invitations\/:token\/accept)$/,
     body: 'read',
   },
   { server: 'api', route: /^(POST|PUT|PATCH|DELETE) \/(v1|dashboard)\//, body: 'unread' },
