@@ -529,6 +529,29 @@ describe('doctor --all-shards', () => {
     ]);
   }
 
+  it('reports no move that begins while it compares the servers', async () => {
+    await age();
+    await reap();
+    const { control, ...others } = service.shards;
+    let hasBegun = false;
+    const query: typeof control.query = async (text, values) => {
+      const rows = await control.query(text, values);
+      if (!hasBegun && text.includes('moving_to')) {
+        hasBegun = true;
+        await control.query(`UPDATE company_shards SET moving_to = 'a', moving_since = now() WHERE company_id = $1`, [
+          own.second.live,
+        ]);
+        await onB().query(`INSERT INTO company_fences VALUES ($1, 'leaving')`, [own.second.live]);
+      }
+      return rows as never;
+    };
+    const found = await examineShards({ ...others, control: Object.assign(Object.create(control), { query }) });
+    await control.query('UPDATE company_shards SET moving_to = NULL, moving_since = NULL');
+    await onB().query('DELETE FROM company_fences');
+    assert.ok(hasBegun);
+    assert.deepEqual(found, []);
+  });
+
   for (const [check, [plant, clear]] of Object.entries(planted)) {
     it(`finds: ${shardChecks[check as keyof typeof shardChecks]}`, async () => {
       await age();
