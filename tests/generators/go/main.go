@@ -247,7 +247,8 @@ func pages() {
 	expect(*done(client.GetCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Url == *session.Url, "the same page")
 	expect(done(client.ExpireCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Status == api.CheckoutSessionStatusExpired, "it expired")
 	expect(len(done(client.ListCheckoutSessionsWithResponse(ctx, nil)).JSON200.Data) == 1, "one session")
-	link := created(client.CreatePaymentLinkWithResponse(ctx, nil, api.PaymentLinkCreate{Name: "Tea", Mode: api.CheckoutModePayment, Items: &items})).JSON201
+	sold := []api.PaymentLinkItemInput{{ProductId: some(newProduct().Id), Quantity: 1}}
+	link := created(client.CreatePaymentLinkWithResponse(ctx, nil, api.PaymentLinkCreate{Name: "Tea", Mode: api.CheckoutModePayment, Items: &sold})).JSON201
 	expect(!done(client.UpdatePaymentLinkWithResponse(ctx, link.Id, nil, api.PaymentLinkUpdate{Active: some(false)})).JSON200.Active, "it is inactive")
 	expect(done(client.GetPaymentLinkWithResponse(ctx, link.Id, nil)).JSON200.Url == link.Url, "the same link")
 	expect(len(done(client.ListPaymentLinksWithResponse(ctx, nil)).JSON200.Data) == 1, "one link")
