@@ -3,6 +3,20 @@
  * fault.
  */
 
+/**
+ * What can be wrong with any answer: it comes after the time limit, a page about maintenance comes instead, the connection closes
+ * within the headers or the body, or the type is another one.
+ */
+export const answerFaults = [
+  'slow',
+  'maintenance_503',
+  'maintenance_200',
+  'cut_headers',
+  'cut_body',
+  'other_type',
+] as const;
+export type AnswerFault = (typeof answerFaults)[number];
+
 /** What can happen to any request that changes something: before or after it was executed. */
 export const operationFaults = [
   'timeout_before',
@@ -13,8 +27,17 @@ export const operationFaults = [
   'reset_after',
   'late',
   'duplicate',
+  'maintenance_503_before',
+  'maintenance_200_before',
+  'cut_headers_before',
+  'other_type_before',
+  ...answerFaults.map((fault) => `${fault}_after` as const),
 ] as const;
-export const lookupFaults = ['lookup_timeout', 'lookup_error'] as const;
+export const lookupFaults = [
+  'lookup_timeout',
+  'lookup_error',
+  ...answerFaults.map((fault) => `lookup_${fault}` as const),
+] as const;
 
 export interface Control {
   readonly faults?: Readonly<Record<string, number>>;

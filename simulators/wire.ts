@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { breakAnswer, isAnswerFault } from './broken-answers.ts';
 
 /** How a simulated processor reads requests and sends, repeats or withholds answers. */
 
@@ -65,16 +66,31 @@ export function answerTwice(response: ServerResponse, body: object): void {
   answer(response, 200, body);
 }
 
-/** Loses the answer as the fault says, before or after the request was executed. Returns whether it did. */
+/**
+ * Loses the answer as the fault says, before or after the request was executed. Returns whether it did; otherwise the answer may be
+ * broken when it is sent.
+ */
 export function loseAnswer(
   fault: string | undefined,
   when: 'before' | 'after',
   response: ServerResponse,
   fail: () => void,
 ): boolean {
-  if (fault === `timeout_${when}`) return true;
-  if (fault === `error_${when}`) fail();
-  else if (fault === `reset_${when}`) response.req.socket.resetAndDestroy();
+  if (!fault?.endsWith(`_${when}`)) return false;
+  const what = fault.slice(0, -when.length - 1);
+  if (isAnswerFault(what)) {
+    breakAnswer(response, what);
+    if (when === 'before') response.end('OK');
+    return when === 'before';
+  }
+  if (what === 'timeout') return true;
+  if (what === 'error') fail();
+  else if (what === 'reset') response.req.socket.resetAndDestroy();
   else return false;
   return true;
+}
+
+/** The same for an answer to a lookup. */
+export function loseLookup(fault: string | undefined, response: ServerResponse, fail: () => void): boolean {
+  return loseAnswer(fault?.replace(/^lookup_(.*)$/, '$1_after'), 'after', response, fail);
 }

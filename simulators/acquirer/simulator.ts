@@ -6,7 +6,7 @@ import { Secret } from '../../server/platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
-import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../wire.ts';
+import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readJson } from '../wire.ts';
 import { signNotice } from '../../server/vault/processors/acquirer/notices.ts';
 import { type Dated, type OperationKind, operationKinds } from '../../server/vault/processors/acquirer/protocol.ts';
 
@@ -175,8 +175,7 @@ async function operate(
 async function lookUp(acquirer: Acquirer, reference: string, response: ServerResponse): Promise<void> {
   const { books, clock, faults, journal } = acquirer;
   const fault = faults.pick('lookup');
-  if (fault === 'lookup_timeout') return;
-  if (fault === 'lookup_error') return fail(acquirer, response);
+  if (loseLookup(fault, response, () => fail(acquirer, response))) return;
   // The time of the lookup, not of the answer: an operation executed in between was not seen.
   const now_ms = clock.nowMs();
   const entry = books.find(reference);
@@ -190,8 +189,7 @@ async function lookUp(acquirer: Acquirer, reference: string, response: ServerRes
 async function list(acquirer: Acquirer, query: URLSearchParams, response: ServerResponse): Promise<void> {
   const { books, clock, faults, journal } = acquirer;
   const fault = faults.pick('lookup');
-  if (fault === 'lookup_timeout') return;
-  if (fault === 'lookup_error') return fail(acquirer, response);
+  if (loseLookup(fault, response, () => fail(acquirer, response))) return;
   const number = (name: string, otherwise: number): number => (query.has(name) ? Number(query.get(name)) : otherwise);
   const fromMs = number('from_ms', 0);
   const untilMs = number('until_ms', Number.MAX_SAFE_INTEGER);

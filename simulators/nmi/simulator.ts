@@ -5,7 +5,7 @@ import { dayMs } from '../../server/platform/durations.ts';
 import type { Secret } from '../../server/platform/secret.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
-import { answer as answerJson, loseAnswer, pathParts, readBody, readJson } from '../wire.ts';
+import { answer as answerJson, loseAnswer, loseLookup, pathParts, readBody, readJson } from '../wire.ts';
 import { responseCodes } from '../../server/vault/processors/nmi/codes.ts';
 import {
   type Books,
@@ -300,8 +300,7 @@ async function query(simulator: Simulator, request: IncomingMessage, response: S
     return sendXml(reportXml('<error_response>Specified API key not found REFID:1</error_response>'));
   }
   const fault = simulator.faults.pick('lookup');
-  if (fault === 'lookup_timeout') return;
-  if (fault === 'lookup_error') return fail(simulator, response);
+  if (loseLookup(fault, response, () => fail(simulator, response))) return;
   if (fault === 'lookup_rate_limited') return send(response, 429, 'text/html', 'Too Many Requests');
   if (fault === 'lookup_html') return send(response, 200, 'text/html', htmlPage);
   const text = report(simulator, fields);

@@ -4,7 +4,7 @@ import type { Clock } from '../../server/platform/clock.ts';
 import type { Secret } from '../../server/platform/secret.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
-import { answer, answerTwice, loseAnswer, pathParts, queryOf, readBody, readJson } from '../wire.ts';
+import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readBody, readJson } from '../wire.ts';
 import {
   balanceId,
   type Books,
@@ -271,8 +271,7 @@ function look(stripe: Stripe, [resource, id = '', action]: readonly string[], qu
 async function lookUp(stripe: Stripe, path: readonly string[], request: IncomingMessage, response: ServerResponse) {
   const fault = stripe.faults.pick('lookup');
   if (revokes(stripe, fault)) return refuseKey(request, response);
-  if (fault === 'lookup_timeout') return;
-  if (fault === 'lookup_error') return answer(response, serverError.status, serverError.body);
+  if (loseLookup(fault, response, () => answer(response, serverError.status, serverError.body))) return;
   const { status, body } = look(stripe, path, queryOf(request.url));
   // Only what survives a crash is reported.
   await stripe.journal.durable();

@@ -5,10 +5,15 @@ import type { LookupOutcome, Outcome, Processor } from './processor.ts';
 
 /** How the conformance suite calls a processor. */
 
+/** What the vault stores of charges, by their references. */
+export interface StoredCharges {
+  readonly handles: Map<string, string>;
+  readonly transactions: Map<string, string>;
+}
+export const noStoredCharges = (): StoredCharges => ({ handles: new Map(), transactions: new Map() });
+
 /** Calls the processor as the vault does: it keeps the handle before a charge, and the transaction id after it. */
-function called(processor: Processor): Processor {
-  const handles = new Map<string, string>();
-  const transactions = new Map<string, string>();
+function called(processor: Processor, { handles, transactions }: StoredCharges): Processor {
   const ofCharge = <Request extends { readonly chargeReference?: string }>(request: Request): Request => {
     const chargeTransactionId = transactions.get(request.chargeReference ?? '');
     return { ...request, ...(chargeTransactionId && { chargeTransactionId }) };
@@ -34,8 +39,12 @@ function called(processor: Processor): Processor {
 }
 
 /** Wraps the processor and checks that no outcome contains the card number. */
-export function watched(subject: Processor, numbers: readonly CardNumber[]): Processor {
-  const processor = called(subject);
+export function watched(
+  subject: Processor,
+  numbers: readonly CardNumber[],
+  stored: StoredCharges = noStoredCharges(),
+): Processor {
+  const processor = called(subject, stored);
   async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
     const outcome = await result;
     const shown = JSON.stringify(outcome) + inspect(outcome, { depth: 9 });

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { watched } from './conformance-calls.ts';
+import { noStoredCharges, watched } from './conformance-calls.ts';
 import {
   type ChargeRequest,
   type FailureCode,
@@ -29,6 +30,14 @@ export interface ConformanceSubject {
   settleAtOnce?(): Promise<void>;
   /** How often this reference was executed, by the books of the processor. */
   executions?(reference: string): Promise<number>;
+  /** How the processor breaks its next answer, if it can. */
+  readonly faults?: {
+    next(fault: string): Promise<void>;
+    /** The same adapter, which gives up soon. */
+    readonly hasty: Processor;
+    /** Before the name of a fault: the steps of a charge to which it can apply. Without them, the last one. */
+    readonly steps?: readonly string[];
+  };
 }
 
 export interface ConformanceOptions {
@@ -40,6 +49,8 @@ export interface ConformanceOptions {
   readonly voidsUntilSettled?: boolean;
   /** Whether it shows the authorization code only if the account was set up for it. */
   readonly hidesAuthorizationCode?: boolean;
+  /** The faults that the subject can produce: each is tried with a charge, a refund and a void, or with a lookup. */
+  readonly broken?: { readonly operations: readonly string[]; readonly lookups: readonly string[] };
   /** The same processor when it does not answer, if it runs outside this process. */
   readonly unreachable?: () => Promise<Processor>;
 }
@@ -82,6 +93,7 @@ export function processorConformance(
     isExact = true,
     voidsUntilSettled = true,
     hidesAuthorizationCode = false,
+    broken = { operations: [], lookups: [] },
     unreachable,
   }: ConformanceOptions = {},
 ): void {
@@ -90,7 +102,9 @@ export function processorConformance(
     const card = await subject.approvedCard();
     const companyId = subject.companyId ?? randomUUID();
     const numbers = [card.number];
-    const processor = watched(subject.processor, numbers);
+    const stored = noStoredCharges();
+    const processor = watched(subject.processor, numbers, stored);
+    const hasty = watched(subject.faults?.hasty ?? subject.processor, numbers, stored);
     /** Whether a lookup itself finds an operation, and not only a notice. */
     const isFindable = subject.processor.findsBy !== 'notice';
     const newCharge = (): ChargeRequest => ({
@@ -117,7 +131,7 @@ export function processorConformance(
       });
     const takeBack = (charge: ChargeRequest, reference: string = randomUUID()): Promise<Outcome> =>
       processor.void({ companyId, reference, validUntilMs: inAMinute(), chargeReference: charge.reference });
-    return { subject, processor, isFindable, companyId, numbers, newCharge, charged, refund, takeBack };
+    return { subject, processor, hasty, isFindable, companyId, numbers, newCharge, charged, refund, takeBack };
   }
 
   describe(`${name} as a processor`, () => {
@@ -238,6 +252,47 @@ export function processorConformance(
         ];
         assert.deepEqual(new Set(outcomes.map(({ outcome }) => outcome)), new Set(['not_sent']));
         assert.equal((await processor.lookup(about)).outcome, 'unknown');
+      });
+    }
+
+    for (const fault of broken.operations) {
+      it(`${fault}: guesses nothing, declines nothing, and executes it once when it is sent again`, async (t) => {
+        const { subject, processor, hasty, isFindable, companyId, newCharge, charged } = await begin(t);
+        const { faults, executions } = subject;
+        assert.ok(faults && executions);
+        const sender = /^(slow|timeout)/.test(fault) ? hasty : processor;
+        const send = async (reference: string, call: (by: Processor) => Promise<Outcome>, step = ''): Promise<void> => {
+          await faults.next(step + fault);
+          const heard = await call(sender);
+          assert.ok(['approved', 'unknown', 'not_sent'].includes(heard.outcome), `${step}: ${inspect(heard)}`);
+          if (heard.outcome === 'not_sent') assert.equal(await executions(reference), 0);
+          assertApproved(await call(processor));
+          await waitUntil(async () => (await executions(reference)) === 1);
+        };
+        for (const step of faults.steps ?? ['']) {
+          const charge = newCharge();
+          await send(charge.reference, (by) => by.charge(charge), step);
+          if (isFindable) assertApproved(await processor.lookup({ ...charge, kind: 'charge' }));
+        }
+        const about = { companyId, validUntilMs: inAMinute() };
+        const refunded = { ...about, reference: randomUUID(), chargeReference: (await charged()).reference };
+        await send(refunded.reference, (by) => by.refund({ ...refunded, amount: 1000, currency: 'usd' }));
+        const voided = { ...about, reference: randomUUID(), chargeReference: (await charged()).reference };
+        await send(voided.reference, (by) => by.void(voided));
+      });
+    }
+
+    for (const fault of broken.lookups) {
+      it(`${fault}: a lookup knows nothing, and the next one does`, async (t) => {
+        const { subject, processor, hasty, charged } = await begin(t);
+        assert.ok(subject.faults);
+        const charge = { ...(await charged()), kind: 'charge' } as const;
+        const sender = /slow|timeout/.test(fault) ? hasty : processor;
+        await subject.faults.next(fault);
+        const { outcome } = await sender.lookup(charge);
+        const isRead = fault === 'lookup_other_type' && outcome === 'approved';
+        assert.ok(isRead || outcome === 'unknown', outcome);
+        assertApproved(await processor.lookup(charge));
       });
     }
 

@@ -5,6 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { brokenAnswers } from '../../../../tests/support/broken-answers.ts';
 import { startAcquirer, type TestAcquirer } from '../../../../tests/support/acquirer.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { listen, unusedUrl } from '../../../../tests/support/listen.ts';
@@ -68,8 +69,9 @@ processorConformance(
     },
     settleAtOnce: () => acquirer.control({ settle_after_ms: 0 }),
     executions: async (reference) => (await taken(reference)).length,
+    faults: { next: (fault) => acquirer.control({ next: [fault] }), hasty },
   }),
-  { keepsBooks: true, unreachable: async () => connect(await unusedUrl(), 'secret') },
+  { keepsBooks: true, broken: brokenAnswers, unreachable: async () => connect(await unusedUrl(), 'secret') },
 );
 
 describe('an acquirer that lies', () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { brokenAnswers } from '../../../../tests/support/broken-answers.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { listen, unusedUrl } from '../../../../tests/support/listen.ts';
 import { processorConformance } from '../conformance.ts';
@@ -82,8 +83,13 @@ processorConformance(
       const [operation, ...more] = await adyen.executed(reference);
       return (operation?.captures ?? (operation ? 1 : 0)) + more.length;
     },
+    faults: {
+      next: (fault) => adyen.control({ next: [fault] }),
+      hasty: asTheVault(hasty),
+      steps: ['authorization:', 'capture:'],
+    },
   }),
-  { hidesAuthorizationCode: true },
+  { hidesAuthorizationCode: true, broken: { ...brokenAnswers, lookups: [] } },
 );
 
 describe('an Adyen that lies', () => {

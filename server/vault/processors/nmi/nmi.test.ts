@@ -9,6 +9,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
+import { brokenAnswers } from '../../../../tests/support/broken-answers.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { listen } from '../../../../tests/support/listen.ts';
 import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
@@ -16,6 +17,7 @@ import { type Simulator, startSimulator } from '../../../../tests/support/simula
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { processorConformance } from '../conformance.ts';
+import type { Notice } from '../notices.ts';
 import type { ChargeRequest, ListedOperation, LookupOutcome, Outcome, Processor, ProcessorCard } from '../processor.ts';
 import type { SimulatedOperation } from '../../../../simulators/nmi/books.ts';
 import { nmiProcessor } from './adapter.ts';
@@ -95,16 +97,18 @@ async function executed(reference: string, chargeReference?: string): Promise<Si
 /** The charges of voids, which have no reference at NMI. */
 const voidedCharges = new Map<string, string>();
 
+const remembering = (by: Processor): Processor => ({
+  ...by,
+  void(request) {
+    voidedCharges.set(request.reference, request.chargeReference);
+    return by.void(request);
+  },
+});
+
 processorConformance(
   'NMI',
   async () => ({
-    processor: {
-      ...processor,
-      void(request) {
-        voidedCharges.set(request.reference, request.chargeReference);
-        return processor.void(request);
-      },
-    },
+    processor: remembering(processor),
     approvedCard: async () => card,
     declinedCard: async () => {
       await fake.control({ next: ['decline:202'] });
@@ -112,8 +116,9 @@ processorConformance(
     },
     settleAtOnce: () => fake.control({ settle_after_ms: 0 }),
     executions: async (reference) => (await executed(reference, voidedCharges.get(reference))).length,
+    faults: { next: (fault) => fake.control({ next: [fault] }), hasty: remembering(hasty) },
   }),
-  { unreachable: async () => connect('http://127.0.0.1:9') },
+  { broken: brokenAnswers, unreachable: async () => connect('http://127.0.0.1:9') },
 );
 
 describe('an NMI that loses answers', () => {
@@ -562,7 +567,8 @@ describe('verification', () => {
     assert.ok(result?.outcome === 'verified', inspect(result));
     assert.deepEqual([result.avsResult, result.cvvResult], ['N', 'M']);
     assert.match(result.networkTransactionId ?? '', /^\d+$/);
-    assert.ok(!JSON.stringify(result).includes(cvc));
+    // The id of a transaction can have the same digits.
+    assert.ok(!JSON.stringify({ ...result, networkTransactionId: null }).includes(cvc));
   });
 
   it('a wrong CVC shows in the result, and a decline is a decline', async () => {
@@ -592,6 +598,18 @@ describe('history', () => {
       operations.push(...(listing?.operations ?? []));
       if (!listing || listing.next === null) return operations;
       after = listing.next;
+    }
+  }
+
+  /** All parts of the news of a week. */
+  async function polledAll(): Promise<{ notices: Notice[]; cursor: string }> {
+    const notices = new Map<string, Notice>();
+    for (let after: string | undefined; ; ) {
+      const polled = await processor.poll?.({ companyId, ...(after !== undefined && { after }) });
+      assert.ok(polled);
+      for (const notice of polled.notices) notices.set(notice.id, notice);
+      after = polled.cursor;
+      if (!polled.hasMore) return { notices: [...notices.values()], cursor: polled.cursor };
     }
   }
 
@@ -646,9 +664,9 @@ describe('history', () => {
     const good = refundOf(charge, 600);
     assert.equal((await processor.refund(good)).outcome, 'approved');
     await fake.call('POST', '/control/disputes', { reference: charge.reference });
-    const first = await processor.poll?.({ companyId });
+    const first = await polledAll();
     const about = (reference: string) =>
-      first?.notices.filter((notice) => JSON.stringify(notice.about).includes(reference)).map((notice) => notice.about);
+      first.notices.filter((notice) => JSON.stringify(notice.about).includes(reference)).map((notice) => notice.about);
     const [settled, disputed] = about(charge.reference) ?? [];
     assert.ok(settled?.kind === 'settled' && settled.charge.transactionId === charge.transactionId, inspect(settled));
     assert.ok(disputed?.kind === 'dispute' && disputed.dispute.amount === 4900, inspect(disputed));
@@ -657,18 +675,16 @@ describe('history', () => {
     assert.ok(failed?.kind === 'operation' && failed.found.outcome === 'declined', inspect(failed));
     const [done] = about(good.reference) ?? [];
     assert.ok(done?.kind === 'operation' && done.found.outcome === 'approved' && done.found.settled, inspect(done));
-    assert.equal(first?.hasMore, false);
-    const again = await processor.poll?.({ companyId, after: first?.cursor ?? '' });
+    const again = await processor.poll?.({ companyId, after: first.cursor });
     const ids = new Set(again?.notices.map(({ id }) => id));
-    for (const { id } of first?.notices ?? []) assert.ok(ids.has(id), 'a repeated poll has the same notices');
-    assert.equal(new Set(first?.notices.map(({ id }) => id)).size, first?.notices.length);
+    const own = first.notices.filter(({ about: subject }) => JSON.stringify(subject).includes(charge.reference));
+    for (const { id } of own) assert.ok(ids.has(id), 'a repeated poll has the same notices');
   });
 
   it('reports a charge that was voided at NMI as not captured', async () => {
     const charge = await charged();
     await processor.void(voidOf(charge));
-    const polled = await processor.poll?.({ companyId });
-    const notice = polled?.notices.find(({ id }) => id === `${charge.transactionId}:canceled`);
+    const notice = (await polledAll()).notices.find(({ id }) => id === `${charge.transactionId}:canceled`);
     assert.equal(notice?.about.kind, 'not_captured');
   });
 

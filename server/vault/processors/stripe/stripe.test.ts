@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { brokenAnswers } from '../../../../tests/support/broken-answers.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { unusedUrl } from '../../../../tests/support/listen.ts';
 import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
@@ -84,9 +85,11 @@ processorConformance(
     },
     settleAtOnce: () => stripe.control({ settle_after_ms: 0 }),
     executions: async (reference) => (await taken(reference)).length,
+    faults: { next: (fault) => stripe.control({ next: [fault] }), hasty },
   }),
   {
     keepsBooks: true,
+    broken: brokenAnswers,
     isExact: false,
     voidsUntilSettled: false,
     unreachable: async () => connect(await unusedUrl(), secretKey),
