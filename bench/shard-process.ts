@@ -1,11 +1,13 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from './compare.ts';
 import type { ServerProcess } from './environment.ts';
-import { openShop, workload as orders } from './orders.ts';
+import { openShop, post, workload as orders } from './orders.ts';
 import { cpuSeconds, residentMb, watchOthers } from './processes.ts';
 import type { SeededCompany } from './shard-data.ts';
 import { watchConnections } from './shard-connections.ts';
 import { fullBed, type ShardBed, startShardBed } from './shard-bed.ts';
+import { ask, serviceSettings, start } from './webhooks.ts';
 import type { Bench, Report, Target, Workload } from './workload.ts';
 
 /** `npm run bench shard-process`: what one process with all roles costs with 200 shards: its start, its rest, and its orders. */
@@ -33,14 +35,17 @@ async function run(bench: Bench): Promise<Report> {
     }
     const { server, seconds } = await startWith(bench, bed.settings);
     startSeconds.push(seconds);
+    const webhooks = await subscribeShards(bed, server);
     const rest = await atRest(bench, bed, server);
+    const metrics = await readMetrics(server);
     const first = await firstRequests(bed, server);
+    const delivered = await webhooks.measure();
     const many = await ordersOn(bench, bed, server);
     await server.stop();
     const few = await startWith(bench, settingsOfOne(bed));
     const one = await ordersOn(bench, bed, few.server);
     await few.server.stop();
-    return reportOf(bed, startSeconds, rest, first, { many, one });
+    return reportOf(bed, startSeconds, rest, { ...first, delivered, metrics }, { many, one });
   } finally {
     await bed.stop();
   }
@@ -51,7 +56,7 @@ async function startWith(
   settings: ShardBed['settings'],
 ): Promise<{ server: ServerProcess; seconds: number }> {
   const startedMs = performance.now();
-  const server = await environment.startService('shards', { settings });
+  const server = await environment.startService('shards', { settings: { ...serviceSettings, ...settings } });
   const seconds = (performance.now() - startedMs) / 1000;
   note(`ready after ${seconds.toFixed(1)} s, ${(cpuSeconds(server.pid) ?? 0).toFixed(1)} s of its CPU time`);
   return { server, seconds };
@@ -96,6 +101,49 @@ async function firstRequests(bed: ShardBed, { baseUrl }: ServerProcess): Promise
   return { first: await took(), second: await took() };
 }
 
+interface Requests {
+  readonly first: number;
+  readonly second: number;
+  readonly delivered: number;
+  readonly metrics: { readonly kilobytes: number; readonly milliseconds: number };
+}
+
+/** Endpoints on some shards, which rest again before an event is delivered to them. */
+async function subscribeShards(bed: ShardBed, server: ServerProcess): Promise<{ measure: () => Promise<number> }> {
+  const receiver = start('webhook-receiver.ts');
+  const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
+  const companies = [...new Map(bed.companies.map((one) => [one.shard, one])).values()].slice(60, 70);
+  for (const { key } of companies) {
+    const endpoint = { url: `https://localhost:${port}/`, enabled_events: ['customer.created'] };
+    await post(server, key, '/v1/webhook_endpoints', endpoint);
+  }
+  return {
+    async measure() {
+      const took: number[] = [];
+      for (const { key } of companies) {
+        await ask(receiver, { reset: true });
+        const startedAtMs = Date.now();
+        await post(server, key, '/v1/customers', {
+          first_name: 'Ada',
+          last_name: 'Reed',
+          email: 'ada@example.com',
+          phone: '+15550001234',
+        });
+        const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: 1 });
+        took.push(lastAtMs - startedAtMs);
+      }
+      receiver.kill();
+      return median(took);
+    },
+  };
+}
+
+async function readMetrics({ baseUrl }: ServerProcess): Promise<Requests['metrics']> {
+  const startedMs = performance.now();
+  const text = await (await fetch(`${baseUrl}/metrics`)).text();
+  return { kilobytes: text.length / 1000, milliseconds: performance.now() - startedMs };
+}
+
 /** Only the shard of the company that orders, beside the control plane. */
 function settingsOfOne(bed: ShardBed): ShardBed['settings'] {
   const { shard } = farCompany(bed);
@@ -120,25 +168,28 @@ function reportOf(
   bed: ShardBed,
   startSeconds: readonly number[],
   rest: Rest,
-  requests: { readonly first: number; readonly second: number },
+  requests: Requests,
   { many, one }: { readonly many: number; readonly one: number },
 ): Report {
-  const start = median(startSeconds);
+  const startMedian = median(startSeconds);
   const ratio = many / one;
   const targets: Target[] = [
-    target('start', start, limits.startSeconds, 's'),
+    target('start', startMedian, limits.startSeconds, 's'),
     target('CPU at rest', rest.cpu, limits.restCpu, '%'),
     target('memory at rest', rest.megabytes, limits.residentMb, 'MB'),
     target('connections at rest', rest.connections, limits.connections, ''),
     target('order with all shards, to two shards', ratio, limits.orderRatio, '×'),
   ];
   const rows = [
-    ['start, s', rounded(start)],
+    ['start, s', rounded(startMedian)],
     ['CPU at rest, %', rounded(rest.cpu)],
     ['memory at rest, MB', Math.round(rest.megabytes)],
     ['most connections at rest', rest.connections],
     ['first request to a shard that rests, ms', rounded(requests.first)],
     ['the next one, ms', rounded(requests.second)],
+    ['webhook of the first event on a shard that rests, ms', rounded(requests.delivered)],
+    ['/metrics, kB', rounded(requests.metrics.kilobytes)],
+    ['/metrics, ms', rounded(requests.metrics.milliseconds)],
     ['order with all shards, ms', rounded(many)],
     ['order with two shards, ms', rounded(one)],
   ];

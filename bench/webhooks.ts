@@ -19,9 +19,9 @@ import type { Bench, Cell, OtherTree, Report, Workload } from './workload.ts';
 
 /** `npm run bench webhooks`: from commit to 2xx, compared with a bare client that posts the same signed bodies. */
 
-const start = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
+export const start = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
-async function ask<Answer>(child: ChildProcess, question: object): Promise<Answer> {
+export async function ask<Answer>(child: ChildProcess, question: object): Promise<Answer> {
   const answered = once(child, 'message');
   child.send(question);
   return (await answered)[0] as Answer;
@@ -141,7 +141,8 @@ function rateOf({ endpoints, events }: Load, rounds: readonly Round[]): Rate {
   };
 }
 
-const serviceSettings = {
+/** They let it deliver to the receiver of the benchmark. */
+export const serviceSettings = {
   SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1',
   SVC_WEBHOOK_CA: fileURLToPath(new URL('../tests/support/certificates/ca.pem', import.meta.url)),
   SVC_LOG_LEVEL: 'warn',
