@@ -240,7 +240,13 @@ export async function runClient(options: ClientOptions): Promise<void> {
       });
       return { status: response.status, body: (await response.json()) as Record<string, any> };
     } catch (error) {
-      return (error as Error).name === 'TimeoutError' ? 'timeout' : 'connection lost';
+      return lostAnswer(error as Error, method, path);
     }
   }
+}
+
+/** Why there is no answer, and to which request. Ids and tokens are left out, so that equal requests read the same. */
+export function lostAnswer({ name }: Error, method: string, path: string): string {
+  const kind = path.replaceAll(/[\w-]{20,}/g, '…');
+  return `${name === 'TimeoutError' ? 'timeout' : 'connection lost'} of ${method} ${kind}`;
 }

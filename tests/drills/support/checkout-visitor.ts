@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Diary, Reply } from '../../chaos/client.ts';
+import { type Diary, lostAnswer, type Reply } from '../../chaos/client.ts';
 
 /** A shop that opens checkout sessions, and a visitor who pays each of them once. */
 
@@ -82,7 +82,7 @@ export async function openVisitor(options: VisitorOptions): Promise<void> {
 
 /** Repeats a request until it is answered; undefined if the drill ends first. */
 async function insist(
-  send: () => Promise<Reply>,
+  send: () => Promise<Reply | string>,
   {
     abandoned,
     onReply,
@@ -90,7 +90,7 @@ async function insist(
 ): Promise<Reply | undefined> {
   while (!abandoned.aborted) {
     const startedMs = performance.now();
-    const reply = await send().catch((error: Error) => (error.name === 'TimeoutError' ? 'timeout' : 'connection lost'));
+    const reply = await send();
     onReply(reply, performance.now() - startedMs);
     const code = typeof reply === 'string' ? '' : (reply.body.error?.code ?? '');
     const isPassing = ['request_in_progress', 'resource_in_use', 'gateway_error'].includes(code);
@@ -109,8 +109,8 @@ async function callApi(
     origin,
     key,
   }: { readonly apiKey?: string; readonly body?: object; readonly origin?: string; readonly key?: string },
-): Promise<Reply> {
-  const response = await fetch(url, {
+): Promise<Reply | string> {
+  const request: RequestInit = {
     method,
     headers: {
       ...(apiKey && { authorization: `Bearer ${apiKey}` }),
@@ -120,6 +120,11 @@ async function callApi(
     },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(timeoutMs),
-  });
-  return { status: response.status, body: (await response.json()) as Reply['body'] };
+  };
+  try {
+    const response = await fetch(url, request);
+    return { status: response.status, body: (await response.json()) as Reply['body'] };
+  } catch (error) {
+    return lostAnswer(error as Error, method, new URL(url).pathname);
+  }
 }
