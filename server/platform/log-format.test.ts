@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import pg from 'pg';
 import { logLine } from '../../tests/support/log-lines.ts';
 import { lineFields, logFormatVersion } from './log-format.ts';
+import { lineForPeople } from './log-for-people.ts';
 import { createLog } from './log.ts';
 
 function written(write: (log: ReturnType<typeof createLog>) => void): string {
@@ -69,4 +70,17 @@ it('describes an error without card numbers and without the row that it quotes',
   assert.equal(attributes['db.response.status_code'], '23505');
   assert.equal(attributes['svc.constraint'], 'one_key');
   assert.equal(attributes['db.collection.name'], 'keys');
+});
+
+it('shows a person at a terminal the time, what happened and the details, in one line', () => {
+  const line = lineForPeople(
+    written((log) => log.info({ company: 'c', percent: 25, reason: 'two words' }, 'creating')),
+  );
+  assert.match(line, /^\d\d:\d\d:\d\d  creating  company=c  percent=25  reason="two words"\n$/);
+  assert.match(lineForPeople(written((log) => log.warn('careful'))), /^\d\d:\d\d:\d\d  WARN  careful\n$/);
+  const failed = lineForPeople(written((log) => log.error({ err: new TypeError('broken') }, 'a job failed')));
+  assert.match(
+    failed,
+    /ERROR  a job failed  exception\.type=TypeError  exception\.message=broken\nTypeError: broken\n    at /,
+  );
 });

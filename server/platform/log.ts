@@ -1,5 +1,6 @@
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import { attributesOf, logFormatVersion, severityOf } from './log-format.ts';
+import { lineForPeople } from './log-for-people.ts';
 import { openLogOutput } from './log-output.ts';
 import { spanIds } from './spans.ts';
 
@@ -57,9 +58,13 @@ function createProcessLog(options: LoggerOptions): Logger {
   // Output next to the log must not end the process either. With these handlers, a closed pipe does not.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const output = openLogOutput((count) => log.warn({ count }, 'log lines were lost because they could not be written'));
-  const log = pino(options, copied(output));
+  const log = pino(options, copied(process.stdout.isTTY ? readable(output) : output));
   process.on('exit', () => output.flushSync());
   return log;
+}
+
+function readable(output: Destination): Destination {
+  return { write: (line) => output.write(lineForPeople(line)) };
 }
 
 function copied(destination: Destination): Destination {
