@@ -52,6 +52,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     target: 'es2022',
     // The service serves the font to all its pages.
-    rolldownOptions: { external: [/^\/fonts\//], checks: { pluginTimings: false } },
+    rolldownOptions: {
+      external: [/^\/fonts\//],
+      checks: { pluginTimings: false },
+      // What most pages need is one file: each file costs its headers, and small ones compress badly.
+      output: { codeSplitting: { groups: [{ name: 'shared', test: /dashboard.src/, minShareCount: 20 }] } },
+    },
   },
 });

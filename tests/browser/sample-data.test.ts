@@ -128,6 +128,25 @@ describe('sample data', () => {
     );
   });
 
+  it('loads less than 200 kB for a list, and less than 100 kB for a checkout page with pictures', async () => {
+    const { data } = await call('GET', '/v1/products?sort=created_at');
+    const items = (data as Json[]).slice(0, 2).map(({ id }) => ({ product_id: id, quantity: 1 }));
+    const { url } = await call('POST', '/v1/payment_links', { name: 'Two pots', mode: 'payment', items });
+    const limits = { '/orders': 200, '/customers': 200, '/subscriptions': 200, '/products': 200, [url]: 100 };
+    const network = await page.context().newCDPSession(page);
+    await network.send('Network.enable');
+    await network.send('Network.setCacheDisabled', { cacheDisabled: true });
+    for (const [path, kilobytes] of Object.entries(limits)) {
+      let bytes = 0;
+      const add = ({ encodedDataLength }: { encodedDataLength: number }): void => void (bytes += encodedDataLength);
+      network.on('Network.loadingFinished', add);
+      await page.goto(path, { waitUntil: 'networkidle' });
+      network.off('Network.loadingFinished', add);
+      assert.ok(bytes > 50_000 && bytes < kilobytes * 1_000, `${path}: ${bytes} bytes`);
+    }
+    await network.detach();
+  });
+
   it('has a failed order and a dispute that say what to do next', async () => {
     await page.goto('/orders?status=failed');
     await page.getByRole('row').nth(1).click();

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { changeField } from '../../api.ts';
 import { BulkChange } from '../../components/bulk-change.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -19,8 +19,10 @@ import { bulk } from '../../texts/bulk.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
-import { ProductForm } from './product-form.tsx';
 import { navigate } from '../../routing.tsx';
+
+// Loaded when a product is added.
+const ProductForm = lazy(async () => ({ default: (await import('./product-form.tsx')).ProductForm }));
 
 const example = {
   name: 'Tea pot',
@@ -133,13 +135,15 @@ export function ProductsPage() {
         }
       />
       {adding && (
-        <ProductForm
-          onClose={() => setAdding(false)}
-          onDone={({ id }) => {
-            toast(products.added);
-            void navigate({ to: `/products/${id}` });
-          }}
-        />
+        <Suspense>
+          <ProductForm
+            onClose={() => setAdding(false)}
+            onDone={({ id }) => {
+              toast(products.added);
+              void navigate({ to: `/products/${id}` });
+            }}
+          />
+        </Suspense>
       )}
     </Page>
   );
