@@ -1,6 +1,7 @@
 import { type ReactNode, useContext, useEffect } from 'react';
 import { ApiError } from '../api.ts';
 import { productName } from '../brand.ts';
+import { useFirstData } from '../data.ts';
 import { guideOf } from '../navigation.ts';
 import { rememberPlace } from '../recent.ts';
 import { SignedInContext } from '../session.ts';
@@ -109,28 +110,45 @@ export function Skeleton({ lines = 4 }: { lines?: number }) {
   );
 }
 
-export interface Loaded<T> {
+interface Loaded<T> {
   readonly data: T | undefined;
   readonly error: Error | null;
   readonly refetch: () => unknown;
 }
 
+interface LoadProps<T> {
+  readonly query: Loaded<T>;
+  readonly children: (data: T) => ReactNode;
+}
+
 /** Shows an object, or its loading or error state. */
-export function Load<T>({
-  query,
-  children,
-  lines = 8,
-}: {
-  query: Loaded<T>;
-  children: (data: T) => ReactNode;
-  lines?: number;
-}) {
+export function Load<T>({ query, children, lines }: LoadProps<T> & { readonly lines?: number }) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} />;
+  return lines === undefined ? <Loading /> : <Loading lines={lines} />;
+}
+
+const Loading = ({ lines = 8 }: { lines?: number }) => (
+  <div className="mx-auto max-w-[100rem] p-8">
+    <Skeleton lines={lines} />
+  </div>
+);
+
+/**
+ * Shows the page of an object whose parts load on their own: they load unseen, and all appear at once, so that none pushes down
+ * another one. The path is that of the object.
+ */
+export function LoadWhole<T>({ query, path, children }: LoadProps<T> & { readonly path: string }) {
+  const isThere = useFirstData(path);
   return (
-    <div className="mx-auto max-w-[100rem] p-8">
-      <Skeleton lines={lines} />
-    </div>
+    <Load query={query}>
+      {(data) => (
+        <>
+          {!isThere && <Loading />}
+          <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>{children(data)}</div>
+        </>
+      )}
+    </Load>
   );
 }
 

@@ -7,7 +7,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, useAction } from '../../components/form.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
@@ -23,8 +23,13 @@ import { useParams } from '../../routing.tsx';
 
 export function CouponPage() {
   const { id = '' } = useParams();
-  const query = useGet<Coupon>(`/v1/coupons/${id}`);
-  return <Load query={query}>{(coupon) => <Details coupon={coupon} />}</Load>;
+  const path = `/v1/coupons/${id}`;
+  const query = useGet<Coupon>(path);
+  return (
+    <LoadWhole query={query} path={path}>
+      {(coupon) => <Details coupon={coupon} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ coupon }: { coupon: Coupon }) {

@@ -8,7 +8,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -25,8 +25,13 @@ import { navigate, useParams } from '../../routing.tsx';
 
 export function CustomerPage() {
   const { id = '' } = useParams();
-  const query = useGet<Customer>(`/v1/customers/${id}`);
-  return <Load query={query}>{(customer) => <Details customer={customer} />}</Load>;
+  const path = `/v1/customers/${id}`;
+  const query = useGet<Customer>(path);
+  return (
+    <LoadWhole query={query} path={path}>
+      {(customer) => <Details customer={customer} />}
+    </LoadWhole>
+  );
 }
 
 interface EndedLinks {

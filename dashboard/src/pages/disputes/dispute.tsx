@@ -4,7 +4,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Deadline, needsResponse } from '../../components/deadline.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { TimelineList } from '../../components/timeline.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
 import { money } from '../../format.ts';
@@ -26,7 +26,11 @@ export function DisputePage() {
   const isOpen = query.data !== undefined && !final.includes(query.data.status);
   // Poll until the dispute is decided, so that the decision appears without a reload.
   useGet<DisputeDetail>(path, {}, { enabled: isOpen, everyMs: lookEveryMs });
-  return <Load query={query}>{(dispute) => <Details key={dispute.id} dispute={dispute} />}</Load>;
+  return (
+    <LoadWhole query={query} path={path}>
+      {(dispute) => <Details key={dispute.id} dispute={dispute} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ dispute }: { dispute: DisputeDetail }) {

@@ -7,7 +7,7 @@ import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Notes } from '../../components/notes.tsx';
 import { Metadata } from '../../components/metadata.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
@@ -34,7 +34,11 @@ export function OrderPage() {
   const isInProgress = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
   // Poll while an operation is in progress at the processor, so that its outcome appears without a reload.
   useGet<Order>(path, { expand }, { enabled: isInProgress ?? false, everyMs: pollMs });
-  return <Load query={query}>{(order) => <Details order={order} />}</Load>;
+  return (
+    <LoadWhole query={query} path={path}>
+      {(order) => <Details order={order} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ order }: { order: Order }) {

@@ -8,7 +8,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, TextField } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
@@ -26,8 +26,13 @@ import { useParams } from '../../routing.tsx';
 
 export function PlanPage() {
   const { id = '' } = useParams();
-  const query = useGet<Plan>(`/v1/plans/${id}`);
-  return <Load query={query}>{(plan) => <Details plan={plan} />}</Load>;
+  const path = `/v1/plans/${id}`;
+  const query = useGet<Plan>(path);
+  return (
+    <LoadWhole query={query} path={path}>
+      {(plan) => <Details plan={plan} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ plan }: { plan: Plan }) {

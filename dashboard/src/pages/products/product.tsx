@@ -7,7 +7,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { useAction } from '../../components/form.tsx';
 import { Metadata } from '../../components/metadata.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
@@ -21,8 +21,13 @@ import { navigate, useParams } from '../../routing.tsx';
 
 export function ProductPage() {
   const { id = '' } = useParams();
-  const query = useGet<Product>(`/v1/products/${id}`, { expand: 'images' });
-  return <Load query={query}>{(product) => <Details product={product} />}</Load>;
+  const path = `/v1/products/${id}`;
+  const query = useGet<Product>(path, { expand: 'images' });
+  return (
+    <LoadWhole query={query} path={path}>
+      {(product) => <Details product={product} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ product }: { product: Product }) {

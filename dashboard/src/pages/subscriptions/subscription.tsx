@@ -10,7 +10,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime, DaysOf } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { WaitingCharge } from '../../components/waiting-charge.tsx';
@@ -30,8 +30,13 @@ import { useParams } from '../../routing.tsx';
 export function SubscriptionPage() {
   const expand = useExpand('customer');
   const { id = '' } = useParams();
-  const query = useGet<Subscription>(`/v1/subscriptions/${id}`, { expand });
-  return <Load query={query}>{(subscription) => <Details subscription={subscription} />}</Load>;
+  const path = `/v1/subscriptions/${id}`;
+  const query = useGet<Subscription>(path, { expand });
+  return (
+    <LoadWhole query={query} path={path}>
+      {(subscription) => <Details subscription={subscription} />}
+    </LoadWhole>
+  );
 }
 
 const changeable: readonly Subscription['status'][] = ['active', 'paused'];

@@ -5,7 +5,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { FailureReason } from '../../components/payment-cells.tsx';
 import { useGet } from '../../data.ts';
 import { money, shortId } from '../../format.ts';
@@ -18,8 +18,13 @@ import { useParams } from '../../routing.tsx';
 export function TransactionPage() {
   const expand = useExpand('customer');
   const { id = '' } = useParams();
-  const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand });
-  return <Load query={query}>{(transaction) => <Details transaction={transaction} />}</Load>;
+  const path = `/v1/transactions/${id}`;
+  const query = useGet<Transaction>(path, { expand });
+  return (
+    <LoadWhole query={query} path={path}>
+      {(transaction) => <Details transaction={transaction} />}
+    </LoadWhole>
+  );
 }
 
 /** The number of the order, once it is loaded. */

@@ -6,7 +6,7 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { useAction } from '../../components/form.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
@@ -24,8 +24,13 @@ import { navigate, useParams } from '../../routing.tsx';
 
 export function WebhookPage() {
   const { id = '' } = useParams();
-  const query = useGet<WebhookEndpoint>(`/v1/webhook_endpoints/${id}`);
-  return <Load query={query}>{(endpoint) => <Details endpoint={endpoint} />}</Load>;
+  const path = `/v1/webhook_endpoints/${id}`;
+  const query = useGet<WebhookEndpoint>(path);
+  return (
+    <LoadWhole query={query} path={path}>
+      {(endpoint) => <Details endpoint={endpoint} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
