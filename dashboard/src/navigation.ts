@@ -60,7 +60,7 @@ const allGroups: readonly PlaceGroup[] = [
     places: [
       { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
       { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
-      { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read' },
+      { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read', words: 'mailbox receipts' },
       {
         to: '/audit-log',
         label: places.auditLog,

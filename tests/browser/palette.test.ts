@@ -83,6 +83,7 @@ test('the palette finds the pages of the settings, and searches orders for what 
     stripe: 'Processors',
     logo: 'Branding and emails',
     password: 'Account settings',
+    mailbox: 'Emails',
   };
   for (const [text, name] of Object.entries({ ...searches, processors: 'Processors', req_: 'Request log' })) {
     await find(text, new RegExp(name));
