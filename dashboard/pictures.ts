@@ -134,6 +134,10 @@ const emptyPages = [
 /** Also pictures of products and the preview of the checkout page are there. */
 async function drawn(page: Page): Promise<void> {
   await loaded(page);
+  const shownPage = page.locator('iframe[src="/checkout/preview"]');
+  if (await shownPage.isVisible()) {
+    await shownPage.contentFrame().frameLocator('#card iframe').locator('#cvc').waitFor();
+  }
   await page.waitForLoadState('networkidle');
   await page.waitForTimeout(1_000);
 }

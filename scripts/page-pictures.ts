@@ -1,18 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
 import { Svc } from '../sdk/node/src/index.ts';
 import { loadConfig } from '../server/config.ts';
 import { createLog } from '../server/platform/log.ts';
 import { startService } from '../server/service.ts';
 import { launchBrowser } from '../tests/support/browser.ts';
 
-/** `node scripts/page-pictures.ts`: takes the pictures of the checkout page and the customer page in docs/pictures. */
+/**
+ * `SVC_DATA_DIR=… node scripts/page-pictures.ts`: takes the pictures of the checkout page and the customer page in docs/pictures, from the
+ * demo company of a data folder whose sample data is complete.
+ */
 
 const folder = fileURLToPath(new URL('../docs/pictures/', import.meta.url));
-const dataDir = await mkdtemp(join(tmpdir(), 'svc-pictures-'));
-const config = loadConfig({ SVC_DATA_DIR: dataDir, PORT: '0' });
+if (!process.env.SVC_DATA_DIR) throw new Error('Set SVC_DATA_DIR to a data folder with sample data');
+const config = loadConfig({ SVC_DATA_DIR: process.env.SVC_DATA_DIR, PORT: '0' });
 const service = await startService(config, createLog('silent'), () => process.exit(1));
 const browser = await launchBrowser();
 try {
@@ -24,6 +26,10 @@ try {
     locale: 'en-US',
     reducedMotion: 'reduce',
   });
+  const take = async (name: string): Promise<void> => {
+    const picture = sharp(await page.screenshot()).png({ palette: true, compressionLevel: 9 });
+    await picture.toFile(join(folder, `${name}.png`));
+  };
   await page.goto(demo.checkout_url);
   await page.getByRole('button', { name: 'Add promotion code' }).click();
   await page.getByRole('textbox', { name: 'Promotion code' }).fill('TEA10');
@@ -36,7 +42,8 @@ try {
   await fields.locator('#number').fill('4242424242424242');
   await fields.locator('#expiry').fill('1231');
   await page.locator('h1').click();
-  await page.screenshot({ path: join(folder, 'checkout.png') });
+  await page.waitForLoadState('networkidle');
+  await take('checkout');
 
   const svc = new Svc(demo.secret_key, { baseUrl: service.baseUrl });
   const customer = await svc.customers.create({
@@ -56,9 +63,8 @@ try {
   await page.setViewportSize({ width: 860, height: 840 });
   await page.goto(url ?? '');
   await page.getByRole('heading', { name: 'Payments' }).waitFor();
-  await page.screenshot({ path: join(folder, 'customer-page.png') });
+  await take('customer-page');
 } finally {
   await browser.close();
   await service.stop();
-  await rm(dataDir, { recursive: true, force: true });
 }
