@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
 import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
+import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
 import { texts as checkout } from '../../pages/checkout/texts.ts';
 import { loadConfig } from '../../server/config.ts';
 import { openOneTimeSignIn, signInOnce, type UserDependencies } from '../../server/features/users/service.ts';
@@ -55,7 +57,37 @@ async function payAt(url: string): Promise<void> {
   await typeCard(page.frameLocator('#card iframe'));
   await page.getByRole('button', { name: /^Pay/ }).click();
   await page.getByRole('heading', { name: checkout.paidTitle }).waitFor();
+  const below = 'document.documentElement.scrollHeight - innerHeight';
+  assert.equal(await page.evaluate(below), 0, 'a page that fits has no scroll bar');
   await page.close();
+}
+
+/** Runs what was copied from the page in a shell, until it shows the event of what happens then. */
+async function seesEvents(commands: string, happens: () => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-listen-'));
+  const shell = spawn('sh', ['-c', commands], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  try {
+    let shown = '';
+    const shows = (text: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => void (shown.includes(text) && resolve());
+        shell.stdout.on('data', (chunk) => {
+          shown += String(chunk);
+          look();
+        });
+        shell.stderr.on('data', (chunk) => void (shown += String(chunk)));
+        const fail = (): void => reject(new Error(`${text} is missing: ${shown}`));
+        shell.on('exit', fail);
+        setTimeout(fail, 30_000).unref();
+        look();
+      });
+    await shows('Events from');
+    await happens();
+    await shows('order.succeeded');
+  } finally {
+    if (shell.pid) process.kill(-shell.pid);
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 describe('a merchant with an empty company', () => {
@@ -73,15 +105,26 @@ describe('a merchant with an empty company', () => {
     await button(paymentLinks.add).click();
     await page.getByText(paymentLinks.payYourself).waitFor();
 
-    await payAt(await page.getByTestId('link').innerText());
+    const url = await page.getByTestId('link').innerText();
+    await payAt(url);
     await page.goto('/home');
     await step(steps.order[0]).click();
     await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
     await page.getByText('$25.00').first().waitFor();
     await page.goto('/home');
+    await page.getByRole('heading', { name: home.byApi.title }).waitFor();
     await step(steps.webhook[0]).click();
     await page.waitForURL(/\/developers\/webhooks/);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const commands = page.getByRole('region', { name: webhooks.local.commands });
+    assert.match(await commands.innerText(), /SVC_KEY=svc_test_sk_… node svc\.mjs listen --base-url/);
+    await inspect(page, '/developers/webhooks of a newcomer');
+    const block = page.locator('section').filter({ has: commands });
+    await button(common.copy, block).last().click();
+    await button(common.copied).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
     await context.close();
+    await seesEvents(copied, () => payAt(url));
   });
 
   it('gets a payment link from a name and a price, and sees who paid', async () => {
@@ -120,7 +163,7 @@ describe('a merchant with an empty company', () => {
     await shopper.getByText('$25.00').first().waitFor();
     await shopper.getByText(checkout.sandboxHint).waitFor();
     await shopper.close();
-    await page.reload();
+    // The page counts while it is open.
     await page
       .locator('dl > div')
       .filter({ has: page.getByText(paymentLinks.visits, { exact: true }) })

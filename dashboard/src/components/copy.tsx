@@ -16,6 +16,9 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
+const copyNow = async (text: Copied): Promise<boolean> =>
+  copyText(typeof text === 'string' ? text : await text()).catch(() => false);
+
 function copySelection(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;
@@ -30,10 +33,13 @@ function copySelection(text: string): boolean {
   return copied;
 }
 
-function useCopied(text: string, onCopied?: () => void): [boolean, () => void] {
+/** A text that is not known before it is copied, for example a key that is created then. */
+type Copied = string | (() => Promise<string>);
+
+function useCopied(text: Copied, onCopied?: () => void): [boolean, () => void] {
   const [copied, setCopied] = useState(false);
   function copy(): void {
-    void copyText(text).then((done) => {
+    void copyNow(text).then((done) => {
       if (!done) return toast(common.copyFailed, true);
       setCopied(true);
       onCopied?.();
@@ -44,7 +50,7 @@ function useCopied(text: string, onCopied?: () => void): [boolean, () => void] {
 }
 
 interface CopyButtonProps {
-  readonly text: string;
+  readonly text: Copied;
   readonly label?: string;
   readonly onCopied?: () => void;
   /** For what people come to the page for. */

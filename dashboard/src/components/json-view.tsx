@@ -1,11 +1,18 @@
 import { CopyButton } from './copy.tsx';
 
-export function Code({ text, label }: { text: string; label: string }) {
+interface CodeProps {
+  readonly text: string;
+  readonly label: string;
+  /** What is copied, if that is not what is shown. */
+  readonly copied?: () => Promise<string>;
+}
+
+export function Code({ text, label, copied }: CodeProps) {
   return (
     <div className="overflow-hidden rounded-[8px] border border-line">
       <div className="flex items-center justify-between gap-3 border-b border-line bg-sunken py-1 pr-1.5 pl-3">
         <span className="text-sm font-medium">{label}</span>
-        <CopyButton text={text} />
+        <CopyButton text={copied ?? text} />
       </div>
       <pre
         // A scrollable region must be reachable by keyboard.

@@ -149,7 +149,7 @@ function Frame({ children }: { children: ReactNode }) {
       </header>
       <div className="flex">
         <aside
-          className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto border-r border-line bg-rail lg:sticky lg:top-14 lg:z-10 lg:h-[calc(100dvh-3.5rem)] lg:w-60 ${drawer ? 'drawer-left' : 'max-lg:hidden'}`}
+          className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto [scrollbar-width:thin] border-r border-line bg-rail lg:sticky lg:top-14 lg:z-10 lg:h-[calc(100dvh-3.5rem)] lg:w-60 ${drawer ? 'drawer-left' : 'max-lg:hidden'}`}
         >
           <div className="flex items-center gap-1 p-3 pb-1">
             <CompanySwitcher />

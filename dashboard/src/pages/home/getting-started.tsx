@@ -29,7 +29,7 @@ export function GettingStarted() {
     <Panel title={home.start}>
       <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-2">
         <ByLink order={made.at(-1)} />
-        {made.length === 0 && <ByApi />}
+        <ByApi />
       </div>
       {made.length === 0 && <SampleDataOffer />}
     </Panel>

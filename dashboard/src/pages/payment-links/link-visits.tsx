@@ -1,14 +1,14 @@
 import { Fragment } from 'react';
 import { Icon } from '../../components/icons.tsx';
 import { Panel } from '../../components/page.tsx';
-import { useGet } from '../../data.ts';
+import { lookEveryMs, useGet } from '../../data.ts';
 import { countText, percentText } from '../../format.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
 import type { LinkVisits, PaymentLink } from '../../types.ts';
 
-/** How many of those who opened the link have tried to pay, and how many have paid. */
+/** How many of those who opened the link have tried to pay, and how many have paid, while it happens. */
 export function Visits({ link }: { link: PaymentLink }) {
-  const { data } = useGet<LinkVisits>(`/dashboard/payment_links/${link.id}/visits`);
+  const { data } = useGet<LinkVisits>(`/dashboard/payment_links/${link.id}/visits`, {}, { everyMs: lookEveryMs });
   const steps = [
     [paymentLinks.visits, data?.visits],
     [paymentLinks.startedToPay, data?.started],

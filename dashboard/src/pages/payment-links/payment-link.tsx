@@ -5,10 +5,10 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
 import QrCode from '../../components/qr-code.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
-import { useGet } from '../../data.ts';
+import { lookEveryMs, useGet } from '../../data.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { paymentLinks } from '../../texts/payment-links.ts';
@@ -21,8 +21,13 @@ import { ShareLink } from './share-link.tsx';
 
 export function PaymentLinkPage() {
   const { id = '' } = useParams();
-  const query = useGet<PaymentLink>(`/v1/payment_links/${id}`);
-  return <Load query={query}>{(link) => <Details link={link} />}</Load>;
+  const path = `/v1/payment_links/${id}`;
+  const query = useGet<PaymentLink>(path, {}, { everyMs: lookEveryMs });
+  return (
+    <LoadWhole query={query} path={path}>
+      {(link) => <Details link={link} />}
+    </LoadWhole>
+  );
 }
 
 function Details({ link }: { link: PaymentLink }) {
@@ -121,6 +126,7 @@ function Sessions({ link }: { link: PaymentLink }) {
       <ResourceTable<CheckoutSession>
         path="/v1/checkout_sessions"
         query={{ payment_link_id: link.id }}
+        everyMs={lookEveryMs}
         label={paymentLinks.sessions}
         keyOf={({ id }) => id}
         columns={[

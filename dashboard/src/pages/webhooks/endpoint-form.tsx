@@ -1,4 +1,3 @@
-import { listenCommand } from '../../../../server/features/webhooks/listen-command.ts';
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -9,6 +8,7 @@ import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
 import { EventPicker } from './event-picker.tsx';
+import { LocalCommands } from './local-events.tsx';
 
 interface EndpointFormProps {
   readonly endpoint?: WebhookEndpoint;
@@ -67,13 +67,10 @@ export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
         />
         <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
         {isLocal(form.draft.url) && (
-          <p role="status" className="rounded-[8px] bg-info-soft px-3.5 py-2.5 text-info">
-            {webhooks.localText}{' '}
-            <code className="font-mono text-[13px] break-all">{listenCommand(location.origin, form.draft.url)}</code>{' '}
-            <a href="/docs/sdk#the-svc-command" target="_blank" rel="noreferrer" className="underline">
-              {webhooks.localGet}
-            </a>
-          </p>
+          <div className="flex flex-col gap-2">
+            {!form.errorOf('url') && <p role="status">{webhooks.local.notHere}</p>}
+            <LocalCommands receiver={form.draft.url} />
+          </div>
         )}
         <EventPicker
           chosen={form.draft.enabled_events}

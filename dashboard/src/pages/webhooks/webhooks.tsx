@@ -4,21 +4,24 @@ import { SecretDialog } from '../../components/copy.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Page } from '../../components/page.tsx';
+import { Page, Panel } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import { useOpening } from '../../data.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { EndpointStatus, FailureRate } from './health.tsx';
+import { LocalCommands } from './local-events.tsx';
 import { navigate } from '../../routing.tsx';
 
 export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
   useOpening('add', () => setAdding(true));
   const [made, setMade] = useState<CreatedWebhookEndpoint>();
+  const { mode } = useSignedIn().company;
+  const canListen = useCan('events:read') && mode === 'sandbox';
   const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
@@ -76,6 +79,19 @@ export function WebhooksPage() {
           </Empty>
         }
       />
+      {canListen && (
+        <Panel title={webhooks.local.title}>
+          <p className="mb-3 text-muted">{webhooks.local.lead}</p>
+          <LocalCommands />
+          <p className="mt-3 text-muted">
+            {webhooks.local.forward} <code className="font-mono text-[13px]">--forward-to localhost:3000/webhooks</code>
+            .{' '}
+            <a href="/docs/webhooks" target="_blank" rel="noreferrer" className="link underline">
+              {webhooks.local.guide}
+            </a>
+          </p>
+        </Panel>
+      )}
       {adding && <EndpointForm onClose={() => setAdding(false)} onDone={setMade} />}
       {made && (
         <SecretDialog
