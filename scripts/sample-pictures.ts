@@ -68,9 +68,9 @@ const pictures: Readonly<Record<string, { readonly ground: string; readonly draw
 
 await mkdir(folder, { recursive: true });
 for (const [name, { ground, drawing }] of Object.entries(pictures)) {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="240" height="240" viewBox="0 0 480 480"><rect width="480" height="480" fill="${ground}"/>${drawing}</svg>`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="280" height="280" viewBox="0 0 480 480"><rect width="480" height="480" fill="${ground}"/>${drawing}</svg>`;
   const { size } = await sharp(Buffer.from(svg))
-    .png({ palette: true, colours: 24, compressionLevel: 9, effort: 10 })
+    .png({ palette: true, colours: 16, compressionLevel: 9, effort: 10 })
     .toFile(`${folder}${name}.png`);
   process.stdout.write(`${name}.png ${size} bytes\n`);
 }

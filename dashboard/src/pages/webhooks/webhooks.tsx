@@ -80,17 +80,19 @@ export function WebhooksPage() {
         }
       />
       {canListen && (
-        <Panel title={webhooks.local.title}>
-          <p className="mb-3 text-muted">{webhooks.local.lead}</p>
-          <LocalCommands />
-          <p className="mt-3 text-muted">
-            {webhooks.local.forward} <code className="font-mono text-[13px]">--forward-to localhost:3000/webhooks</code>
-            .{' '}
-            <a href="/docs/webhooks" target="_blank" rel="noreferrer" className="link underline">
-              {webhooks.local.guide}
-            </a>
-          </p>
-        </Panel>
+        <div className="mt-8">
+          <Panel title={webhooks.local.title}>
+            <p className="mb-3 text-muted">{webhooks.local.lead}</p>
+            <LocalCommands />
+            <p className="mt-3 text-muted">
+              {webhooks.local.forward}{' '}
+              <code className="font-mono text-[13px]">--forward-to localhost:3000/webhooks</code>.{' '}
+              <a href="/docs/webhooks" target="_blank" rel="noreferrer" className="link underline">
+                {webhooks.local.guide}
+              </a>
+            </p>
+          </Panel>
+        </div>
       )}
       {adding && <EndpointForm onClose={() => setAdding(false)} onDone={setMade} />}
       {made && (
