@@ -47,10 +47,10 @@ try {
 
   const svc = new Svc(demo.secret_key, { baseUrl: service.baseUrl });
   const customer = await svc.customers.create({
-    email: 'ada@example.com',
+    email: 'ada.lovelace@example.com',
     first_name: 'Ada',
     last_name: 'Lovelace',
-    phone: '+15551234567',
+    phone: '+15551239876',
   });
   const card = { number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc: '999' };
   await svc.paymentMethods.capture({ customer_id: customer.id, card });
