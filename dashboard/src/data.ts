@@ -58,9 +58,10 @@ const firstData = { predicate: ({ state }: CachedQuery) => state.data === undefi
 
 /**
  * Whether all data of a page has arrived for the first time. A page of parts that load on their own waits for it, so that
- * no part pushes down another one. Known at once if the main data is still there from an earlier visit.
+ * no part pushes down another one. Known at once if the main data is still there from an earlier visit. Parts that load only after
+ * the main data begin when `isReady`.
  */
-export function useFirstData(path: string): boolean {
+export function useFirstData(path: string, isReady = true): boolean {
   const { company } = useSignedIn();
   const client = useQueryClient();
   const [isThere, setThere] = useState(() =>
@@ -69,8 +70,8 @@ export function useFirstData(path: string): boolean {
   const waiting = useIsFetching(firstData);
   useEffect(() => {
     // An answer can lead to the next request, which has begun by now.
-    if (client.isFetching(firstData) === 0) setThere(true);
-  }, [client, waiting]);
+    if (isReady && client.isFetching(firstData) === 0) setThere(true);
+  }, [client, waiting, isReady]);
   return isThere;
 }
 

@@ -139,7 +139,7 @@ const Loading = ({ lines = 8 }: { lines?: number }) => (
  * another one. The path is that of the object.
  */
 export function LoadWhole<T>({ query, path, children }: LoadProps<T> & { readonly path: string }) {
-  const isThere = useFirstData(path);
+  const isThere = useFirstData(path, query.data !== undefined);
   return (
     <Load query={query}>
       {(data) => (

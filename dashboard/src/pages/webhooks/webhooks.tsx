@@ -6,7 +6,7 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
-import { useOpening } from '../../data.ts';
+import { useFirstData, useOpening } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
@@ -16,12 +16,15 @@ import { EndpointStatus, FailureRate } from './health.tsx';
 import { LocalCommands } from './local-events.tsx';
 import { navigate } from '../../routing.tsx';
 
+const listPath = '/v1/webhook_endpoints';
+
 export function WebhooksPage() {
   const [adding, setAdding] = useState(false);
   useOpening('add', () => setAdding(true));
   const [made, setMade] = useState<CreatedWebhookEndpoint>();
   const { mode } = useSignedIn().company;
   const canListen = useCan('events:read') && mode === 'sandbox';
+  const hasList = useFirstData(listPath);
   const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
@@ -31,7 +34,7 @@ export function WebhooksPage() {
   return (
     <Page title={webhooks.title} lead={webhooks.lead} actions={button}>
       <ResourceTable<WebhookEndpoint>
-        path="/v1/webhook_endpoints"
+        path={listPath}
         label={webhooks.title}
         keyOf={({ id }) => id}
         link={({ id }) => `/developers/webhooks/${id}`}
@@ -79,7 +82,7 @@ export function WebhooksPage() {
           </Empty>
         }
       />
-      {canListen && (
+      {canListen && hasList && (
         <div className="mt-8">
           <Panel title={webhooks.local.title}>
             <p className="mb-3 text-muted">{webhooks.local.lead}</p>
