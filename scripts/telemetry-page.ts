@@ -14,7 +14,7 @@ function attributeRows(): string[][] {
 
 export const logsAndTelemetry = (table: Table): string => `## Logs
 
-If standard output is not a terminal, it contains lines of JSON only, from \`starting\` to \`stopped\`. On a terminal, the start also prints the addresses and, for a
+If standard output is not a terminal, it contains lines of JSON only, from \`starting\` to \`stopped\`. On a terminal, a line is for people: the time, what happened, and the details. The start also prints the addresses and, for a
 demo company, its keys. Passwords and keys are never written to anything but a terminal. The fields have the names of
 OpenTelemetry's [log data model](https://opentelemetry.io/docs/specs/otel/logs/data-model/):
 
