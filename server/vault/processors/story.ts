@@ -7,12 +7,16 @@ import type { CardAtProcessor, ChargeRequest, CredentialUse, Processor } from '.
 import { type Exchanged, fieldsOf, listening, openScrubber, scrubbedAnswer } from './recording.ts';
 import { testEnvironmentOf, testExpiry, type Trial } from './test-cards.ts';
 
-/** The calls of the product to a connector, at a test account: what `svc processors record` records. */
+/**
+ * The calls of the product to a connector, at a test account: what `svc processors record` records, what the live suites send, and with
+ * the amounts, cards and expectations of a rehearsal.
+ */
 
 /** As orders and renewals send it. */
 const uses = {
   first: { initiator: 'customer', sequence: 'first' },
   repeated: { initiator: 'customer', sequence: 'unscheduled' },
+  retry: { initiator: 'merchant', sequence: 'unscheduled' },
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 } as const satisfies Record<string, Omit<CredentialUse, 'networkTransactionId'>>;
 
@@ -42,7 +46,9 @@ export interface Recording {
   readonly calls: readonly RecordedCall[];
 }
 
-const price = 1234;
+/** Of its payments, and of a refund in part. Test environments decide by no amount of this size. */
+export const storyAmounts = { charge: 1234, refund: 234 } as const;
+const price = storyAmounts.charge;
 
 interface Raw {
   readonly name: string;
@@ -107,15 +113,24 @@ export function withCard(
   const card = cardOf(chosen);
   return {
     ...others,
-    ...(saved !== undefined && { savedCard: savedAs(typeof saved === 'string' ? saved : undefined, keep) }),
-    ...(call !== 'lookup' && { card, billing: { ...noBilling, ...name } }),
+    ...(saved !== undefined && { savedCard: savedAs(trial, typeof saved === 'string' ? saved : undefined, keep) }),
+    ...(call !== 'lookup' && { card, billing: { ...testBilling, ...name } }),
     ...(call === 'verify' && { cvc: new Secret(chosen.cvc) }),
+    // As a checkout: the code goes with the first charge.
+    ...(isFirst(request) && { cvc: { reveal: () => chosen.cvc } }),
   };
 }
 
+const isFirst = ({ credential }: RecordedCall['request']): boolean =>
+  (credential as CredentialUse | undefined)?.sequence === 'first';
+
 /** What the processor has saved of the card, which the vault keeps. */
-const savedAs = (token: string | undefined, keep: (token: string) => void): CardAtProcessor => ({
-  name: 'a card of a recording',
+const savedAs = (
+  trial: RecordedCall['trial'],
+  token: string | undefined,
+  keep: (token: string) => void,
+): CardAtProcessor => ({
+  name: `the ${trial} card of a recording`,
   token,
   isOld: false,
   async keep(made) {
@@ -124,7 +139,8 @@ const savedAs = (token: string | undefined, keep: (token: string) => void): Card
   },
 });
 
-const noBilling = {
+/** The address that NMI's test mode matches. */
+export const testBilling = {
   email: null,
   phone: null,
   line1: '888 Test Street',
@@ -187,17 +203,57 @@ async function tellStory(kind: ProcessorKind, processor: Processor, tell: (raw: 
     ...(first.handle !== undefined && { handle: first.handle }),
   };
   await make('look-up of the first charge', 'lookup', 'approved', again);
-  await charge('equal amount again', 'approved', 'repeated', network);
+  const equal = await charge('equal amount again', 'approved', 'repeated', network);
   await charge('renewal', 'approved', 'renewal', network);
   await charge('declined charge', 'declined', 'first', null);
-  const response = first.outcome.response as { transaction_id?: string } | undefined;
-  const ofCharge = { chargeReference: first.reference, chargeTransactionId: response?.transaction_id };
-  const refund = { reference: randomUUID(), amount: 234, currency: 'usd', ...ofCharge };
+  await charge('retry of the declined charge', 'declined', 'retry', null);
+  const ofCharge = chargeOf(first);
+  const refund = { reference: randomUUID(), amount: storyAmounts.refund, currency: 'usd', ...ofCharge };
   await make('partial refund', 'refund', 'approved', refund);
   await make('look-up of the refund', 'lookup', 'approved', {
     reference: refund.reference,
     kind: 'refund',
     ageMs: 1_000,
     ...ofCharge,
+  });
+  const whole = { reference: randomUUID(), amount: price, currency: 'usd', ...chargeOf(equal) };
+  await make('full refund', 'refund', 'approved', whole);
+}
+
+function chargeOf({ reference, outcome }: { readonly reference: string; readonly outcome: Record<string, unknown> }) {
+  const response = outcome.response as { transaction_id?: string } | undefined;
+  return { chargeReference: reference, chargeTransactionId: response?.transaction_id };
+}
+
+/** What each part of the story must end with. A look-up of a refund is `unknown` where only a notice decides it. */
+const ends: Readonly<Record<string, readonly string[]>> = {
+  verify: ['verified'],
+  'first charge': ['approved'],
+  'look-up of the first charge': ['approved'],
+  'equal amount again': ['approved'],
+  renewal: ['approved'],
+  'declined charge': ['declined'],
+  'retry of the declined charge': ['declined'],
+  'partial refund': ['approved'],
+  'look-up of the refund': ['approved', 'unknown'],
+  'full refund': ['approved'],
+};
+
+/** Where an account answers otherwise than the product expects: one sentence for each. */
+export function problemsOf({ kind, calls }: Recording): string[] {
+  const codes: readonly string[] = testEnvironmentOf(kind).declined.failureCodes;
+  // What was prepared is judged by its charge, if there was one.
+  const last = new Map(calls.map(({ name, outcome }) => [name.replace(/: prepare$/, ''), outcome]));
+  return Object.entries(ends).flatMap(([name, expected]) => {
+    const found = last.get(name);
+    if (!found) return name === 'verify' ? [] : [`${name}: was not made`];
+    const { outcome, failureCode, reason } = found;
+    if (!expected.includes(String(outcome))) {
+      return [
+        `${name}: ${[outcome, failureCode, reason].filter(Boolean).join(' ')} instead of ${expected.join(' or ')}`,
+      ];
+    }
+    const isOtherCode = outcome === 'declined' && !codes.includes(String(failureCode));
+    return isOtherCode ? [`${name}: ${String(failureCode)} instead of ${codes.join(' or ')}`] : [];
   });
 }

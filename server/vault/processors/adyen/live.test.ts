@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { answersTheProduct } from '../../../../tests/support/live-suite.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { checkConfiguration } from '../kind.ts';
@@ -29,17 +30,20 @@ const named = (name: string) => ({
   country: null,
 });
 
+const entered = () => ({
+  api_key: ADYEN_API_KEY ?? '',
+  merchant_account: ADYEN_MERCHANT_ACCOUNT ?? '',
+  hmac_key: ADYEN_HMAC_KEY ?? '00'.repeat(32),
+  verification_currency: 'EUR',
+});
+
 function connect(): Processor {
-  const entered = {
-    api_key: ADYEN_API_KEY ?? '',
-    merchant_account: ADYEN_MERCHANT_ACCOUNT ?? '',
-    hmac_key: ADYEN_HMAC_KEY ?? '00'.repeat(32),
-    verification_currency: 'EUR',
-  };
-  return adyenKind.open(checkConfiguration(adyenKind, entered), { timeoutMs: adyenKind.timeoutMs, extraOrigins: [] });
+  return adyenKind.open(checkConfiguration(adyenKind, entered()), { timeoutMs: adyenKind.timeoutMs, extraOrigins: [] });
 }
 
 describe('the test environment of Adyen', { skip }, () => {
+  answersTheProduct('adyen', entered);
+
   it('accepts the key and the merchant account', async () => {
     const found = await connect().test?.();
     assert.ok(found?.outcome === 'works' && !found.livemode, inspect(found));

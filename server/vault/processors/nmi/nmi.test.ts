@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { brokenAnswers } from '../../../../tests/support/broken-answers.ts';
+import { answersTheProduct } from '../../../../tests/support/live-suite.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { listen } from '../../../../tests/support/listen.ts';
 import { chargeOf, inAMinute, refundOf } from '../../../../tests/support/processor-requests.ts';
@@ -764,6 +765,8 @@ if (process.env.SVC_LIVE_SUITE === 'nmi') {
       const tested = await live.test?.();
       assert.ok(tested?.outcome === 'works' && !tested.livemode, `not an account in test mode: ${inspect(tested)}`);
     });
+
+    answersTheProduct('nmi', () => ({ security_key, ...(api_url && { api_url }) }));
 
     it('charges, finds, refunds and voids', async () => {
       const charge = fresh(1_000 + randomInt(9_000));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { answersTheProduct } from '../../../../tests/support/live-suite.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { openExchange, type ExchangeRequest } from '../exchange.ts';
@@ -16,6 +17,7 @@ import * as requests from './requests.ts';
  */
 
 const { SVC_STRIPE_MOCK: mockUrl, SVC_LIVE_SUITE: liveSuite, STRIPE_SECRET_KEY: liveKey = '' } = process.env;
+const { STRIPE_SIGNING_SECRET: signingSecret } = process.env;
 
 const cardWith = (digits: string): ProcessorCard => ({
   number: new CardNumber(digits),
@@ -108,6 +110,11 @@ if (liveSuite === 'stripe') {
       assert.ok(preparation?.outcome === 'prepared', inspect(preparation));
       return { ...request, handle: preparation.handle };
     }
+
+    answersTheProduct('stripe', () => ({
+      secret_key: liveKey,
+      ...(signingSecret && { signing_secret: signingSecret }),
+    }));
 
     it('has a connection that works', async () => {
       const result = await processor.test?.();
