@@ -16,7 +16,7 @@ export async function chosenCompany(shards: Shards, wanted: string | undefined):
     if (found) return found;
   }
   const companies = (await onEachShard(shards.all, (shard) => allCompanies({ all: [shard] }))).flat();
-  const mode = { demo: 'sandbox', sandbox: 'sandbox', live: 'live' }[wanted ?? ''];
+  const mode = { demo: 'sandbox', sandbox: 'sandbox', rehearsal: 'rehearsal', live: 'live' }[wanted ?? ''];
   const matching = companies.filter((company) => company.id === wanted || company.mode === mode);
   const [company] = matching;
   if (company && matching.length === 1) return company;

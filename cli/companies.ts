@@ -7,13 +7,23 @@ import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 import { listCommand } from './list-companies.ts';
 import { moveCommand, rebalanceCommand } from './move.ts';
+import { rehearsalCompanyCommand } from './rehearse.ts';
 
-/** `companies dunning`, `companies list`, `companies move` and `companies rebalance`. */
+/** `companies dunning`, `list`, `move`, `rebalance` and `rehearsal`. */
 export async function companiesCommand(words: readonly string[], flags: Flags): Promise<string> {
-  const commands = { dunning: dunningCommand, list: listCommand, move: moveCommand, rebalance: rebalanceCommand };
+  const commands = {
+    dunning: dunningCommand,
+    list: listCommand,
+    move: moveCommand,
+    rebalance: rebalanceCommand,
+    rehearsal: rehearsalCommand,
+  };
   const command = commands[words[0] as keyof typeof commands] ?? dunningCommand;
   return command(words, flags);
 }
+
+/** `companies rehearsal`. */
+const rehearsalCommand = (_: readonly string[], flags: Flags): Promise<string> => rehearsalCompanyCommand(flags);
 
 /** `companies dunning`: sets the retry schedule for declined renewals and the status after the last retry. */
 async function dunningCommand([action]: readonly string[], flags: Flags): Promise<string> {

@@ -138,8 +138,8 @@ const clockOf = (moment: Date): string => moment.toTimeString().slice(0, 8);
 
 export async function listenCommand(_words: readonly string[], flags: Flags): Promise<string> {
   const target = await chosenTarget(flags);
-  if (target.key.startsWith('svc_live_')) {
-    throw new CommandError('svc listen is for the sandbox only. Use webhook endpoints for a live company.', 'refused');
+  if (!target.key.startsWith('svc_test_')) {
+    throw new CommandError('svc listen is for the sandbox only. Use webhook endpoints for other companies.', 'refused');
   }
   const url = flags['forward-to'] === undefined ? undefined : receiverUrl(flags['forward-to']);
   const secret = chosenSecret(flags) ?? newSigningSecret(randomBytes(32));

@@ -24,7 +24,7 @@ export async function mcpCommand(_words: readonly string[], flags: Flags): Promi
 }
 
 function checkKey(key: string, allowWrites: boolean): void {
-  if (/^svc_(test|live)_pk_/.test(key)) {
+  if (/^svc_[a-z]+_pk_/.test(key)) {
     throw new UsageError('This is a publishable key. The tools need a secret key, for example svc_test_sk_….');
   }
   if (allowWrites && !key.startsWith('svc_test_sk_')) {

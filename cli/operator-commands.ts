@@ -227,6 +227,17 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
       load: processors,
     },
     {
+      name: 'processors rehearse',
+      takes: 'CONNECTION',
+      summary: 'Make the payments of the product at a test account, and compare the answers',
+      more:
+        'Only in the rehearsal company. Stores a card, pays, pays the same amount again, is declined, refunds, renews, and waits for notices and a dispute. ' +
+        'The worker of the service does it; if this command or the worker is interrupted, run the command again. Exits with 1 if something is wrong.',
+      options: ['connection', 'currency', 'company'],
+      examples: ['svc processors rehearse 019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c'],
+      load: async () => (await import('./rehearse.ts')).rehearseCommand,
+    },
+    {
       name: 'processors record',
       summary: 'Record what a test account answers, for the simulators',
       more:

@@ -14,7 +14,7 @@ interface Declaration {
 export const options = {
   company: {
     type: 'string',
-    value: 'demo|live|ID',
+    value: 'demo|rehearsal|live|ID',
     describe: 'company name or ID; use the ID if there are several merchants',
   },
   shard: { type: 'string', value: 'NAME', describe: 'name of the shard; default: the only one, or all for a list' },
@@ -58,6 +58,11 @@ export const options = {
     describe: 'JSON file with the fields of the processor; - reads standard input',
   },
   connection: { type: 'string', value: 'ID', describe: 'ID of the connection; default: the only one' },
+  currency: {
+    type: 'string',
+    value: 'usd',
+    describe: 'currency of the payments; default: the first of the rules, or usd',
+  },
   currencies: { type: 'string', value: 'usd,eur', describe: 'take only charges in these currencies; default: all' },
   brands: { type: 'string', value: 'visa,mastercard', describe: 'take only cards of these brands; default: all' },
   share: { type: 'string', value: 'PERCENT', describe: 'take this part of the charges; default: 100' },

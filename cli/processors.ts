@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Static } from 'typebox';
-import type { Company } from '../server/company.ts';
+import { type Company, connects } from '../server/company.ts';
 import { baseUrlOf } from '../server/config.ts';
 import { ApiError } from '../server/errors.ts';
 import { requireNewAccount, requireWorking, testToWire } from '../server/features/processors/credentials.ts';
@@ -77,7 +77,7 @@ const actions: Readonly<Record<string, Action>> = {
     const id = replaced?.id ?? newId(connected.clock.nowMs());
     const fields = Object.keys(configuration);
     const account_id = await withVault(connected, async (vault) => {
-      const account = await requireWorking(vault, company.id, { kind, configuration });
+      const account = await requireWorking(vault, company, { kind, configuration });
       await requireNewAccount(db, vault, { companyId: company.id, kind, replacedId: replaced?.id }, account);
       await auditOperator(db, company, { action: 'connectProcessor', objectId: id, fields });
       await store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing });
@@ -98,9 +98,9 @@ const actions: Readonly<Record<string, Action>> = {
     };
   },
   test: async ({ connected, company, flags }) => {
-    const { id } = await chosenConnection(connected, company, flags);
+    const { id, kind } = await chosenConnection(connected, company, flags);
     const result = await withVault(connected, (vault) => vault.test({ companyId: company.id, connectionId: id }));
-    const { works, account, problem } = testToWire(result);
+    const { works, account, problem } = testToWire(result, { ...company, kind });
     if (!works) throw new CommandError(problem ?? '');
     return { json: result, text: `The connection works. The account is ${account}.\n` };
   },
@@ -158,8 +158,10 @@ export async function processorsCommand([name]: readonly string[], flags: Flags)
   if (!action) throw new UsageError(`Use processors ${Object.keys(actions).join(', ')}.`);
   return withDatabase(async (connected) => {
     const company = await chosenCompany(connected.shards, flags.company ?? 'live');
-    if (company.mode !== 'live')
-      throw new CommandError('Sandbox companies cannot connect a processor. Use --company live.');
+    if (!connects(company.mode))
+      throw new CommandError(
+        'Sandbox companies cannot connect a processor. Use --company live, or --company rehearsal.',
+      );
     try {
       const { json, text } = await action({ connected, company, flags });
       return flags.json ? `${JSON.stringify(json)}\n` : text;
@@ -241,7 +243,7 @@ async function known({ shards }: Connected, company: Company, id: string): Promi
 }
 
 /** Without --connection: the only one with this status. */
-async function chosenConnection(
+export async function chosenConnection(
   connected: Connected,
   company: Company,
   flags: Flags,

@@ -34,13 +34,21 @@ export const companyCommands: readonly Command[] = [
   },
   {
     name: 'companies move',
-    summary: 'Move the companies of an account, live and sandbox, to another shard',
+    summary: 'Move the companies of an account, live, sandbox and rehearsal, to another shard',
     more:
       'Works while the service runs. For less than a second, requests that change these companies are answered with 503. ' +
       'If it is interrupted, run it again: it continues. Needs wal_level = logical on the server that the companies leave, ' +
       'and a login that may create publications and subscriptions.',
     options: ['company', 'to', 'abort'],
     examples: ['svc companies move --company ID --to b', 'svc companies move --company ID --abort'],
+    load: companies,
+  },
+  {
+    name: 'companies rehearsal',
+    summary: 'Create the company in which an account rehearses with test accounts of processors',
+    more: 'It gets the team of the company that you name, and prints its ID. If it exists, prints its ID only.',
+    options: ['company'],
+    examples: ['svc companies rehearsal --company live'],
     load: companies,
   },
   {

@@ -14,6 +14,7 @@ import { checkoutDashboardRoutes } from './features/checkout-sessions/dashboard-
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
 import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
 import { bulkRefundRoutes } from './features/bulk-refunds/dashboard-routes.ts';
+import { type RehearsalDependencies, rehearsalRoutes } from './features/rehearsals/dashboard-routes.ts';
 import { sampleDataRoutes } from './features/sample-data/dashboard-routes.ts';
 import { exportRoutes } from './features/exports/dashboard-routes.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
@@ -175,6 +176,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     failedOrders: failedOrderDependencies(dependencies, pages.pageLinks),
     checkout: pages.checkout,
     control: shards.control,
+    rehearsals: { shards },
     lists: () => all,
   });
   const all = [...routes, ...ofDashboard];
@@ -332,6 +334,7 @@ interface DashboardDependencies {
   readonly checkout: OfCompany<CheckoutPageDependencies>;
   readonly webhooks: WebhookDependencies;
   readonly failedOrders: FailedOrderDependencies;
+  readonly rehearsals: RehearsalDependencies;
   /** The lists that can be exported. */
   readonly lists: () => readonly Route[];
 }
@@ -351,6 +354,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     receipts,
     checkout,
     failedOrders,
+    rehearsals,
     lists,
   } = dependencies;
   return [
@@ -371,6 +375,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...companyRoutes(settings),
     ...paymentMethodDashboardRoutes(),
     ...sampleDataRoutes(),
+    ...rehearsalRoutes(rehearsals),
     ...sandboxDashboardRoutes(),
     ...profileRoutes(),
     ...customerEmailRoutes(receipts),

@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts';
 
-/** A merchant's company. It is either a sandbox, where no money moves, or live. */
+/** A merchant's company: a sandbox with a simulated processor, a rehearsal with test accounts of processors, or live. */
 export interface Company {
   readonly id: string;
   /** The name of the shard that has its data. */
@@ -10,11 +10,15 @@ export interface Company {
   readonly mode: Mode;
   readonly apiVersion: string;
   readonly clockOffsetMs: number;
-  /** Whether its cards can be charged. A live company has no processor until it connects one. */
+  /** Whether its cards can be charged. Without a simulated processor, it has none until it connects one. */
   readonly processor: 'sandbox' | 'connected' | null;
 }
 
-export type Mode = 'sandbox' | 'live';
+export const modes = ['sandbox', 'rehearsal', 'live'] as const;
+export type Mode = (typeof modes)[number];
+
+/** Whether charges go to processors that the company connects. A sandbox has a simulated one. */
+export const connects = (mode: Mode): boolean => mode !== 'sandbox';
 
 /** A company as its shard stores it. */
 export interface CompanyRow {

@@ -109,8 +109,8 @@ export function openCustomerPages(
     const isWritten = receipt_url !== null && order.total > 0 && profile.emails.enabled && profile.emails.order_receipt;
     if (!isWritten || !customer || customer.deleted || delivery === 'stored')
       return { receipt_url, receipt_email: null };
-    const isSandbox = context.company.mode === 'sandbox';
-    const isKept = isSandbox && delivery === 'sent' && !(await isTeamAddress(context, customer.email));
+    const isKept =
+      context.company.mode !== 'live' && delivery === 'sent' && !(await isTeamAddress(context, customer.email));
     return { receipt_url, receipt_email: { to: customer.email, state: isKept ? 'kept' : delivery } };
   };
   return {

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { createApiKey, openApiKeyDirectory, reserveApiKey } from './features/api-keys/service.ts';
-import { createCompanies, allCompanies } from './features/companies/service.ts';
+import { type CompanyPair, createCompanies, allCompanies } from './features/companies/service.ts';
 import { createCoupon } from './features/coupons/service.ts';
 import { createLink, getLinks } from './features/payment-links/service.ts';
 import { createPlan } from './features/plans/service.ts';
@@ -183,7 +183,7 @@ type Login = Pick<Demo, 'email' | 'password'>;
 
 async function setLogin(
   { shards, clock }: DemoDependencies,
-  companies: Record<Company['mode'], Company>,
+  companies: CompanyPair,
   { email, password }: Login,
 ): Promise<void> {
   await ensureOwner(shards, clock.nowMs(), companies, {
@@ -201,7 +201,7 @@ async function ensureLogin(dependencies: DemoDependencies, login: Login): Promis
   await setLogin(dependencies, await demoCompanies(dependencies), login);
 }
 
-async function demoCompanies({ shards, clock, isEmpty }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
+async function demoCompanies({ shards, clock, isEmpty }: DemoDependencies): Promise<CompanyPair> {
   const companies = await allCompanies(shards);
   const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
   const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);

@@ -160,7 +160,7 @@ export const limits = {
   /** Receipts that one company can have rendered, so that opened links cannot use up the processor. */
   receiptRenders: { count: 120, windowSeconds: 60 },
   /** Per company: receipts and notices to customers. Invitations have their own limit. */
-  customerEmailsPerDay: { live: 100_000, sandbox: 1_000 },
+  customerEmailsPerDay: { live: 100_000, rehearsal: 1_000, sandbox: 1_000 },
 
   invitationDays: 7,
   /** Per company, so that invitations cannot be used to send spam. */

@@ -87,6 +87,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   products: records('products'),
   rate_limits: time('counters of rate limits', 'they are full again', 'stale rate limits'),
   receipts: records('numbers of receipts'),
+  rehearsals: records('results of rehearsals'),
   requests: time('requests of the API', days(limits.requestRetentionDays), 'partitions of requests'),
   restores: bounded('restored backups', 'one row for each restore'),
   roles: records('roles of the team'),

@@ -204,7 +204,7 @@ CREATE TABLE companies (
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
   CONSTRAINT companies_gate_check CHECK ((gate = ANY (ARRAY['closed'::text, 'renewals_wait'::text, 'remembers'::text]))),
-  CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
+  CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'rehearsal'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
   CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
@@ -1094,6 +1094,27 @@ CREATE TABLE receipts (
   CONSTRAINT receipts_pkey PRIMARY KEY (company_id, id)
 );
 CREATE UNIQUE INDEX receipts_subject ON public.receipts USING btree (company_id, order_id, COALESCE(refund_id, order_id));
+
+CREATE TABLE rehearsals (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  currency text NOT NULL,
+  state text NOT NULL DEFAULT 'running'::text,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  ended_at timestamp with time zone,
+  steps jsonb NOT NULL DEFAULT '[]'::jsonb,
+  made jsonb NOT NULL DEFAULT '{}'::jsonb,
+  step_since timestamp with time zone NOT NULL DEFAULT now(),
+  leased_until timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT rehearsals_check CHECK (((state = 'running'::text) = (ended_at IS NULL))),
+  CONSTRAINT rehearsals_company_id_connection_id_fkey FOREIGN KEY (company_id, connection_id) REFERENCES processor_connections(company_id, id),
+  CONSTRAINT rehearsals_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT rehearsals_state_check CHECK ((state = ANY (ARRAY['running'::text, 'passed'::text, 'failed'::text])))
+);
+CREATE INDEX rehearsals_due ON public.rehearsals USING btree (leased_until) WHERE (state = 'running'::text);
+CREATE INDEX rehearsals_of_connection ON public.rehearsals USING btree (company_id, connection_id, id);
+CREATE UNIQUE INDEX rehearsals_running ON public.rehearsals USING btree (company_id, connection_id) WHERE (state = 'running'::text);
 
 CREATE TABLE requests (
   company_id uuid NOT NULL,

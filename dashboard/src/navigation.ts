@@ -84,6 +84,14 @@ const allGroups: readonly PlaceGroup[] = [
         words: 'settings launch checklist',
       },
       {
+        to: '/settings/rehearsal',
+        label: places.rehearsal,
+        icon: 'bolt',
+        permission: 'company:read',
+        hidden: true,
+        words: 'settings test account test mode processor try',
+      },
+      {
         to: '/settings/processors',
         label: places.processors,
         icon: 'bolt',
@@ -177,6 +185,7 @@ const guides: readonly (readonly [path: string, guide: string])[] = [
   ['/emails', 'emails'],
   ['/audit-log', 'team'],
   ['/settings/processors', 'going-live'],
+  ['/settings/rehearsal', 'rehearsal'],
   ['/settings/going-live', 'going-live'],
   ['/settings/branding', 'emails'],
   ['/developers/webhooks', 'webhooks'],

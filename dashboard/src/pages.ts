@@ -56,6 +56,7 @@ const companyPages: readonly PageEntry[] = [
   ['/emails', () => import('./pages/branding/emails.tsx'), 'EmailsPage'],
   ['/settings/branding', () => import('./pages/branding/branding.tsx'), 'BrandingPage'],
   ['/settings/processors', () => import('./pages/settings/processors.tsx'), 'ProcessorsPage'],
+  ['/settings/rehearsal', () => import('./pages/settings/rehearsal.tsx'), 'RehearsalPage'],
   ['/settings/going-live', () => import('./pages/settings/going-live.tsx'), 'GoingLivePage'],
   ['/sandbox/clock', () => import('./pages/sandbox/clock.tsx'), 'ClockPage'],
   ['/sandbox/test-cards', () => import('./pages/sandbox/test-cards.tsx'), 'TestCardsPage'],

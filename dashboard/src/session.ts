@@ -43,9 +43,16 @@ export function rememberCompany(id: string): void {
   setCompanyOfCalls(id);
 }
 
-/** The other company of the merchant. */
-export function counterpartOf(session: Session, company: Company): Company | undefined {
-  return session.companies.find((other) => other.account_id === company.account_id && other.mode !== company.mode);
+/** A company of the same merchant in another mode. */
+export function companyInMode(session: Session, company: Company, mode: Company['mode']): Company | undefined {
+  return session.companies.find((other) => other.account_id === company.account_id && other.mode === mode);
+}
+
+/** The other companies of the merchant. The first one is live, or of a live company the sandbox. */
+export function counterpartsOf(session: Session, company: Company): readonly Company[] {
+  const order =
+    company.mode === 'live' ? (['sandbox', 'rehearsal'] as const) : (['live', 'sandbox', 'rehearsal'] as const);
+  return order.flatMap((mode) => (mode === company.mode ? [] : (companyInMode(session, company, mode) ?? [])));
 }
 
 export interface SignedIn {

@@ -21,6 +21,7 @@ export type {
   EvidenceSuggestions,
 } from '../../server/features/disputes/schemas.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
+export type { Rehearsal } from '../../server/features/rehearsals/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
 export type {
   Attention,

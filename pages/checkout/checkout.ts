@@ -97,6 +97,7 @@ function showForm(): void {
   hideOutcome();
   banner = session.failure ? { title: texts.declinedTitle, text: session.failure.message } : undefined;
   byId('hint').hidden = session.livemode;
+  if (session.rehearsal) byId('hint').textContent = texts.rehearsalHint;
   showAccepted(session.card_brands);
   byId('safety').textContent = filled(texts.safety, { merchant: session.merchant.name });
   render();

@@ -67,6 +67,7 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: 'payment' | 'subscription';
   readonly livemode: boolean;
+  readonly rehearsal: boolean;
   readonly merchant: Merchant;
   readonly plan: SessionPlan | null;
   readonly allow_coupons: boolean;

@@ -14,10 +14,11 @@ function headlineOf({ merchant, status, mode, plan }: Session): string {
 }
 
 export function showMerchant(session: Session): void {
-  const { merchant, cancel_url, livemode, status } = session;
+  const { merchant, cancel_url, livemode, rehearsal, status } = session;
   const words = { merchant: merchant.name };
   showHeader(merchant, {
     livemode,
+    mode: rehearsal && texts.rehearsal,
     title: filled(texts.pageTitle, words),
     back: { url: status === 'open' ? cancel_url : null, label: filled(texts.back, words) },
   });

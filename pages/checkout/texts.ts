@@ -4,6 +4,7 @@ export const texts = {
   noScript: 'This page needs JavaScript. Turn it on and load the page again.',
   pageTitle: 'Checkout · {merchant}',
   sandbox: 'Sandbox',
+  rehearsal: 'Rehearsal',
   back: 'Back to {merchant}',
   pay: 'Pay {merchant}',
   subscribe: 'Subscribe to {plan}',
@@ -75,6 +76,8 @@ export const texts = {
   cardExpired: 'Expired {date}',
   newCard: 'Use another card',
   sandboxHint: 'Sandbox: no money moves. Try card 4242 4242 4242 4242, any future date and CVC 999.',
+  rehearsalHint:
+    'Rehearsal: no money moves. Use a test card of the processor, for example 4242 4242 4242 4242 at Stripe.',
   safety: 'Card details go directly to the payment service. {merchant} never sees the card number.',
 
   payAmount: 'Pay {total}',

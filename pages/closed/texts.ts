@@ -2,7 +2,7 @@
 export const texts = {
   language: 'en',
   pageTitle: '{title} · {merchant}',
-  sandbox: 'Sandbox',
+  modes: { sandbox: 'Sandbox', rehearsal: 'Rehearsal', live: '' },
   openTitle: 'Pay {merchant}',
   open: 'Continue to see what you pay and to enter your card.',
   continue: 'Continue',

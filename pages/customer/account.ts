@@ -53,6 +53,7 @@ export interface Payments {
 
 export interface Account {
   readonly livemode: boolean;
+  readonly rehearsal: boolean;
   readonly merchant: AccountMerchant;
   readonly headline: string | null;
   readonly return_url: string | null;

@@ -34,6 +34,7 @@ async function load(): Promise<void> {
 interface CompanyOfPage {
   readonly merchant: AccountMerchant;
   readonly livemode: boolean;
+  readonly rehearsal: boolean;
 }
 
 /** The link does not work any more, or never did. Only in the first case the page shows whose it was. */
@@ -54,9 +55,9 @@ async function showEnded(): Promise<void> {
   });
 }
 
-function showMerchant({ merchant, livemode }: CompanyOfPage): void {
+function showMerchant({ merchant, livemode, rehearsal }: CompanyOfPage): void {
   const title = filled(texts.pageTitle, { merchant: merchant.name });
-  showHeader(merchant, { livemode, title, back: { url: null, label: '' } });
+  showHeader(merchant, { livemode, mode: rehearsal && texts.rehearsal, title, back: { url: null, label: '' } });
 }
 
 function showAway(): void {
@@ -65,10 +66,11 @@ function showAway(): void {
 
 function show(next: Account): void {
   account = next;
-  const { merchant, customer, livemode } = next;
+  const { merchant, customer, livemode, rehearsal } = next;
   const words = { merchant: merchant.name };
   showHeader(merchant, {
     livemode,
+    mode: rehearsal && texts.rehearsal,
     title: filled(texts.pageTitle, words),
     back: { url: next.return_url, label: filled(texts.back, words) },
   });
@@ -194,6 +196,7 @@ function openCardForm(isOpen: boolean): void {
   const link = { page: 'customer', token, live: account.livemode } as const;
   picker = createCardPicker(link, account.cards, texts);
   byId('hint').hidden = account.livemode;
+  if (account.rehearsal) byId('hint').textContent = texts.rehearsalHint;
 }
 
 async function saveCard(): Promise<void> {

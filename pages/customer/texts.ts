@@ -4,6 +4,7 @@ export const texts = {
   noScript: 'This page needs JavaScript. Turn it on and load the page again.',
   pageTitle: 'Your account · {merchant}',
   sandbox: 'Sandbox',
+  rehearsal: 'Rehearsal',
   loading: 'Loading',
   back: 'Back to {merchant}',
   headline: 'Your account at {merchant}',
@@ -63,6 +64,8 @@ export const texts = {
   cardNote: 'The card is used for all your subscriptions. Any overdue payment is charged right away.',
   cardAgain: 'The card could not be saved. Check it, or use another card.',
   sandboxHint: 'Sandbox: no money moves. Try card 4242 4242 4242 4242, any future date and CVC 999.',
+  rehearsalHint:
+    'Rehearsal: no money moves. Use a test card of the processor, for example 4242 4242 4242 4242 at Stripe.',
 
   payments: 'Payments',
   noPayments: 'There are no payments yet.',

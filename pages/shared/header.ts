@@ -11,16 +11,19 @@ interface HeaderMerchant {
 
 interface HeaderOptions {
   readonly livemode: boolean;
+  /** Stands in the place of “Sandbox”. */
+  readonly mode?: string | false;
   readonly title: string;
   readonly back: { readonly url: string | null; readonly label: string };
 }
 
-export function showHeader(merchant: HeaderMerchant, { livemode, title, back }: HeaderOptions): void {
+export function showHeader(merchant: HeaderMerchant, { livemode, mode, title, back }: HeaderOptions): void {
   setProperties(brandColors(merchant.color ?? ''));
   document.title = title;
   byId('merchant-name').textContent = merchant.name;
   byId('mark').textContent = [...merchant.name][0]?.toUpperCase() ?? '';
   byId('sandbox').hidden = livemode;
+  if (mode) byId('sandbox').textContent = mode;
   setLink('back', back.url);
   byId('back').setAttribute('aria-label', back.label);
   if (merchant.logo_url) showLogo(merchant.logo_url);

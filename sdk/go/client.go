@@ -87,7 +87,7 @@ func usage(format string, values ...any) error {
 }
 
 var (
-	publishableKey = regexp.MustCompile(`^svc_(test|live)_pk_`)
+	publishableKey = regexp.MustCompile(`^svc_[a-z]+_pk_`)
 	visible        = regexp.MustCompile(`^[!-~]+$`)
 	webURL         = regexp.MustCompile(`^https?://[^/]`)
 )

@@ -66,7 +66,12 @@ export const emailTexts = {
   nextAttempt: 'Next attempt',
   questions: (contact: string) => `Questions? Reply to this email or contact ${contact}.`,
   unsubscribe: 'Unsubscribe',
-  sandbox: 'This is a test email from a sandbox. No money was moved.',
+  /** By the mode of the company. */
+  notes: {
+    sandbox: 'This is a test email from a sandbox. No money was moved.',
+    rehearsal: 'This is a test email from a rehearsal. No money was moved.',
+    live: '',
+  },
 };
 
 export const unsubscribeTexts = {

@@ -27,5 +27,10 @@ export const receiptTexts = {
   net: 'Total after refunds',
   questions: (contact: string) => `Questions? Contact ${contact}.`,
   page: (page: number, count: number) => `Page ${page} of ${count}`,
-  sandbox: 'Sandbox: no money was moved.',
+  /** By the mode of the company. */
+  notes: {
+    sandbox: 'Sandbox: no money was moved.',
+    rehearsal: 'Rehearsal with a test card: no money was moved.',
+    live: '',
+  },
 };

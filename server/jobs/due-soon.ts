@@ -56,6 +56,7 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'bulk refunds': due('bulk_refund_orders', 'check_at', `t.state = 'waiting'`),
   exports: due('exports', 'leased_until', `t.state = 'running' AND t.expires_at > now()`),
   'sample data': due('sample_data', 'leased_until', `t.state IN ('filling', 'clearing')`),
+  rehearsals: due('rehearsals', 'leased_until', `t.state = 'running'`),
   'old exports': hourly,
   'evidence of deleted customers': hourly,
   'old notices': hourly,

@@ -127,6 +127,13 @@ export const dueTimes: readonly DueTime[] = [
     rows: `t.state IN ('filling', 'clearing')`,
     furthestMs: String(minuteMs),
   },
+  {
+    table: 'rehearsals',
+    column: 'leased_until',
+    key: ['company_id', 'id'],
+    rows: `t.state = 'running'`,
+    furthestMs: String(minuteMs),
+  },
   { table: 'processor_connections', column: 'polled_at', key: ['company_id', 'id'], furthestMs: '0' },
   { table: 'processor_connections', column: 'notice_seen_at', key: ['company_id', 'id'], furthestMs: '0' },
   { table: 'processor_connections', column: 'notice_refused_at', key: ['company_id', 'id'], furthestMs: '0' },

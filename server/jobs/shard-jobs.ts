@@ -21,6 +21,8 @@ import { indexOrderObjects } from '../features/orders/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { continueSampleData } from '../features/sample-data/jobs.ts';
+import { continueRehearsals } from '../features/rehearsals/jobs.ts';
+import { rehearsalsChannel } from '../features/rehearsals/service.ts';
 import { sampleDataChannel } from '../features/sample-data/service.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { reapSignUps } from '../features/users/service.ts';
@@ -139,6 +141,12 @@ export const shardJobs = [
     wokenBy: sampleDataChannel,
     // A mail server would send the emails to people who do not exist.
     run: (shard) => continueSampleData({ ...shard, emails: shard.mailer ? undefined : shard.emails }),
+  },
+  {
+    name: 'rehearsals',
+    everyMs: 1_000,
+    wokenBy: rehearsalsChannel,
+    run: (shard) => continueRehearsals(shard),
   },
   { name: 'old exports', everyMs: 600_000, run: inBatches(({ db }, size) => forgetOldExports(db, size)) },
   { name: 'evidence of deleted customers', everyMs: hourMs, run: inBatches(({ db }, size) => eraseEvidence(db, size)) },

@@ -66,7 +66,7 @@ export async function sendClosedPage(
     heading: escaped(heading),
     text: escaped(filled(text, all)),
     colors: profile ? colorsOf(profile) : '',
-    merchant: profile ? merchantOf(profile, context.company.mode === 'sandbox') : '',
+    merchant: profile ? merchantOf(profile, texts.modes[context.company.mode]) : '',
     actions: reason === 'open' ? continueLink : profile ? actionsOf(profile) : '',
   };
   const page = document().replaceAll(/\{\{(\w+)\}\}/g, (place, name: string) => parts[name] ?? place);
@@ -81,12 +81,12 @@ function colorsOf({ color }: Profile): string {
   return `<style nonce="{{nonce}}">:root { ${properties.join(' ')} }</style>`;
 }
 
-function merchantOf({ display_name: name, logo_url }: Profile, isSandbox: boolean): string {
+function merchantOf({ display_name: name, logo_url }: Profile, mode: string): string {
   const mark = logo_url
     ? `<img class="logo" src="${escaped(logo_url)}" alt="" />`
     : `<span class="mark" aria-hidden="true">${escaped([...name][0]?.toUpperCase() ?? '')}</span>`;
-  const mode = isSandbox ? `<p class="mode">${escaped(texts.sandbox)}</p>` : '';
-  return `<header class="merchant">${mark}<p class="merchant-name">${escaped(name)}</p>${mode}</header>`;
+  const badge = mode ? `<p class="mode">${escaped(mode)}</p>` : '';
+  return `<header class="merchant">${mark}<p class="merchant-name">${escaped(name)}</p>${badge}</header>`;
 }
 
 function actionsOf({ display_name: merchant, website, support_email: email }: Profile): string {

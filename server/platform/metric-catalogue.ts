@@ -17,7 +17,7 @@ interface Metric {
 
 const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 const serving: readonly ProcessRole[] = ['api', 'worker'];
-const modes = ['sandbox', 'live'];
+const modes = ['sandbox', 'rehearsal', 'live'];
 const outcomes = [
   'approved',
   'declined',

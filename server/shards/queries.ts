@@ -1,4 +1,5 @@
 import type { ControlQueryable, Queryable } from '../platform/database.ts';
+import { anyRow } from '../platform/sql.ts';
 import { firstShard } from './shards.ts';
 
 /** The shard of a company, as an SQL expression; `company` is the column with its id. */
@@ -24,6 +25,30 @@ export async function insertShards(
     [companyIds, shard],
   );
 }
+
+/** Whether the companies of the account are moving. If not, no move of them begins until the transaction ends. */
+export async function movesAccount(
+  control: ControlQueryable,
+  { id, accountId }: { readonly id: string; readonly accountId: string },
+): Promise<boolean> {
+  const [row] = await control.query<{ moves: boolean }>(
+    `SELECT NOT pg_try_advisory_xact_lock(hashtextextended($2, 0))
+       OR ${anyRow('company_shards WHERE company_id = $1 AND moving_to IS NOT NULL')} AS moves`,
+    [id, moveLockOf(accountId)],
+  );
+  return row?.moves ?? true;
+}
+
+/** Whether a move of this company is recorded. */
+export async function isMoving(control: ControlQueryable, companyId: string): Promise<boolean> {
+  const rows = await control.query('SELECT 1 FROM company_shards WHERE company_id = $1 AND moving_to IS NOT NULL', [
+    companyId,
+  ]);
+  return rows.length > 0;
+}
+
+/** The name of the lock that a move of an account holds on the control plane. */
+export const moveLockOf = (accountId: string): string => `move ${accountId}`;
 
 export async function countCompanies(db: Queryable): Promise<number> {
   const [row] = await db.query<{ count: number }>('SELECT count(*)::integer AS count FROM companies');

@@ -5,7 +5,7 @@ import { inTime } from '../platform/in-time.ts';
 import { CardNumber } from './card-number.ts';
 import type { Decline, DeclineLimits } from './decline-limits.ts';
 import { type DeclineCounter, declineCounter } from './declines.ts';
-import type { KeyStore } from './key-store.ts';
+import { type KeyStore, keyModeOf } from './key-store.ts';
 import { open } from './keys.ts';
 import { type Connected, type ConnectedProcessors, connectedProcessors } from './processors/connections.ts';
 import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
@@ -58,7 +58,9 @@ export function openAccess(
     async openCard({ companyId, mode }, { cardId, expMonth, expYear }) {
       const sealed = await findCard({ companyId, cardId });
       if (!sealed) return undefined;
-      const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
+      const number = new CardNumber(
+        open(await keys.ring(keyModeOf(mode), sealed.keyVersion), companyId, cardId, sealed),
+      );
       const { networkTransactionIds, cvvResult, declines } = sealed;
       return { number, cardId, expMonth, expYear, networkTransactionIds, cvvResult, declines };
     },

@@ -1,4 +1,4 @@
-import type { Mode } from '../company.ts';
+import { connects, type Mode } from '../company.ts';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -26,9 +26,13 @@ const validFile = checkOf(fileSchema);
 const newKey = (): string => randomBytes(keyBytes).toString('base64url');
 const newRing = (): KeyFile['live'] => ({ current: 1, keys: { '1': newKey() }, fingerprint: newKey() });
 
+/** Whose keys encrypt: what is sent to processors, of a rehearsal too, has those of live companies. */
+export type KeyMode = 'sandbox' | 'live';
+export const keyModeOf = (mode: Mode): KeyMode => (connects(mode) ? 'live' : 'sandbox');
+
 export interface KeyStore {
   /** Returns the newest key ring; with `version`, a ring that contains this version, to decrypt what it encrypted. */
-  ring(mode: Mode, version?: number): Promise<KeyRing>;
+  ring(mode: KeyMode, version?: number): Promise<KeyRing>;
   /** Adds a new current key to both rings. The old keys stay, to decrypt existing cards. */
   addKeys(): Promise<void>;
 }
@@ -84,7 +88,7 @@ export async function fileKeyStore(path: string, options: { create: boolean }): 
   };
 }
 
-async function load(path: string): Promise<Record<Mode, KeyRing> & { identity: string }> {
+async function load(path: string): Promise<Record<KeyMode, KeyRing> & { identity: string }> {
   const identity = await identityOf(path).catch(() => {
     throw new ConfigurationError(
       `${path} with the vault keys is missing, but there are cards that only these keys can decrypt. Restore it from a backup.`,

@@ -1,16 +1,15 @@
-import type { Mode } from '../company.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { ConfigurationError } from '../platform/configuration-error.ts';
 import type { Queryable } from '../platform/database.ts';
 import { compareSecrets, forgetSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
-import { fileKeyStore, fixedKeyStore, type KeyStore } from './key-store.ts';
+import { fileKeyStore, fixedKeyStore, type KeyMode, type KeyStore } from './key-store.ts';
 import { hasConnections } from './connection-queries.ts';
 import { hasCards, hasCardsOfKey } from './queries.ts';
 
 const table = 'vault.secret_checks';
-const modes: readonly Mode[] = ['sandbox', 'live'];
+const modes: readonly KeyMode[] = ['sandbox', 'live'];
 const fileOf = (config: Config): string => join(config.dataDir, 'vault.keys');
 const sourceOf = (config: Config): string => (config.SVC_VAULT_KEYS ? 'SVC_VAULT_KEYS' : fileOf(config));
 
@@ -81,7 +80,7 @@ async function checkKeys(config: Config, db: Queryable, store: KeyStore): Promis
   }
   for (const name of absent) {
     const [mode = '', version] = name.split(' ');
-    if (!(await hasCardsOfKey(db, mode as Mode, Number(version)))) continue;
+    if (!(await hasCardsOfKey(db, mode as KeyMode, Number(version)))) continue;
     throw new ConfigurationError(
       `${sourceOf(config)} does not contain key ${version} of the ${mode} cards, but there are cards that only this key can decrypt. ` +
         'It is older than the last rotation. Use a newer copy.',

@@ -1,8 +1,8 @@
-import type { Mode } from '../company.ts';
 import type { Queryable } from '../platform/database.ts';
 import { rowsOf } from '../platform/rows.ts';
 import type { Decline } from './decline-limits.ts';
 import { declinesOfCard } from './decline-queries.ts';
+import type { KeyMode } from './key-store.ts';
 import type { SealedCard } from './keys.ts';
 
 interface CardRow {
@@ -33,7 +33,7 @@ export async function insertCard(
   db: Queryable,
   companyId: string,
   id: string,
-  mode: Mode,
+  mode: KeyMode,
   card: SealedCard,
   fingerprint: string | null = null,
 ): Promise<readonly Decline[]> {
@@ -98,7 +98,7 @@ export async function deleteCards(db: Queryable, companyIds: readonly string[], 
  */
 export async function findCardsToRewrap(
   db: Queryable,
-  mode: Mode,
+  mode: KeyMode,
   currentVersion: number,
   after: { companyId: string; cardId: string } | undefined,
   batch: number,
@@ -131,7 +131,7 @@ export async function hasCards(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 FROM vault.cards LIMIT 1')).length > 0;
 }
 
-export async function hasCardsOfKey(db: Queryable, mode: Mode, version: number): Promise<boolean> {
+export async function hasCardsOfKey(db: Queryable, mode: KeyMode, version: number): Promise<boolean> {
   const found = await db.query('SELECT 1 FROM vault.cards WHERE mode = $1 AND key_version = $2 LIMIT 1', [
     mode,
     version,

@@ -1,6 +1,5 @@
-import type { Mode } from '../company.ts';
 import { type Database, isUnavailable } from '../platform/database.ts';
-import type { KeyStore } from './key-store.ts';
+import type { KeyMode, KeyStore } from './key-store.ts';
 import { rewrap } from './keys.ts';
 import { findCardsToRewrap, replaceWrapping } from './queries.ts';
 
@@ -14,7 +13,7 @@ const rotationBatch = 500;
 export async function rotate(
   db: Database,
   keys: KeyStore,
-  mode: Mode,
+  mode: KeyMode,
   onProgress: (count: number) => void,
 ): Promise<number> {
   const ring = await keys.ring(mode);

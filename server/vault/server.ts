@@ -1,3 +1,4 @@
+import { modes } from '../company.ts';
 import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
@@ -14,7 +15,7 @@ import { withoutSchemas } from '../platform/without-schemas.ts';
 
 /** The vault as a separate process: the same calls over HTTP, for clients with its credential. */
 
-const mode = choice(['sandbox', 'live']);
+const mode = choice(modes);
 const id = Type.String({ format: 'uuid' });
 const number = Type.String({ pattern: '^\\d{12,19}$' });
 

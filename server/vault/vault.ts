@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { type Access, type OpenedCard, openAccess } from './access.ts';
 import { CardNumber } from './card-number.ts';
-import type { KeyStore } from './key-store.ts';
+import { type KeyStore, keyModeOf } from './key-store.ts';
 import type { CardAttempt, DeclineLimits } from './decline-limits.ts';
 import { fingerprint, seal } from './keys.ts';
 import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
@@ -13,6 +13,7 @@ import { connectionCalls } from './connection-calls.ts';
 import type { DisputeVault } from './dispute-calls.ts';
 import type { NewConnection } from './processors/connections.ts';
 import type { NoticeDelivery, Polled, PollRequest, Reception } from './processors/notices.ts';
+import { isPublished } from './processors/test-cards.ts';
 import { SecurityCode } from './security-codes.ts';
 import type {
   Billing,
@@ -191,16 +192,19 @@ export function localVault(
   const { processors, health, at, counter, codes } = access;
   return {
     async store({ companyId, cardId, mode, number, verification, securityCode }) {
-      const ring = await keys.ring(mode);
+      if (mode === 'rehearsal' && !isPublished(CardNumber.open(number)))
+        throw new Error('a rehearsal takes no real card');
+      const keyMode = keyModeOf(mode);
+      const ring = await keys.ring(keyMode);
       const sealed = seal(ring, companyId, cardId, CardNumber.open(number));
-      const named = mode === 'live' ? fingerprint(ring, companyId, CardNumber.open(number)) : null;
-      const declines = await insertCard(db, companyId, cardId, mode, sealed, named);
+      const named = keyMode === 'live' ? fingerprint(ring, companyId, CardNumber.open(number)) : null;
+      const declines = await insertCard(db, companyId, cardId, keyMode, sealed, named);
       if (verification) return verifyCard(db, access, { companyId, cardId, mode, number, declines }, verification);
       if (securityCode) codes.keep({ companyId, cardId }, new SecurityCode(securityCode.reveal()));
       return null;
     },
     async fingerprint(companyId, mode, number) {
-      return fingerprint(await keys.ring(mode), companyId, CardNumber.open(number));
+      return fingerprint(await keys.ring(keyModeOf(mode)), companyId, CardNumber.open(number));
     },
     async remove(cards) {
       for (const card of cards) codes.erase(card);

@@ -61,6 +61,7 @@ const others = [
   '/emails',
   '/settings/processors',
   '/settings/going-live',
+  '/settings/rehearsal',
   '/sandbox/test-cards',
   '/account',
 ];

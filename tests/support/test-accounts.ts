@@ -29,7 +29,12 @@ export function testConfiguration(accounts: TestAccounts, kind: KindName): Confi
   const configurations: Readonly<Record<KindName, Configuration>> = {
     stripe: { secret_key: key, api_url: url },
     nmi: { security_key: key, api_url: url },
-    adyen: { api_key: key, merchant_account: 'SvcECOM', hmac_key: '00'.repeat(32), api_url: `${url}/checkout/v72` },
+    adyen: {
+      api_key: key,
+      merchant_account: 'SvcECOM',
+      hmac_key: '00'.repeat(32),
+      api_url: `${url}/checkout/v72#test`,
+    },
     acquirer: { url: `${url}/`, secret: key },
   };
   return configurations[kind];

@@ -40,7 +40,7 @@ export function AddCard({ path, onClose, onDone }: AddCardProps) {
     <Dialog title={customers.addCard} onClose={onClose}>
       <Form form={form} submit={customers.saveCard} onCancel={onClose}>
         <p className="text-sm text-muted">
-          {customers.cardLead} {company.mode === 'sandbox' && customers.cardTest}
+          {customers.cardLead} {company.mode !== 'live' && customers.cardTests[company.mode]}
         </p>
         <CardFields fields={fields} />
         <CheckField form={form} name="set_as_default" label={customers.setDefault} />

@@ -1,6 +1,6 @@
 import { useClockOffsetMs } from '../clock.ts';
 import { dateOnly } from '../format.ts';
-import { companyTag, counterpartOf, useSignedIn } from '../session.ts';
+import { companyInMode, companyTag, counterpartsOf, useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import type { Company } from '../types.ts';
 import { mayDiscard } from '../unsaved.ts';
@@ -10,7 +10,7 @@ import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel } from './menu.tsx';
 import { Link, navigate } from '../routing.tsx';
 
-/** The other company does not have the same objects, so the page of an object changes to its list. */
+/** Another company does not have the same objects, so the page of an object changes to its list. */
 function useSwitch(): (company: Company) => Promise<void> {
   return async (company) => {
     if (!(await mayDiscard())) return;
@@ -20,13 +20,16 @@ function useSwitch(): (company: Company) => Promise<void> {
   };
 }
 
-function ModeBadge({ mode }: { mode: Company['mode'] }) {
-  return mode === 'live' ? (
-    <Badge status="live" label={shell.live} tone="good" />
-  ) : (
-    <span className="rounded-full bg-sandbox px-2 py-0.5 text-xs font-semibold text-on-sandbox">{shell.sandbox}</span>
-  );
+export function ModeBadge({ mode }: { mode: Company['mode'] }) {
+  if (mode === 'live') return <Badge status="live" label={shell.live} tone="good" />;
+  return <span className={`rounded-full px-2 py-0.5 text-xs font-semibold ${looks[mode]}`}>{shell[mode]}</span>;
 }
+
+const looks: Readonly<Record<Company['mode'], string>> = {
+  sandbox: 'bg-sandbox text-on-sandbox',
+  rehearsal: 'bg-info-soft text-info',
+  live: 'bg-good-soft text-good',
+};
 
 export function CompanySwitcher() {
   const { session, company } = useSignedIn();
@@ -66,20 +69,24 @@ export function CompanySwitcher() {
   );
 }
 
-/** The other company of the merchant, and how to open it. */
-export function useCounterpart(): { readonly company: Company; readonly open: () => void } | undefined {
+interface Counterpart {
+  readonly company: Company;
+  readonly open: () => void;
+}
+
+/** The other companies of the merchant, and how to open them. */
+export function useCounterparts(): readonly Counterpart[] {
   const { session, company } = useSignedIn();
   const change = useSwitch();
-  const counterpart = counterpartOf(session, company);
-  return counterpart && { company: counterpart, open: () => void change(counterpart) };
+  return counterpartsOf(session, company).map((other) => ({ company: other, open: () => void change(other) }));
 }
 
 /** For pages that only the live company has. */
 export function SwitchToLive() {
-  const counterpart = useCounterpart();
-  if (!counterpart) return null;
+  const live = useCounterparts().find(({ company }) => company.mode === 'live');
+  if (!live) return null;
   return (
-    <Button kind="primary" onClick={counterpart.open}>
+    <Button kind="primary" onClick={live.open}>
       {shell.actions.switchTo(shell.live.toLowerCase())}
     </Button>
   );
@@ -102,35 +109,37 @@ export function SandboxDate() {
   );
 }
 
-/** Switches between the two companies of a merchant. */
+const modes = ['sandbox', 'rehearsal', 'live'] as const;
+
+/** Switches between the companies of a merchant. */
 export function ModeSwitch() {
-  const { company } = useSignedIn();
-  const counterpart = useCounterpart();
-  const looks = {
-    sandbox: 'bg-sandbox text-on-sandbox',
-    live: 'bg-good-soft text-good',
-  } as const;
+  const { session, company } = useSignedIn();
+  const change = useSwitch();
+  const has = (mode: Company['mode']): Company | undefined => companyInMode(session, company, mode);
   return (
     <div
       role="group"
       aria-label={shell.mode}
       className="flex shrink-0 rounded-[8px] border border-line bg-surface p-0.5"
     >
-      {(['sandbox', 'live'] as const).map((mode) => (
-        <button
-          key={mode}
-          type="button"
-          aria-pressed={company.mode === mode}
-          title={mode === 'sandbox' ? shell.sandboxHint : shell.liveHint}
-          disabled={company.mode !== mode && !counterpart}
-          onClick={() => {
-            if (company.mode !== mode) counterpart?.open();
-          }}
-          className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink'}`}
-        >
-          {shell[mode]}
-        </button>
-      ))}
+      {modes
+        .filter((mode) => mode !== 'rehearsal' || has(mode))
+        .map((mode) => (
+          <button
+            key={mode}
+            type="button"
+            aria-pressed={company.mode === mode}
+            title={shell.modeHints[mode]}
+            disabled={!has(mode)}
+            onClick={() => {
+              const other = has(mode);
+              if (other && other.id !== company.id) void change(other);
+            }}
+            className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink'}`}
+          >
+            {shell[mode]}
+          </button>
+        ))}
     </div>
   );
 }

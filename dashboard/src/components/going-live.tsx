@@ -13,6 +13,7 @@ import { Link } from '../routing.tsx';
 const path = '/dashboard/going_live';
 
 const pages: Readonly<Record<GoingLive['steps'][number]['step'], string>> = {
+  rehearsal: '/settings/rehearsal',
   processor: '/settings/processors',
   notices: '/settings/processors',
   api_keys: '/developers/api-keys',

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useContext } from 'react';
 import { call } from '../api.ts';
 import { navigate, useLocation } from '../routing.tsx';
-import { companyTag, counterpartOf, SignedInContext } from '../session.ts';
+import { companyTag, counterpartsOf, SignedInContext } from '../session.ts';
 import { common } from '../texts/common.ts';
 import type { Company } from '../types.ts';
 import { Button, LinkButton } from './button.tsx';
@@ -13,19 +13,23 @@ const objectPath =
   /^\/(?:developers\/)?(?<list>orders|customers|subscriptions|transactions|disputes|products|plans|coupons|payment-links|events|webhooks)\/(?<id>[\w-]*\d[\w-]*)$/;
 const apiNames: Readonly<Record<string, string>> = { 'payment-links': 'payment_links', webhooks: 'webhook_endpoints' };
 
-/** The other company of the merchant, if it has the object and the member may read it there. */
+/** Another company of the merchant, if it has the object and the member may read it there. */
 function useOwner(): Company | undefined {
   const signedIn = useContext(SignedInContext);
   const { pathname } = useLocation();
   const { list = '', id } = objectPath.exec(pathname)?.groups ?? {};
-  const other = signedIn ? counterpartOf(signedIn.session, signedIn.company) : undefined;
+  const others = signedIn ? counterpartsOf(signedIn.session, signedIn.company) : [];
   const path = `/v1/${apiNames[list] ?? list}/${id}`;
   const { data } = useQuery({
-    queryKey: [other?.id, 'exists', path],
-    queryFn: () => call<object>('GET', path, { company: other?.id ?? '' }).then(Boolean, () => false),
-    enabled: Boolean(other && id),
+    queryKey: [others.map((other) => other.id).join(), 'exists', path],
+    queryFn: async () => {
+      const has = (other: Company) => call<object>('GET', path, { company: other.id }).then(Boolean, () => false);
+      const found = await Promise.all(others.map(has));
+      return others.find((_, index) => found[index]) ?? null;
+    },
+    enabled: Boolean(others.length > 0 && id),
   });
-  return data ? other : undefined;
+  return data ?? undefined;
 }
 
 /** An object that the company does not have. If it is in the other mode, one click leads there. */

@@ -11,7 +11,7 @@ import { Table } from './table.tsx';
 /** Shown while a live company is closed after a restore, or its processor has payments that the books miss. */
 export function RestoredNotice() {
   const { company } = useSignedIn();
-  const enabled = useCan('transactions:read') && company.mode === 'live';
+  const enabled = useCan('transactions:read') && company.mode !== 'sandbox';
   const query = useGet<ReconciliationState>('/dashboard/reconciliation', {}, { enabled });
   const { restored_at = null, waits_for = null, data = [] } = query.data ?? {};
   if (restored_at === null && data.length === 0) return null;

@@ -6,7 +6,7 @@ import { common, shell } from '../texts/common.ts';
 import type { Session } from '../types.ts';
 import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
-import { CompanySwitcher, ModeSwitch, SandboxDate, useCounterpart } from './company-switcher.tsx';
+import { CompanySwitcher, ModeSwitch, SandboxDate, useCounterparts } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
@@ -119,7 +119,7 @@ function Frame({ children }: { children: ReactNode }) {
         {common.skip}
       </a>
       <header
-        className={`sticky top-0 z-30 flex h-14 items-center gap-2 border-b border-line bg-canvas px-3 sm:gap-3 sm:px-4 ${company.mode === 'sandbox' ? 'border-t-3 border-t-sandbox' : ''}`}
+        className={`sticky top-0 z-30 flex h-14 items-center gap-2 border-b border-line bg-canvas px-3 sm:gap-3 sm:px-4 ${topLines[company.mode]}`}
       >
         <IconButton
           className="lg:hidden"
@@ -189,21 +189,24 @@ function Frame({ children }: { children: ReactNode }) {
   );
 }
 
+/** The mode is on every page. */
+const topLines = {
+  sandbox: 'border-t-3 border-t-sandbox',
+  rehearsal: 'border-t-3 border-t-info',
+  live: '',
+} as const;
+
 /** The palette with the actions that the shell has at hand. */
 function Palette({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
-  const counterpart = useCounterpart();
+  const counterparts = useCounterparts();
   const signOut = useSignOut();
   const actions: readonly Action[] = [
-    ...(counterpart
-      ? [
-          {
-            title: shell.actions.switchTo(shell[counterpart.company.mode].toLowerCase()),
-            words: 'mode live sandbox test',
-            icon: 'transactions' as const,
-            run: counterpart.open,
-          },
-        ]
-      : []),
+    ...counterparts.map(({ company, open }) => ({
+      title: shell.actions.switchTo(shell[company.mode].toLowerCase()),
+      words: 'mode live sandbox rehearsal test',
+      icon: 'transactions' as const,
+      run: open,
+    })),
     { title: shell.shortcuts.title, words: 'keys help', icon: 'keyboard', run: onHelp },
     { title: shell.account, words: 'profile password', icon: 'settings', to: '/account' },
     { title: shell.signOut, words: 'log out leave', icon: 'close', run: () => void signOut() },

@@ -45,7 +45,10 @@ export const customers = {
   addCard: 'Add card',
   cardAdded: 'Card added.',
   cardLead: 'Card details go straight to the vault.',
-  cardTest: 'In the sandbox, use 4242 4242 4242 4242 with any future date and any CVC.',
+  cardTests: {
+    sandbox: 'In the sandbox, use 4242 4242 4242 4242 with any future date and any CVC.',
+    rehearsal: 'In a rehearsal, use a number that your processor publishes for tests.',
+  },
   setDefault: 'Set as default card',
   makeDefault: 'Set as default',
   makeDefaultText: (card: string) => `New orders and subscriptions will use ${card} unless you choose another card.`,

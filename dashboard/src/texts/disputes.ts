@@ -192,6 +192,7 @@ export const disputes = {
   acceptedDone: 'Dispute accepted.',
   decide: {
     live: 'The processor does not report the decision. Record it here when you know it.',
+    rehearsal: 'The processor does not report the decision. Record it here when you know it.',
     sandbox: 'In the sandbox, you make the decision.',
   },
   markWon: 'Mark as won',

@@ -9,6 +9,10 @@ export const goingLive = {
   done: 'Done',
   notDone: 'Not done',
   steps: {
+    rehearsal: [
+      'Rehearse with a test account',
+      'A test account at your processor shows what real payments would meet.',
+    ],
     processor: ['Connect a processor', 'It charges your customers’ cards.'],
     notices: [
       'Receive a notice from your processor',

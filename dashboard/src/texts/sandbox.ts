@@ -11,7 +11,7 @@ export const sandbox = {
   happened: 'What happened',
   working: 'Advancing…',
   onlySandbox: 'Sandbox only',
-  onlySandboxText: 'Live companies use real time. Switch to the sandbox to advance the clock.',
+  onlySandboxText: 'Only the sandbox has a clock that can be advanced. Switch to the sandbox to advance the clock.',
   cardsTitle: 'Test cards',
   cardsLead: 'Use any future expiry date and any CVC. Charges on any other valid number succeed.',
   number: 'Number',

@@ -48,6 +48,7 @@ export const settings = {
   processorsNone: 'No processor is connected. Connect one to accept live payments.',
   manageProcessors: 'Manage processors',
   goingLive: 'Going live',
+  rehearsal: 'Rehearsal',
   cardFields: 'Card fields',
   cardFieldsText: 'Add this script to your page to show the card fields:',
 };

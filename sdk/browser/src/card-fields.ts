@@ -14,7 +14,7 @@ const retryAfterFallbackSeconds = 10;
 
 function run(start: Start, port: MessagePort): void {
   const credential = start.link ?? start.dashboard ?? start.publishableKey;
-  const live = typeof credential === 'string' ? credential.startsWith('svc_live_') : credential.live === true;
+  const live = typeof credential === 'string' ? !credential.startsWith('svc_test_') : credential.live === true;
   const texts: CardTexts = { ...englishTexts, ...start.texts };
   const element = elementById('form');
   const form = createCardForm(live, texts, () => reportState());

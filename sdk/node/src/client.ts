@@ -24,7 +24,7 @@ export class Svc extends Resources {
     if (!/^https?:\/\/[^/]/.test(options.baseUrl)) {
       throw new TypeError(`baseUrl must begin with https:// or http://, not ${JSON.stringify(options.baseUrl)}`);
     }
-    if (/^svc_(test|live)_pk_/.test(apiKey)) {
+    if (/^svc_[a-z]+_pk_/.test(apiKey)) {
       throw new TypeError(
         'new Svc() requires a secret key (svc_…_sk_…), not a publishable key, which is for web pages',
       );

@@ -14,7 +14,7 @@ const lookupLength = 12;
 const secretLength = 43;
 const checksumLength = 6;
 const pattern = new RegExp(
-  `^svc_(test|live)_(sk|pk)_([0-9A-Za-z]{${lookupLength}})([0-9A-Za-z]{${secretLength}})([0-9A-Za-z]{${checksumLength}})$`,
+  `^svc_(test|rehearsal|live)_(sk|pk)_([0-9A-Za-z]{${lookupLength}})([0-9A-Za-z]{${secretLength}})([0-9A-Za-z]{${checksumLength}})$`,
 );
 
 export interface ParsedKey {
@@ -25,7 +25,7 @@ export interface ParsedKey {
 const checksum = (text: string): string => toBase62(crc32(text), checksumLength);
 
 export const keyPrefix = (mode: Company['mode'], kind: KeyKind): string =>
-  `svc_${mode === 'live' ? 'live' : 'test'}_${kind === 'secret' ? 'sk' : 'pk'}_`;
+  `svc_${mode === 'sandbox' ? 'test' : mode}_${kind === 'secret' ? 'sk' : 'pk'}_`;
 
 export function generateKey(mode: Company['mode'], kind: KeyKind): ParsedKey & { readonly text: Secret<string> } {
   const lookupId = randomBase62(lookupLength);

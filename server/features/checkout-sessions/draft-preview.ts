@@ -90,6 +90,7 @@ export async function showDraft(
     status: 'open',
     mode: quote.plan ? 'subscription' : 'payment',
     livemode: company.mode === 'live',
+    rehearsal: company.mode === 'rehearsal',
     merchant,
     ...quote,
     allow_coupons: draft.allow_coupons ?? false,

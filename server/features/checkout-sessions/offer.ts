@@ -71,14 +71,14 @@ async function itemsOffered(
 
 const localNames = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Customers are sent there, so it must be encrypted. A sandbox may lead to a program on the same machine. */
+/** Customers are sent there, so it must be encrypted. Without real money, it may lead to a program on the same machine. */
 export function checkReturnUrl({ company }: RequestContext, field: string, text: string | null | undefined): void {
   if (text === null || text === undefined) return;
   const url = absoluteUrl(text);
   if (!url && /^\s*https?:/i.test(text)) throw invalidField(field, urlRule('https://shop.example.com/thanks'));
-  const isLocal = company.mode === 'sandbox' && url?.protocol === 'http:' && localNames.includes(url.hostname);
+  const isLocal = company.mode !== 'live' && url?.protocol === 'http:' && localNames.includes(url.hostname);
   if (url?.username || url?.password) throw invalidField(field, 'must not contain a user name or password');
   if (url?.protocol === 'https:' || isLocal) return;
-  const local = company.mode === 'sandbox' ? ', or with http://localhost' : '';
+  const local = company.mode !== 'live' ? ', or with http://localhost' : '';
   throw invalidField(field, `must be a URL that begins with https://${local}`);
 }

@@ -77,6 +77,8 @@ export interface PageSession {
   readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: SessionRow['mode'];
   readonly livemode: boolean;
+  /** With test accounts of processors. */
+  readonly rehearsal: boolean;
   readonly merchant: Merchant;
   readonly lines: readonly (Line & { readonly image_url: string | null })[];
   readonly plan: object | null;
@@ -113,6 +115,7 @@ export async function showSession(
   const common = {
     mode: session.mode,
     livemode: context.company.mode === 'live',
+    rehearsal: context.company.mode === 'rehearsal',
     merchant: toMerchant(profile),
     allow_coupons: session.allow_coupons,
     collect: session.collect,

@@ -7,7 +7,7 @@ import type { CompanyUpdate } from './schemas.ts';
 const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
 
 /** How long a request to the processor stays valid, unless the connection sets it. */
-const requestLives = { sandbox: 2_000, live: 60_000 } as const;
+const requestLives = { sandbox: 2_000, rehearsal: 60_000, live: 60_000 } as const;
 
 export async function insertCompany(db: Queryable, company: Company): Promise<void> {
   const values = [
@@ -36,6 +36,18 @@ export async function findCompanies({ name, db }: ShardDatabase): Promise<Compan
 
 export async function findCompany({ name, db }: ShardDatabase, id: string): Promise<Company | undefined> {
   const [row] = await db.query<CompanyRow>(`SELECT ${companyColumns} FROM companies WHERE id = $1`, [id]);
+  return row && toCompany(row, name);
+}
+
+export async function findOfAccount(
+  { name, db }: { readonly name: string; readonly db: Queryable },
+  accountId: string,
+  mode: Company['mode'],
+): Promise<Company | undefined> {
+  const [row] = await db.query<CompanyRow>(
+    `SELECT ${companyColumns} FROM companies WHERE account_id = $1 AND mode = $2`,
+    [accountId, mode],
+  );
   return row && toCompany(row, name);
 }
 

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
+import { modes } from '../../company.ts';
 import { choice } from '../../platform/choice.ts';
 
 const afterDunning = choice(['failed', 'canceled']);
@@ -40,7 +41,7 @@ export const companySettings = Type.Object({
   id: uuid(),
   account_id: uuid(),
   name: Type.String(),
-  mode: choice(['sandbox', 'live']),
+  mode: choice(modes),
   api_version: Type.String(),
   /** The supported versions, newest first, and how each differs from the latest. */
   versions: Type.Array(Type.Object({ version: Type.String(), differences: Type.Array(Type.String()) })),
@@ -56,7 +57,9 @@ export const companySettings = Type.Object({
     }),
   ),
   processor: nullable(
-    choice(['sandbox', 'connected'], { description: 'Null if a live company has no connected processor.' }),
+    choice(['sandbox', 'connected'], {
+      description: 'Null if a company that is no sandbox has no connected processor.',
+    }),
   ),
   created_at: timestamp(),
 });

@@ -11,6 +11,7 @@ import {
   findClockOffset,
   findCompanies,
   findCompany,
+  findOfAccount,
   findUnfinished,
   insertCompany,
   insertUnfinished,
@@ -22,12 +23,15 @@ import {
 } from './queries.ts';
 import type { Company } from '../../company.ts';
 
-/** A merchant has two companies: a live company, and a demo company that is its sandbox. */
+/** The companies of a new merchant. */
+export type CompanyPair = Record<'live' | 'sandbox', Company>;
+
+/** A new merchant has two companies: a live company, and a demo company that is its sandbox. */
 export async function createCompanies(
   { name: shard, db }: { readonly name: string; readonly db: Database },
   nowMs: number,
   name: string,
-): Promise<Record<Company['mode'], Company>> {
+): Promise<CompanyPair> {
   const accountId = newId(nowMs);
   const company = (mode: Company['mode'], companyName: string): Company => ({
     id: newId(nowMs),
@@ -47,6 +51,24 @@ export async function createCompanies(
     }
   });
   return pair;
+}
+
+/** The company of the same account in another mode. */
+export const companyOfAccount = (
+  shard: { readonly name: string; readonly db: Queryable },
+  accountId: string,
+  mode: Company['mode'],
+): Promise<Company | undefined> => findOfAccount(shard, accountId, mode);
+
+/** Adds a company to an account. Its API version and its settings are those of `like`. */
+export async function addCompany(
+  transaction: Queryable,
+  like: Company,
+  change: Pick<Company, 'id' | 'name' | 'mode'>,
+): Promise<Company> {
+  const company = { ...like, ...change, clockOffsetMs: 0, processor: null };
+  await insertCompany(transaction, company);
+  return company;
 }
 
 /** In the transaction that creates the companies of a sign-up. */

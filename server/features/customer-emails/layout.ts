@@ -16,7 +16,8 @@ export interface Brand {
   /** The address in lines. */
   readonly address: readonly string[];
   readonly contact: string | null;
-  readonly isSandbox: boolean;
+  /** That no money was moved; empty in live mode. */
+  readonly note: string;
   readonly firstName: string | undefined;
   /** Where the customer can stop optional emails. */
   readonly unsubscribeUrl: string;
@@ -103,19 +104,19 @@ function factsOf({ facts }: EmailContent): string {
 const buttonOf = ({ text, url }: NonNullable<EmailContent['button']>, { color, textColor }: Brand): string =>
   `<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td bgcolor="${color}" style="border-radius: 6px; border: 1px solid ${textColor}; background-color: ${color};"><a href="${escaped(url)}" style="display: inline-block; padding: 12px 24px; ${font}; font-size: 16px; line-height: 20px; font-weight: bold; color: ${textColor}; text-decoration: none;">${escaped(text)}</a></td></tr></table>`;
 
-function footOf({ name, address, contact, isSandbox, unsubscribeUrl }: Brand): string {
+function footOf({ name, address, contact, note, unsubscribeUrl }: Brand): string {
   const line = (html: string): string =>
     `<p class="muted" style="margin: 0 0 8px; ${font}; font-size: 13px; line-height: 18px; color: ${muted};">${html}</p>`;
   return [
     ...(contact ? [line(escaped(emailTexts.questions(contact)))] : []),
     line(escaped([name, ...address].join(', '))),
-    ...(isSandbox ? [line(escaped(emailTexts.sandbox))] : []),
+    ...(note ? [line(escaped(note))] : []),
     line(`<a href="${escaped(unsubscribeUrl)}" style="color: ${muted};">${escaped(emailTexts.unsubscribe)}</a>`),
   ].join('\n');
 }
 
 export function textOf({ headline, paragraphs, lines, facts, button }: EmailContent, brand: Brand): string {
-  const { name, address, contact, isSandbox, unsubscribeUrl, firstName } = brand;
+  const { name, address, contact, note, unsubscribeUrl, firstName } = brand;
   const blocks = [
     headline,
     greetingFor(firstName),
@@ -125,7 +126,7 @@ export function textOf({ headline, paragraphs, lines, facts, button }: EmailCont
     button ? `${button.text}: ${button.url}` : '',
     contact ? emailTexts.questions(contact) : '',
     [name, ...address].join(', '),
-    isSandbox ? emailTexts.sandbox : '',
+    note,
     `${emailTexts.unsubscribe}: ${unsubscribeUrl}`,
   ];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;

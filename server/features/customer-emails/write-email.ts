@@ -1,3 +1,4 @@
+import { emailTexts } from '../../customer-texts/emails.ts';
 import type { Company } from '../../company.ts';
 import { addressLines } from '../../customer-texts/formats.ts';
 import { limits } from '../../limits.ts';
@@ -55,7 +56,7 @@ export function writeEmail(
     textColor: profile.text_color,
     address: addressLines(address),
     contact: support_email ?? website,
-    isSandbox: company.mode === 'sandbox',
+    note: emailTexts.notes[company.mode],
     firstName,
     unsubscribeUrl,
   };

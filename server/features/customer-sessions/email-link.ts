@@ -37,6 +37,7 @@ const merchantRoute = (path: `/customer/:token/${string}`): PageRoute<CompanyPag
     category: 'read',
     handle: async ({ context }) => ({
       livemode: context.company.mode === 'live',
+      rehearsal: context.company.mode === 'rehearsal',
       merchant: await merchantOf(context),
     }),
   });

@@ -63,6 +63,8 @@ export interface ShownPayments {
 
 interface Account {
   readonly livemode: boolean;
+  /** With test accounts of processors. */
+  readonly rehearsal: boolean;
   readonly merchant: Merchant;
   readonly headline: string | null;
   readonly return_url: string | null;
@@ -88,6 +90,7 @@ export async function showAccount(
   const { email, first_name, last_name } = customer;
   return {
     livemode: company.mode === 'live',
+    rehearsal: company.mode === 'rehearsal',
     merchant: await merchantOf(context),
     headline: settings.headline,
     return_url: session.return_url ?? settings.return_url,

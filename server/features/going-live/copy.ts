@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts';
 import { type ControlQueryable, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { companyOfAccount } from '../companies/service.ts';
 import { permissionsIn } from '../users/service.ts';
 import type { Endpoint } from '../webhooks/schemas.ts';
 import { createEndpoint, getEndpoints, prepareUrl, type WebhookDependencies } from '../webhooks/service.ts';
@@ -14,7 +15,6 @@ import {
   copyPlans,
   copyProducts,
   countCopied,
-  findSandbox,
   lockCopy,
 } from './queries.ts';
 import { type CopiedKind, copiedKinds, type CopyRequest, type CopyResult } from './schemas.ts';
@@ -76,7 +76,7 @@ async function sandboxOf(
   kinds: readonly CopiedKind[],
 ): Promise<RequestContext> {
   const { db, company, caller } = context;
-  const sandbox = caller && (await findSandbox(db, company));
+  const sandbox = caller && (await companyOfAccount({ name: company.shard, db }, company.accountId, 'sandbox'));
   if (!sandbox) throw new ApiError('invalid_request', 'This company has no sandbox to copy from.');
   const permissions = await permissionsIn(control, db, { company, memberId: caller.id }, sandbox.id);
   const member = { ...caller, permissions };

@@ -56,7 +56,14 @@ describe('going live', () => {
       const steps = body.steps.map(({ step, is_done }: { step: string; is_done: boolean }) => [step, is_done]);
       return { ...Object.fromEntries(steps), complete: body.is_complete };
     };
-    const none = { processor: false, api_keys: false, webhooks: false, charge: false, complete: false };
+    const none = {
+      rehearsal: false,
+      processor: false,
+      api_keys: false,
+      webhooks: false,
+      charge: false,
+      complete: false,
+    };
     assert.deepEqual(await progress(), none, 'without a processor, there are no notices to wait for');
     const { id } = await inLive('/dashboard/processors', {
       kind: 'acquirer',

@@ -1,4 +1,3 @@
-import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
 import { couponColumns } from '../coupons/queries.ts';
@@ -23,13 +22,16 @@ export async function findProgress(db: Queryable, companyId: string, now: Date):
   return row ?? { api_key: false, webhook_endpoint: false, charge: false };
 }
 
-/** The sandbox of a live company, which is on the same shard. */
-export async function findSandbox(db: Queryable, { accountId, shard }: Company): Promise<Company | undefined> {
-  const [row] = await db.query<{ company: CompanyRow }>(
-    `SELECT to_jsonb(c) AS company FROM companies c WHERE c.account_id = $1 AND c.mode = 'sandbox'`,
-    [accountId],
+/** The kinds of connections that passed their last rehearsal. */
+export async function findRehearsedKinds(db: Queryable, companyId: string): Promise<string[]> {
+  const rows = await db.query<{ kind: string }>(
+    `SELECT DISTINCT p.kind FROM processor_connections p CROSS JOIN LATERAL (
+       SELECT r.state FROM rehearsals r WHERE r.company_id = $1 AND r.connection_id = p.id AND r.state <> 'running'
+       ORDER BY r.id DESC LIMIT 1) last
+     WHERE p.company_id = $1 AND last.state = 'passed'`,
+    [companyId],
   );
-  return row && toCompany(row.company, shard);
+  return rows.map(({ kind }) => kind);
 }
 
 /** Two copies at the same time would create a webhook endpoint twice. */

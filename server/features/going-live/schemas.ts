@@ -2,13 +2,14 @@ import Type, { type Static } from 'typebox';
 import { uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 
-const step = choice(['processor', 'notices', 'api_keys', 'webhooks', 'charge']);
+const step = choice(['rehearsal', 'processor', 'notices', 'api_keys', 'webhooks', 'charge']);
 
 export const goingLive = Type.Object(
   {
     is_complete: Type.Boolean(),
     steps: Type.Array(Type.Object({ step, is_done: Type.Boolean() }), {
-      description: '`notices` is listed only if a connected processor sends them.',
+      description:
+        '`notices` is listed only if a connected processor sends them; `rehearsal` only until the first payment, or once it is done.',
     }),
   },
   { title: 'GoingLive' },

@@ -2,7 +2,8 @@ import { ApiError } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import { companyConnections } from '../processors/service.ts';
-import { findProgress } from './queries.ts';
+import { companyOfAccount } from '../companies/service.ts';
+import { findRehearsedKinds, findProgress } from './queries.ts';
 import type { GoingLive } from './schemas.ts';
 
 /** What a live company needs before it takes payments from customers. */
@@ -10,6 +11,16 @@ import type { GoingLive } from './schemas.ts';
 export function requireLive({ company }: RequestContext): void {
   if (company.mode !== 'live')
     throw new ApiError('invalid_request', 'This is only for live companies. Switch to live.');
+}
+
+/** Whether a test account of each connected kind passed its last rehearsal, or of any kind before one is connected. */
+async function hasRehearsed(
+  { db, company }: RequestContext,
+  connected: readonly { readonly kind: string }[],
+): Promise<boolean> {
+  const rehearsing = await companyOfAccount({ name: company.shard, db }, company.accountId, 'rehearsal');
+  const kinds = new Set(rehearsing && (await findRehearsedKinds(db, rehearsing.id)));
+  return kinds.size > 0 && connected.every(({ kind }) => kinds.has(kind));
 }
 
 export async function getGoingLive(context: RequestContext): Promise<GoingLive> {
@@ -24,9 +35,12 @@ export async function getGoingLive(context: RequestContext): Promise<GoingLive> 
     { step: 'webhooks', is_done: progress.webhook_endpoint },
     { step: 'charge', is_done: progress.charge },
   ];
+  const isRehearsed = await hasRehearsed(context, connected);
+  // A company that takes payments already is not asked for it.
+  if (isRehearsed || !progress.charge) steps.unshift({ step: 'rehearsal', is_done: isRehearsed });
   if (noticed.length > 0) {
     const is_done = noticed.every(({ notice_seen_at }) => notice_seen_at !== null);
-    steps.splice(1, 0, { step: 'notices', is_done });
+    steps.splice(steps.findIndex(({ step }) => step === 'processor') + 1, 0, { step: 'notices', is_done });
   }
   return { is_complete: steps.every(({ is_done }) => is_done), steps };
 }

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../errors.ts';
-import type { Company } from '../../company.ts';
+import { type Company, connects } from '../../company.ts';
 import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
@@ -161,7 +161,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
       const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, trace });
       const { state, sale } = charged;
       if (order) countCharge(state.mode, charged.outcome);
-      if (order && state.mode === 'live') dependencies.restores?.recorded(state.order.company_id, sale.id);
+      if (order && connects(state.mode)) dependencies.restores?.recorded(state.order.company_id, sale.id);
       return order;
     },
   };

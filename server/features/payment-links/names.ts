@@ -13,8 +13,8 @@ import type { LinkName } from './schemas.ts';
  * address is all that a visit has; the shard has the name that the company uses now.
  */
 
-/** A sandbox has addresses of its own, which nobody takes for real ones. */
-const sandboxPrefix = 'test-';
+/** Companies without real money have addresses of their own, which nobody takes for real ones. */
+const prefixes = { sandbox: 'test-', rehearsal: 'rehearsal-', live: '' } as const;
 
 /** Names that look like those of the service, of card networks or of payment processors. */
 const reserved = new Set(
@@ -24,7 +24,8 @@ const reserved = new Set(
   webhooks www mastercard maestro amex american-express discover diners jcb unionpay adyen square klarna`.split(/\s+/),
 );
 
-const prefixOf = ({ mode }: Pick<Company, 'mode'>): string => (mode === 'sandbox' ? sandboxPrefix : '');
+const prefixOf = ({ mode }: Pick<Company, 'mode'>): string => prefixes[mode];
+const hasPrefix = (name: string): boolean => name.startsWith(prefixes.sandbox) || name.startsWith(prefixes.rehearsal);
 
 export async function getName({ db, company }: RequestContext): Promise<LinkName> {
   const full = await linkNameOf(db, company.id);
@@ -38,7 +39,7 @@ export async function reserveName(
   control: ControlQueryable,
   name: string,
 ): Promise<string> {
-  if (reserved.has(name) || name.startsWith(sandboxPrefix)) {
+  if (reserved.has(name) || hasPrefix(name)) {
     throw invalidField('name', 'is reserved. Choose the name of your company');
   }
   const full = prefixOf(company) + name;

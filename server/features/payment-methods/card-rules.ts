@@ -2,7 +2,7 @@ import { ApiError, type FieldError } from '../../errors.ts';
 import { RefusedCard } from '../../http/refused-cards.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { CardVerification } from '../../vault/vault.ts';
-import type { Company } from '../../company.ts';
+import { type Company, connects } from '../../company.ts';
 import { type CardRules, findCardRules } from './card-rule-queries.ts';
 
 /** Which new cards a company refuses, by what the processor answered when they were verified. None, unless it says so. */
@@ -11,9 +11,9 @@ export const noCardRules: CardRules = { refuse_declined: false, refuse_wrong_cvc
 
 export const hasCardRules = (rules: CardRules): boolean => Object.values(rules).includes(true);
 
-/** Only live cards are verified. */
+/** A sandbox verifies no cards. */
 export async function cardRulesOf(db: Queryable, { id, mode }: Pick<Company, 'id' | 'mode'>): Promise<CardRules> {
-  return mode === 'live' ? { ...noCardRules, ...(await findCardRules(db, id)) } : noCardRules;
+  return connects(mode) ? { ...noCardRules, ...(await findCardRules(db, id)) } : noCardRules;
 }
 
 /** The letter of card networks for what does not match. A card that could not be checked is not refused. */

@@ -34,7 +34,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { createCardToken, testedFingerprint } from './card-tokens.ts';
 export { CardNotVerified, noCardRules } from './card-rules.ts';
-export { type CardDependencies, vaultCard };
+export { type CardDependencies, vaultCard, type VaultedCard };
 
 /** Whether subscriptions use a card. The checks run inside the transaction that changes it. */
 export interface PaymentMethodReferences {

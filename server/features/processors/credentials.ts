@@ -1,3 +1,4 @@
+import type { Company } from '../../company.ts';
 import { ApiError, invalidField, quoted } from '../../errors.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -8,6 +9,9 @@ import { type ConnectionRow, findConnections, keepAccount } from './queries.ts';
 import type { ConnectionCreate, ConnectionTestResult } from './schemas.ts';
 
 /** Checks, tests and stores the credentials of a connection. Only the vault keeps them. */
+
+/** A company that connects processors: with test accounts, or with live ones. */
+export type Connecting = Pick<Company, 'id' | 'mode'>;
 
 /** The account that credentials belong to. */
 export interface Account {
@@ -42,12 +46,16 @@ function refuseInvalid(problem: FieldProblem | undefined): void {
  * A connection that does not work is not stored: the owner sees at once what is wrong. Returns the account that the
  * credentials belong to.
  */
-export async function requireWorking(vault: Pick<Vault, 'test'>, companyId: string, change: Change): Promise<Account> {
+export async function requireWorking(
+  vault: Pick<Vault, 'test'>,
+  company: Connecting,
+  change: Change,
+): Promise<Account> {
   // An acquirer is the operator's own, and may start later. Its URL tells it from others.
   const { url } = change.configuration;
   if (change.kind === 'acquirer') return { id: url === undefined ? null : new URL(url).href, sameAs: [] };
-  const result = await testedConfiguration(vault, companyId, change);
-  const { works, problem } = testToWire(result);
+  const result = await testedConfiguration(vault, company.id, change);
+  const { works, problem } = testToWire(result, company);
   if (!works) throw new ApiError('invalid_request', problem ?? '', { param: 'configuration' });
   return { id: accountOf(result), sameAs: 'sameAs' in result ? (result.sameAs ?? []) : [] };
 }
@@ -119,10 +127,10 @@ function alreadyConnected({ id, name, disconnected_at }: ConnectionRow): ApiErro
 
 export async function testConfiguration(
   vault: Pick<Vault, 'test'>,
-  companyId: string,
+  company: Connecting,
   change: Change,
 ): Promise<ConnectionTestResult> {
-  return testToWire(await testedConfiguration(vault, companyId, change));
+  return testToWire(await testedConfiguration(vault, company.id, change), { ...company, kind: change.kind });
 }
 
 type TestResult = Awaited<ReturnType<Vault['test']>>;
@@ -146,15 +154,23 @@ async function testedConfiguration(
   return result;
 }
 
-export function testToWire(result: TestResult): ConnectionTestResult {
-  if (result.outcome === 'works' && result.livemode) {
-    return { works: true, account: result.account, problem: null, advice: result.advice ?? null };
+const otherModes: Readonly<Record<'live' | 'test', string>> = {
+  live: 'These are credentials of the test mode. Enter those of the live mode.',
+  test: 'These are credentials of a live account. A rehearsal needs those of a test account, or of an account in test mode.',
+};
+
+/** A live company takes only live accounts, and a rehearsal only test accounts. An acquirer does not say which it is. */
+export function testToWire(
+  result: TestResult,
+  { mode, kind }: Pick<Company, 'mode'> & { readonly kind?: string },
+): ConnectionTestResult {
+  if (result.outcome !== 'works') return { works: false, account: null, problem: result.problem, advice: null };
+  const { account, livemode, advice = null } = result;
+  const wanted = mode === 'live' ? 'live' : 'test';
+  if (livemode === (wanted === 'live') || (wanted === 'test' && kind === 'acquirer')) {
+    return { works: true, account, problem: null, advice };
   }
-  if (result.outcome === 'works') {
-    const problem = 'These are credentials of the test mode. Enter those of the live mode.';
-    return { works: false, account: result.account, problem, advice: null };
-  }
-  return { works: false, account: null, problem: result.problem, advice: null };
+  return { works: false, account, problem: otherModes[wanted], advice: null };
 }
 
 export async function storeCredentials(

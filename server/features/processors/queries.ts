@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { KindName } from '../../vault/processors/kind.ts';
 
-/** The connections of live companies. Their credentials are in the vault. */
+/** The connections of companies. Their credentials are in the vault. */
 
 /** Which charges a connection takes. An absent rule excludes nothing. */
 export interface Rules {
@@ -227,7 +227,7 @@ export async function refreshCompany(db: Queryable, companyId: string): Promise<
        connection_id = first.id, request_life_ms = coalesce(first.life, request_life_ms)
      FROM (SELECT (array_agg(id ORDER BY position))[1] AS id, max(request_life_ms) AS life
            FROM processor_connections WHERE company_id = $1 AND disconnected_at IS NULL) first
-     WHERE companies.id = $1 AND companies.mode = 'live'`,
+     WHERE companies.id = $1 AND companies.mode <> 'sandbox'`,
     [companyId],
   );
 }

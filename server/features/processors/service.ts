@@ -1,3 +1,4 @@
+import { connects } from '../../company.ts';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -42,7 +43,7 @@ import type {
 } from './schemas.ts';
 import { limits } from '../../limits.ts';
 
-/** The processors that a live company is connected to: owners connect, test, order and disconnect them. */
+/** The processors that a company is connected to: owners connect, test, order and disconnect them. */
 
 export interface ProcessorDependencies {
   readonly vault: Vault;
@@ -53,10 +54,9 @@ export interface ProcessorDependencies {
   readonly forgetAccess: (companyId: string) => void;
 }
 
-function requireLive({ company }: RequestContext): void {
-  if (company.mode !== 'live') {
-    throw new ApiError('invalid_request', 'Sandbox companies cannot connect a processor. Switch to live.');
-  }
+function requireConnecting({ company }: RequestContext): void {
+  if (connects(company.mode)) return;
+  throw new ApiError('invalid_request', 'Sandbox companies cannot connect a processor. Switch to live.');
 }
 
 function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependencies): Connection {
@@ -122,7 +122,7 @@ export async function listConnections(
   const offered = processorKinds.filter(({ kind }) => kind !== 'acquirer' || dependencies.acquirers.length > 0);
   return {
     connections: rows.map((row) => toWire(row, dependencies)),
-    kinds: company.mode === 'live' ? offered.map((one) => kindToWire(withUrls(one, dependencies))) : [],
+    kinds: connects(company.mode) ? offered.map((one) => kindToWire(withUrls(one, dependencies))) : [],
   };
 }
 
@@ -152,11 +152,11 @@ export async function storeNew(
   dependencies: ProcessorDependencies,
   input: ConnectionCreate,
 ): Promise<StoredConnection> {
-  requireLive({ db, company, nowMs, ...rest });
+  requireConnecting({ db, company, nowMs, ...rest });
   requireOffered(input, dependencies);
   const { vault } = dependencies;
   await requireRoom(db, company.id);
-  const account = await requireWorking(vault, company.id, input);
+  const account = await requireWorking(vault, company, input);
   await requireNewAccount(db, vault, { companyId: company.id, kind: input.kind }, account);
   const id = newId(nowMs);
   // The vault may store the credentials although its answer is lost.
@@ -215,7 +215,7 @@ export async function replaceCredentials(
   if (configuration.url !== undefined) requireOffered(replaced, dependencies);
   const { vault } = dependencies;
   const place = { companyId: context.company.id, connectionId: id };
-  const account = await requireWorking(vault, place.companyId, replaced);
+  const account = await requireWorking(vault, context.company, replaced);
   await requireSameAccount(context.db, vault, place, account.id);
   await context.auditFirst?.(context.db);
   await storeCredentials(dependencies.vault, context.company.id, id, replaced);
@@ -280,8 +280,9 @@ export async function testConnection(
   { vault }: ProcessorDependencies,
   id: string,
 ): Promise<ConnectionTestResult> {
-  await existing(context, id);
-  return testToWire(await vault.test({ companyId: context.company.id, connectionId: id }));
+  const { company } = context;
+  const { kind } = await existing(context, id);
+  return testToWire(await vault.test({ companyId: company.id, connectionId: id }), { ...company, kind });
 }
 
 export async function testUnsaved(
@@ -289,12 +290,12 @@ export async function testUnsaved(
   dependencies: ProcessorDependencies,
   { kind, configuration, connection_id: connectionId }: ConnectionTest,
 ): Promise<ConnectionTestResult> {
-  requireLive(context);
+  requireConnecting(context);
   if (connectionId !== undefined) await existing(context, connectionId);
   if (connectionId === undefined || configuration.url !== undefined)
     requireOffered({ kind, configuration }, dependencies);
   const tested = { kind, configuration, ...(connectionId !== undefined && { connectionId }) };
-  return testConfiguration(dependencies.vault, context.company.id, tested);
+  return testConfiguration(dependencies.vault, context.company, tested);
 }
 
 /** New charges no longer use it. Its credentials stay, for refunds, lookups and disputes. */
@@ -322,8 +323,10 @@ export async function reconnect(
 /** How many connections wait for other credentials. */
 export const refusedConnections = countRefused;
 
-/** The connections of a company, for operators. */
+/** The connections of a company. */
 export const companyConnections = findConnections;
+export type { ConnectionRow };
+export { testToWire };
 
 /** Changes a connection from the command line. Returns whether the company can no longer charge. */
 export async function setCompanyConnection(

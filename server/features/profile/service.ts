@@ -128,7 +128,7 @@ function checkedUrl<Given extends string | null | undefined>(
   const url = absoluteUrl(text);
   if (!url) throw invalidField(field, urlRule('https://shop.example.com'));
   if (url.username || url.password) throw invalidField(field, 'must not contain a user name or password');
-  const isDeveloping = mode === 'sandbox' && url.protocol === 'http:' && isLocalName(url.hostname);
+  const isDeveloping = mode !== 'live' && url.protocol === 'http:' && isLocalName(url.hostname);
   if (url.protocol !== 'https:' && !isDeveloping) throw invalidField(field, 'must begin with https://');
   return url.href;
 }

@@ -1,3 +1,4 @@
+import type { Mode } from '../../company.ts';
 import { addressLines, amountText, cardText, dateText } from '../../customer-texts/formats.ts';
 import { receiptTexts } from '../../customer-texts/receipts.ts';
 import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
@@ -41,6 +42,7 @@ interface ReceiptSum {
 }
 
 export interface ReceiptFacts {
+  readonly mode: Mode;
   readonly number: string;
   readonly createdAt: Date;
   readonly refundId: string | null;
@@ -70,7 +72,7 @@ function billedTo({ first_name, last_name, company, email }: Customer): string[]
 }
 
 export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
-  const { number, createdAt, refundId, plan, logo } = receipt;
+  const { number, createdAt, refundId, plan, logo, mode } = receipt;
   const refund = refundId === null ? undefined : order.transactions.find(({ id }) => id === refundId);
   const { support_email: email, website } = profile;
   const contact = email ?? website;
@@ -101,7 +103,7 @@ export function receiptDocument({ profile, order, customer, ...receipt }: Receip
     notes: present([
       refund && refundedText(order, refund),
       !refund && paidText(order),
-      !order.livemode && receiptTexts.sandbox,
+      receiptTexts.notes[mode],
       contact && receiptTexts.questions(contact),
     ]),
     createdAtMs: createdAt.getTime(),

@@ -159,6 +159,7 @@ export async function readReceipt(
   const customer = present && shows(present) ? present : undefined;
   const number = receiptNumber(row.number);
   const facts = {
+    mode: context.company.mode,
     number,
     createdAt: row.created_at,
     refundId: row.refund_id,

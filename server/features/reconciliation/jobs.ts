@@ -6,7 +6,7 @@ import type { ShardDatabase } from '../../shards/shards.ts';
 import { companyConnections } from '../processors/service.ts';
 import { type Gate, gates } from '../restores/service.ts';
 import { compare, type ReconcileDependencies } from './comparison.ts';
-import { fromOf, liveCompanies, lostOf, openIfCompared, retryDelaysMs } from './service.ts';
+import { fromOf, connectingCompanies, lostOf, openIfCompared, retryDelaysMs } from './service.ts';
 
 export interface GateDependencies extends ReconcileDependencies {
   readonly log: Logger;
@@ -27,7 +27,7 @@ export async function compareClosed(dependencies: GateDependencies): Promise<num
   const { db } = dependencies;
   const due = await gates.claim(db, companiesAtOnce, leaseMs);
   if (due.length > 0) {
-    const companies = await liveCompanies(dependencies);
+    const companies = await connectingCompanies(dependencies);
     await Promise.all(due.map((gate) => compareOne(dependencies, gate, companies)));
   }
   await gates.finish(db);

@@ -1,4 +1,4 @@
-import type { Company } from '../../company.ts';
+import { type Company, connects } from '../../company.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import { dayMs, minuteMs, secondMs } from '../../platform/durations.ts';
 import { idTimeMs } from '../../platform/ids.ts';
@@ -36,7 +36,7 @@ const shownMax = 100;
 
 /** For the dashboard of a company. */
 export async function getState({ db, company }: RequestContext): Promise<ReconciliationState> {
-  const gate = company.mode === 'live' ? await gates.of(db, company.id) : undefined;
+  const gate = connects(company.mode) ? await gates.of(db, company.id) : undefined;
   const rows = await findMissing(db, company.id, shownMax);
   return {
     restored_at: gate?.closed_at.toISOString() ?? null,
@@ -86,7 +86,7 @@ export async function reconcile(
   const { db, clock } = dependencies;
   const wasRestored = (await currentRestore(db)) !== undefined;
   const closed = new Map((await gates.closed(db)).map((gate) => [gate.company_id, gate]));
-  const companies = await liveCompanies(dependencies);
+  const companies = await connectingCompanies(dependencies);
   const comparisons: Comparison[] = [];
   for (const company of companies) {
     const gate = closed.get(company.id);
@@ -105,8 +105,9 @@ export async function reconcile(
   return { closedAt, comparisons, finished, gates: left };
 }
 
-export async function liveCompanies(shard: ShardDatabase): Promise<Company[]> {
-  return (await allCompanies({ all: [shard] })).filter(({ mode }) => mode === 'live');
+/** Those whose operations a processor has. */
+export async function connectingCompanies(shard: ShardDatabase): Promise<Company[]> {
+  return (await allCompanies({ all: [shard] })).filter(({ mode }) => connects(mode));
 }
 
 /** Compares every shard. It is finished when each shard is that was restored. */

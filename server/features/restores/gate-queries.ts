@@ -106,7 +106,7 @@ const connectionOf = (c: string, more = ''): string =>
   anyRow(`processor_connections p WHERE p.company_id = ${c}.id AND p.removed_at IS NULL${more}`);
 
 /**
- * The parts of a statement that close the gates of the live companies for which `condition` is true. `restore` has the columns
+ * The parts of a statement that close the gates of the companies with processors for which `condition` is true. `restore` has the columns
  * `id`, `noticed_by`, `detail` and `books_until`. If a gate is still closed because of an earlier restore, the comparison
  * begins at the earlier end of the records.
  */
@@ -114,7 +114,7 @@ export const closingParts = (restore: string, condition: string, isClosedAgain =
   gated AS (
     INSERT INTO company_gates AS g (company_id, restore_id, noticed_by, detail, books_until)
     SELECT c.id, r.id, r.noticed_by, r.detail, r.books_until FROM ${restore} r, companies c
-    WHERE c.mode = 'live' AND ${staysHere('c.id')} AND ${connectionOf('c')} AND ${condition}
+    WHERE c.mode <> 'sandbox' AND ${staysHere('c.id')} AND ${connectionOf('c')} AND ${condition}
     ON CONFLICT (company_id) DO UPDATE SET restore_id = excluded.restore_id, noticed_by = excluded.noticed_by,
       detail = excluded.detail, closed_at = now(), waits_for = 'comparison', failure = NULL, failures = 0,
       next_compare_at = now(), opened_at = NULL, compared_until = NULL,

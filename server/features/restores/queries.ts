@@ -27,7 +27,7 @@ export interface NewRestore {
 }
 
 /**
- * Records a restore of the shard, and closes the gates of its live companies in the same statement. Returns false if the
+ * Records a restore of the shard, and closes the gates of its companies with processors in the same statement. Returns false if the
  * restore is already known. If an earlier one is not reconciled, the backup was perhaps made in that state: what is missing
  * now is newer, so the time counts again.
  */
@@ -39,7 +39,7 @@ export async function insertRestore(db: Queryable, restore: NewRestore): Promise
        SELECT ${timeOfId('max(latest.id::text)')}
        FROM companies c CROSS JOIN LATERAL (
          SELECT t.id FROM transactions t WHERE t.company_id = c.id AND t.id < $4 ORDER BY t.id DESC LIMIT 1
-       ) latest WHERE c.mode = 'live')
+       ) latest WHERE c.mode <> 'sandbox')
      WHERE NOT EXISTS (SELECT 1 FROM restores WHERE noticed_at >= $5)
      ON CONFLICT ((reconciled_at IS NULL)) WHERE reconciled_at IS NULL DO UPDATE SET id = excluded.id,
        noticed_at = excluded.noticed_at, noticed_by = excluded.noticed_by, detail = excluded.detail,

@@ -211,6 +211,20 @@ export async function findActiveMembers(db: Queryable, companyId: string): Promi
   );
 }
 
+export type Colleague = Pick<MemberRow, 'id' | 'email' | 'first_name' | 'last_name' | 'phone_number' | 'role_name'> & {
+  readonly email_key: string;
+};
+
+/** All active members with their roles. */
+export async function findColleagues(db: Queryable, companyId: string): Promise<Colleague[]> {
+  return db.query<Colleague>(
+    `SELECT m.id, m.email, m.email_key, m.first_name, m.last_name, m.phone_number, r.name AS role_name
+     FROM team_members m JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
+     WHERE m.company_id = $1 AND m.status = 'active' ORDER BY m.id`,
+    [companyId],
+  );
+}
+
 export async function hasActiveMember(db: Queryable, companyId: string, emailKey: string): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 FROM team_members WHERE company_id = $1 AND email_key = $2 AND status = 'active'`,

@@ -11,6 +11,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { e164, usNumber } from '../../platform/phone.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { emailKeyOf } from '../customers/service.ts';
+import { createRoles } from './copy.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { mailsToday, revokeLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
 import {
@@ -25,7 +26,6 @@ import {
   findRoles,
   insertMember,
   insertActive,
-  insertRoles,
   type Invitation,
   listMembers,
   type MemberFilters,
@@ -33,11 +33,11 @@ import {
   type PersonName,
   type RoleRow,
 } from './queries.ts';
-import { roleTemplates } from './roles.ts';
 import type { Invitation as NewInvitation, Role, TeamMember, TeamMemberCreate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export type { Invitation };
+export { copyTeam, createRoles, sameMembers } from './copy.ts';
 
 export interface TeamDependencies {
   /** The base of links in mails. */
@@ -48,15 +48,6 @@ export interface TeamDependencies {
   readonly invitationKey: ServiceKey;
   /** Links are encrypted with this key until their mails are sent. */
   readonly mailKey: ServiceKey;
-}
-
-/** Creates the roles that every company starts with. */
-export async function createRoles(db: Queryable, companyId: string, nowMs: number): Promise<void> {
-  await insertRoles(
-    db,
-    companyId,
-    roleTemplates.map((template) => ({ ...template, id: newId(nowMs) })),
-  );
 }
 
 /** For companies from before roles existed. */

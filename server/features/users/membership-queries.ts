@@ -46,6 +46,15 @@ export async function insertMembership(
   );
 }
 
+/** The users of all members of a company, by member. */
+export async function findUsersOf(db: ControlQueryable, companyId: string): Promise<Map<string, string>> {
+  const rows = await db.query<{ user_id: string; member_id: string }>(
+    'SELECT user_id, member_id FROM memberships WHERE company_id = $1',
+    [companyId],
+  );
+  return new Map(rows.map(({ user_id, member_id }) => [member_id, user_id]));
+}
+
 /** Returns which of these companies have a member. */
 export async function findCompaniesWithMembers(
   db: ControlQueryable,

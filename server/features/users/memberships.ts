@@ -1,5 +1,5 @@
 import type { Company } from '../../company.ts';
-import { type ControlQueryable, isAway, type Queryable } from '../../platform/database.ts';
+import { type ControlDatabase, type ControlQueryable, isAway, type Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import { activeMembers, existingMembers } from '../team/service.ts';
@@ -8,6 +8,8 @@ import {
   findMemberships,
   findOldMemberships,
   findUserOfMember,
+  findUsersOf,
+  insertMembership,
   type Membership,
 } from './membership-queries.ts';
 
@@ -73,6 +75,20 @@ export async function permissionsIn(
   const memberships = userId ? await findMemberships(control, userId, companyId) : [];
   const [member] = await activeMembers({ name: known.company.shard, db }, memberships);
   return member?.permissions ?? [];
+}
+
+/** Lets the users of members of one company into another, as these members of it. */
+export async function joinMembers(
+  control: ControlDatabase,
+  fromId: string,
+  toId: string,
+  members: ReadonlyMap<string, string>,
+): Promise<void> {
+  const users = await findUsersOf(control, fromId);
+  for (const [from, to] of members) {
+    const userId = users.get(from);
+    if (userId !== undefined) await insertMembership(control, userId, toId, to);
+  }
 }
 
 const acceptedMs = hourMs;

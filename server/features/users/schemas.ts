@@ -1,3 +1,4 @@
+import type { Mode } from '../../company.ts';
 import Type, { type Static } from 'typebox';
 import { name, phone, typedEmail } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
@@ -73,7 +74,7 @@ export interface Session {
     readonly id: string;
     readonly account_id: string;
     readonly name: string;
-    readonly mode: 'sandbox' | 'live';
+    readonly mode: Mode;
     readonly api_version: string;
     readonly time_zone: string;
     readonly role: { readonly id: string; readonly name: string; readonly default_page: string };

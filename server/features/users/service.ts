@@ -31,7 +31,7 @@ export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export { openOneTimeSignIn, type OneTimeSignIn, signInOnce } from './one-time-sign-in.ts';
 export * from './sessions.ts';
-export { permissionsIn, reapMemberships } from './memberships.ts';
+export { joinMembers, permissionsIn, reapMemberships } from './memberships.ts';
 export { ensureOwner, hasAccount, reapSignUps, signUp } from './sign-up.ts';
 
 /** Returns what the dashboard needs to know about the signed-in user. */

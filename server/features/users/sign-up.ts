@@ -1,4 +1,3 @@
-import type { Company } from '../../company.ts';
 import { ApiError } from '../../errors.ts';
 import {
   type ControlDatabase,
@@ -14,6 +13,7 @@ import { shardForNew } from '../../shards/placement.ts';
 import { insertShards } from '../../shards/queries.ts';
 import type { ShardDatabase, Shards } from '../../shards/shards.ts';
 import {
+  type CompanyPair,
   createCompanies,
   deleteUnused,
   finishSignUp,
@@ -113,7 +113,7 @@ async function addOwners(
   transaction: Database,
   nowMs: number,
   person: Omit<SignUp, 'password' | 'company_name'>,
-  { live, sandbox }: Record<Company['mode'], Company>,
+  { live, sandbox }: CompanyPair,
 ): Promise<Members> {
   const members = new Map<string, string>();
   for (const { id } of [live, sandbox]) members.set(id, await addOwner(transaction, id, nowMs, person));
@@ -133,7 +133,7 @@ export async function hasAccount(db: ControlQueryable, email: string): Promise<b
 export async function ensureOwner(
   shards: Shards,
   nowMs: number,
-  companies: Record<Company['mode'], Company>,
+  companies: CompanyPair,
   person: Omit<SignUp, 'company_name'>,
 ): Promise<void> {
   const passwordHash = await hashPassword(person.password);

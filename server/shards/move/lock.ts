@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { endWithNetwork } from '../../platform/database-lock.ts';
+import { moveLockOf } from '../queries.ts';
 import { MoveError } from './sql.ts';
 
 /** Only one command at a time moves companies of an account. The lock ends with the connection. */
@@ -15,7 +16,7 @@ export async function withMoveLock<Result>(
     await client.query('SET idle_session_timeout = 0');
     await client.query(endWithNetwork);
     const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked', [
-      `move ${accountId}`,
+      moveLockOf(accountId),
     ]);
     if (!rows[0]?.locked)
       throw new MoveError('Another command is moving the companies of this account. Run this one when it has ended.');

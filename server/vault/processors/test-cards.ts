@@ -89,4 +89,9 @@ const environments: Readonly<Record<KindName, TestEnvironment>> = {
   },
 };
 
+const published: ReadonlySet<string> = new Set(environments.acquirer.numbers);
+
+/** Whether a vendor publishes the number for tests, so that no bank has given it to a person. */
+export const isPublished = (number: string): boolean => published.has(number);
+
 export const testEnvironmentOf = (kind: KindName): TestEnvironment => environments[kind];

@@ -20,7 +20,7 @@ interface Move {
 
 /** Whether no processor reports the decision. In the sandbox, evidence comes first. */
 export function isDecidedByHand({ processor, status }: DisputeDetail, { mode }: Company): boolean {
-  return processor === null && (status === 'under_review' || (mode === 'live' && status === 'needs_response'));
+  return processor === null && (status === 'under_review' || (mode !== 'sandbox' && status === 'needs_response'));
 }
 
 /** Accepts the dispute. Where no processor reports the decision, the merchant records it. */

@@ -48,7 +48,7 @@ interface Move {
 /** The page of a dispute has its actions. Only a live dispute that no processor reports can also be closed here. */
 const isDecidedHere = (disputes: readonly Dispute[] | undefined, { mode }: Company): boolean =>
   disputes !== undefined &&
-  (disputes.length === 0 || (mode === 'live' && disputes.every(({ processor }) => processor === null)));
+  (disputes.length === 0 || (mode !== 'sandbox' && disputes.every(({ processor }) => processor === null)));
 
 /** What can be done with the order, besides a refund. A failed order has its own panel. */
 function movesOf(order: Order, left: number, company: Company, disputes: readonly Dispute[] | undefined): Move[] {

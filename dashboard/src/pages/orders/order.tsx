@@ -1,6 +1,7 @@
 import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { ModeBadge } from '../../components/company-switcher.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
@@ -14,7 +15,7 @@ import { Timeline } from '../../components/timeline.tsx';
 import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet } from '../../data.ts';
 import { money, shortId, words } from '../../format.ts';
-import { useCan, useExpand } from '../../session.ts';
+import { useCan, useExpand, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
@@ -43,13 +44,19 @@ export function OrderPage() {
 
 function Details({ order }: { order: Order }) {
   const { customer, payment_method: card, currency } = order;
+  const { mode } = useSignedIn().company;
   const canSeeRequests = useCan('requests:read');
   const disputes = useDisputesOf(order);
   const subscription = useSubscriptionOf(order);
   return (
     <Page
       title={orders.titleOf(order.order_number)}
-      badge={<Badge status={order.status} />}
+      badge={
+        <>
+          <Badge status={order.status} />
+          {mode === 'rehearsal' && <ModeBadge mode={mode} />}
+        </>
+      }
       lead={
         <>
           <span className="font-semibold text-ink tabular-nums">{money(order.total, currency)}</span>

@@ -23,7 +23,7 @@ const steps = {
 
 export function ClockPage() {
   const { company } = useSignedIn();
-  if (company.mode === 'live') {
+  if (company.mode !== 'sandbox') {
     return (
       <Page title={sandbox.clockTitle}>
         <Empty title={sandbox.onlySandbox}>{sandbox.onlySandboxText}</Empty>

@@ -7,10 +7,12 @@ import { ErrorNote, useAction } from '../../components/form.tsx';
 import { Menu, MenuItem, MenuLine } from '../../components/menu.tsx';
 import { Facts } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { processors } from '../../texts/processors.ts';
 import type { Connection } from '../../types.ts';
 import { NoticeUrl } from './connect-processor.tsx';
+import { ConnectionRehearsal } from './rehearsal.tsx';
 import { TestOutcome, type TestResult } from './credentials-form.tsx';
 
 export type ConnectionAction = 'rename' | 'rules' | 'credentials' | 'disconnect' | 'reconnect' | 'remove';
@@ -33,6 +35,7 @@ interface ConnectedProps extends ConnectionProps {
 export function ConnectedProcessor(props: ConnectedProps) {
   const { connection, reason, place, count, moving, onMove, onAction } = props;
   const { health, name } = connection;
+  const isRehearsal = useSignedIn().company.mode === 'rehearsal';
   return (
     <li className="panel p-5">
       <header className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -103,6 +106,7 @@ export function ConnectedProcessor(props: ConnectedProps) {
       <LastCalls calls={health.last_calls} />
       <Verification connection={connection} reason={reason} />
       <StoredTest connection={connection} reason={reason} />
+      {isRehearsal && <ConnectionRehearsal connection={connection} reason={reason} />}
     </li>
   );
 }

@@ -10,6 +10,7 @@ import { lookEveryMs, useGet } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { processors } from '../../texts/processors.ts';
+import { rehearsal } from '../../texts/rehearsal.ts';
 import { settings } from '../../texts/settings.ts';
 import type { Connection, Connections } from '../../types.ts';
 import { ConnectProcessor, KindCards } from './connect-processor.tsx';
@@ -28,7 +29,7 @@ const back = { to: '/settings', label: settings.title };
 
 export function ProcessorsPage() {
   const { company } = useSignedIn();
-  return company.mode === 'live' ? <LiveProcessors /> : <SandboxProcessor />;
+  return company.mode === 'sandbox' ? <SandboxProcessor /> : <ConnectedProcessors />;
 }
 
 function SandboxProcessor() {
@@ -40,6 +41,7 @@ function SandboxProcessor() {
           actions={
             <>
               <LinkButton to="/sandbox/test-cards">{processors.testCards}</LinkButton>
+              <LinkButton to="/settings/rehearsal">{rehearsal.title}</LinkButton>
               <SwitchToLive />
             </>
           }
@@ -57,7 +59,7 @@ type Open =
   | { readonly action: 'connect'; readonly kinds: readonly Kind[] }
   | { readonly action: ConnectionAction; readonly connection: Connection };
 
-function LiveProcessors() {
+function ConnectedProcessors() {
   const query = useGet<Connections>('/dashboard/processors', {}, { everyMs: lookEveryMs });
   const reason = useCan('company:write') ? undefined : common.notAllowed;
   const [open, setOpen] = useState<Open>();
@@ -128,10 +130,11 @@ interface NoProcessorProps {
 }
 
 function NoProcessor({ kinds, reason, onChoose }: NoProcessorProps) {
+  const isRehearsal = useSignedIn().company.mode === 'rehearsal';
   return (
     <div className="panel">
-      <Empty title={processors.emptyTitle}>
-        <p>{processors.empty}</p>
+      <Empty title={isRehearsal ? rehearsal.connectTitle : processors.emptyTitle}>
+        <p>{isRehearsal ? rehearsal.connect : processors.empty}</p>
         {kinds.length === 0 && <p>{processors.ask}</p>}
         <div className="text-ink">
           <KindCards kinds={kinds} reason={reason} onChoose={onChoose} />

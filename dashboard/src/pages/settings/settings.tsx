@@ -43,7 +43,7 @@ export function SettingsPage() {
           <Section title={settings.dunning} text={settings.dunningText}>
             <Dunning company={company} canWrite={canWrite} />
           </Section>
-          {company.mode === 'live' && (
+          {company.mode !== 'sandbox' && (
             <Section title={settings.cardRules} text={settings.cardRulesText}>
               <CardRules company={company} canWrite={canWrite} />
             </Section>
@@ -104,18 +104,19 @@ function Section({ title, text, danger = false, children }: SectionProps) {
 }
 
 function Processors({ company: { mode, processor } }: { readonly company: CompanySettings }) {
-  const live = mode === 'live';
+  const isSandbox = mode === 'sandbox';
   const text = processor ? settings.processorsText : settings.processorsNone;
   return (
-    <Section title={settings.processors} text={live ? text : settings.processorsSandbox}>
-      {live && (
-        <div className="flex flex-wrap gap-2">
+    <Section title={settings.processors} text={isSandbox ? settings.processorsSandbox : text}>
+      <div className="flex flex-wrap gap-2">
+        {!isSandbox && (
           <LinkButton to="/settings/processors" kind={processor ? 'plain' : 'primary'}>
             {settings.manageProcessors}
           </LinkButton>
-          <LinkButton to="/settings/going-live">{settings.goingLive}</LinkButton>
-        </div>
-      )}
+        )}
+        {mode === 'live' && <LinkButton to="/settings/going-live">{settings.goingLive}</LinkButton>}
+        <LinkButton to="/settings/rehearsal">{settings.rehearsal}</LinkButton>
+      </div>
     </Section>
   );
 }

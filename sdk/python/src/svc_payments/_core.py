@@ -150,7 +150,7 @@ def read_settings(
 ) -> Settings:
     if not isinstance(api_key, str) or api_key == "":
         raise TypeError("Svc() requires an API key")
-    if re.match(r"svc_(test|live)_pk_", api_key):
+    if re.match(r"svc_[a-z]+_pk_", api_key):
         raise ValueError("Svc() requires a secret key (svc_…_sk_…), not a publishable key, which is for web pages")
     if not re.fullmatch(r"[!-~]+", api_key):
         raise ValueError("the API key contains a space, a line break or another character that a key never has")

@@ -1,3 +1,4 @@
+import { connects } from '../../../company.ts';
 import { failpoint } from '../../../platform/failpoints.ts';
 import { closeRedemptions } from '../../coupons/service.ts';
 import type { Charging } from './charging.ts';
@@ -121,7 +122,7 @@ async function sendCharge(
   if (!card) return { intent, outcome: cardDeleted, step: stepAfter('no_card') };
   const { billing: _, isListed: __, ...chargedCard } = card;
   const about = { ...aboutCharge(sale.cause, state, card), ...timeFor(charging, state, atMs) };
-  const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
+  const candidates = connects(mode) ? await candidatesOf(charging, state, sale, failed) : [];
   const [first] = candidates;
   if (first !== undefined && first !== intent.connection_id) {
     const there = { connectionId: first };
@@ -129,7 +130,7 @@ async function sendCharge(
     if (!moved) return undefined;
     intent = { ...intent, ...moved };
   }
-  if (mode === 'live' && first === undefined) {
+  if (connects(mode) && first === undefined) {
     return { intent, outcome: takenByNone(charging, intent, currency), step: stepAfter('not_taken') };
   }
   return await send(charging, {

@@ -1,4 +1,4 @@
-import type { Mode } from '../../../company.ts';
+import { connects, type Mode } from '../../../company.ts';
 import type { VaultOutcome } from '../../../vault/vault.ts';
 import { isCompared } from '../../restores/service.ts';
 import type { Charging } from './charging.ts';
@@ -86,7 +86,7 @@ async function sendOnce<Intent extends Intended & Opened>(
   const gate = await gateAfter(charging, mode, intent, heard);
   const other = connectionId === undefined ? 'none' : 'another';
   const step = nextStep({ state: 'sending', cause, heard, next: other, gate });
-  if (mode === 'live' && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
+  if (connects(mode) && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
   return { outcome, heard, step, connectionId };
 }
 

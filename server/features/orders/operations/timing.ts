@@ -1,6 +1,6 @@
 /** How long an operation is reserved for the process that began it; longer than its processor may take to answer. */
 import { dayMs, hourMs } from '../../../platform/durations.ts';
-export const lockMs = { sandbox: 5_000, live: 30_000 } as const;
+export const lockMs = { sandbox: 5_000, rehearsal: 30_000, live: 30_000 } as const;
 
 /** Times since an operation came into doubt at which it is reconciled; after the last, daily. */
 const checksAfterMs = [5, 15, 60, 300, 1_800, 7_200].map((seconds) => seconds * 1_000);

@@ -1,3 +1,4 @@
+import { connects } from '../../../company.ts';
 import type { LookupOutcome } from '../../../vault/processors/processor.ts';
 import { charge } from '../operations/charge.ts';
 import type { Charging } from '../operations/charging.ts';
@@ -35,7 +36,7 @@ export async function applyAnswer(charging: Charging, state: OrderState, answer:
     charging.log.error(operation, 'the processor executed a different operation than we sent');
     return true;
   }
-  if (found.outcome === 'conflict' && state.mode === 'live') await noteEarlier(charging, open, found, open.age_ms);
+  if (found.outcome === 'conflict' && connects(state.mode)) await noteEarlier(charging, open, found, open.age_ms);
   const heard = heardFromLookup(found, open);
   const step = stepFor(open, isNotice && isMissing(heard) ? 'not_found' : heard);
   return (await followers[step]?.(charging, state, open, found, heard)) ?? true;

@@ -1,3 +1,4 @@
+import { connects } from '../../../company.ts';
 import { inProgress } from '../../../http/idempotency.ts';
 import { isCompared } from '../../restores/service.ts';
 import { charge } from '../operations/charge.ts';
@@ -35,7 +36,7 @@ export async function resendOrGiveUp(charging: Charging, open: OpenSale): Promis
   const failureReason = isRenewal && (await charging.billing.whyUnwanted(charging.db, state.order, nowMs));
   if (isRenewal && !failureReason) return resend(charging, open);
   // Until then it may have been executed before a restore.
-  if (state.mode === 'live' && !(await isCompared(charging.db, open.company_id))) return;
+  if (connects(state.mode) && !(await isCompared(charging.db, open.company_id))) return;
   const opened = await claimWaiting(charging.db, open, lockMs.sandbox);
   if (!opened) return;
   const sale = { ...open, ...opened };

@@ -10,6 +10,9 @@ const checkoutOrigins = ['https://checkout-test.adyen.com', 'https://*-checkout-
 const disputesOrigins = ['https://ca-test.adyen.com', 'https://ca-live.adyen.com'];
 const disputesPath = '/ca/services/DisputeService/v30';
 
+/** At the end of the URL of a test system: it has test accounts. */
+const testMark = '#test';
+
 interface Hosts {
   readonly checkoutUrl: string;
   readonly disputesUrl: string;
@@ -21,13 +24,13 @@ function hostsOf({ live_url_prefix: prefix, api_url: url }: Configuration, optio
   const live = prefix && `https://${prefix.toLowerCase()}-checkout-live.adyenpayments.com/checkout/${checkoutVersion}`;
   const wanted = url ?? live ?? `https://checkout-test.adyen.com/${checkoutVersion}`;
   const checkoutUrl = allowedUrl(url === undefined ? 'live_url_prefix' : 'api_url', wanted, checkoutOrigins, options);
-  const { origin } = new URL(checkoutUrl);
+  const { origin, hash, href } = new URL(checkoutUrl);
   if (origin.endsWith('.adyenpayments.com')) {
     return { checkoutUrl, disputesUrl: `https://ca-live.adyen.com${disputesPath}`, isLive: true };
   }
   const isTest = origin === checkoutOrigins[0];
   const disputesUrl = `${isTest ? 'https://ca-test.adyen.com' : origin}${disputesPath}`;
-  return { checkoutUrl, disputesUrl, isLive: !isTest };
+  return { checkoutUrl: href.replace(hash, ''), disputesUrl, isLive: !isTest && hash !== testMark };
 }
 
 export const adyenKind: ProcessorKind = {
@@ -105,7 +108,7 @@ export const adyenKind: ProcessorKind = {
     {
       name: 'api_url',
       label: 'URL of the Checkout API',
-      help: 'Only for test systems: the URL of another host, with the version.',
+      help: 'Only for test systems: the URL of another host, with the version, and #test if its accounts are test accounts.',
       isSecret: false,
       isOptional: true,
       isHidden: true,

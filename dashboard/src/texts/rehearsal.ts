@@ -1,0 +1,42 @@
+import type { Rehearsal } from '../types.ts';
+
+export const rehearsal = {
+  title: 'Rehearsal',
+  lead: 'Try your processor before real money moves.',
+  about:
+    'The rehearsal company connects the test account of your processor. It sends what your live company sends, and takes only the card numbers that processors publish for tests. Its payments, emails and pages are marked as a rehearsal.',
+  open: 'Rehearse with your processor’s test account',
+  isHere: 'This is the rehearsal company. Connect a test account, then rehearse it.',
+  processors: 'Open processors',
+  connectTitle: 'Connect a test account',
+  connect:
+    'Enter the credentials of the test account of your processor. Those of a live account are rejected here, and test credentials are rejected in live.',
+  start: 'Rehearse',
+  again: 'Rehearse again',
+  hint: 'Stores a card, pays, is declined, refunds, renews, and waits for webhooks. It takes a minute or two.',
+  started: 'Rehearsal started.',
+  none: 'Not rehearsed yet.',
+  running: (step: string, done: number, all: number) => `${done} of ${all} done. Now: ${step}`,
+  states: { running: 'Rehearsing', passed: 'Passed', failed: 'Failed' } satisfies Record<Rehearsal['state'], string>,
+  last: 'Last rehearsal',
+  table: 'Steps of the rehearsal',
+  step: 'Step',
+  sent: 'Sent',
+  answered: 'Answered',
+  expected: 'Expected',
+  results: { right: 'Right', wrong: 'Wrong', skipped: 'Skipped' },
+  steps: {
+    account: 'Test account',
+    capture: 'Store a card',
+    first_charge: 'First payment',
+    equal_amount: 'Equal amount again',
+    decline: 'Declined payment',
+    retry: 'Retry',
+    partial_refund: 'Partial refund',
+    full_refund: 'Full refund',
+    renewal: 'Renewal',
+    network_reference: 'Reference of the card network',
+    notices: 'Webhooks',
+    dispute: 'Dispute',
+  } satisfies Record<Rehearsal['steps'][number]['step'], string>,
+};
