@@ -22,36 +22,41 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 function errorsPage(): string {
-  const rowsOf = (errors: typeof errorCatalogue | typeof dashboardErrors, reserved = false): string[][] =>
-    Object.entries(errors).flatMap(([code, entry]) => {
-      if ('reserved' in entry !== reserved) return [];
-      const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
-      const cells = [`\`${code}\``, [entry.status, ...others].join(', '), `\`${entry.type}\``];
-      return [reserved ? [...cells, entry.meaning] : [...cells, entry.stored ? 'yes' : 'no', entry.meaning]];
-    });
+  const paragraphsOf = (errors: typeof errorCatalogue | typeof dashboardErrors, reserved = false): string =>
+    Object.entries(errors)
+      .filter(([, entry]) => 'reserved' in entry === reserved)
+      .map(([code, entry]) => {
+        const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
+        const facts = `Status ${[entry.status, ...others].join(', ')}, type \`${entry.type}\``;
+        const replayed = entry.stored ? 'replayed' : 'not replayed';
+        return `### \`${code}\`\n\n${entry.meaning}\n\n${facts}${reserved ? '' : `, ${replayed}`}.`;
+      })
+      .join('\n\n');
   return `${note}
 
 # Errors
 
 Every error has the same body: \`error.type\`, \`error.code\` (stable), \`error.message\` (for people, may change),
 \`error.param\` (the most relevant field, or null), \`error.request_id\` and \`error.field_errors\` (each with \`field\`,
-\`code\` and \`message\`). A response lists all invalid fields. A declined card is not an error: the order has the status
-\`failed\` and a \`failure_code\`.
+\`code\` and \`message\`). A response lists all invalid fields. \`error.doc_url\` is the address of the paragraph below that
+explains the code. A declined card is not an error: the order has the status \`failed\` and a \`failure_code\`.
 
-"Replayed" means that a repeated idempotency key returns the same error. If an error is not replayed, you can repeat the request with the
-same key.
+"Replayed" means that a repeated idempotency key returns the same error. Fix the request and use a new key. If an error is not replayed,
+you can repeat the request with the same key.
 
-${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rowsOf(errorCatalogue))}
+## Codes
+
+${paragraphsOf(errorCatalogue)}
 
 ## Reserved
 
 These codes are defined, but the API never returns them.
 
-${table(['Code', 'Status', 'Type', 'Why'], rowsOf(errorCatalogue, true))}
+${paragraphsOf(errorCatalogue, true)}
 
 ## Dashboard only
 
-${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rowsOf(dashboardErrors))}
+${paragraphsOf(dashboardErrors)}
 
 Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`contains_html\`.
 `;

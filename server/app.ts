@@ -182,7 +182,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const all = [...routes, ...ofDashboard];
   const users = userDependencies(dependencies, team);
   const cookie = sessionCookie(dependencies.baseUrl);
-  const audit = openAuditLog(shards, log);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -194,15 +193,16 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     shardOf: async (companyId: string) => (await shards.find(companyId)).name,
     clock,
     admissions,
-    earlyRefusal: createEarlyRefusal(admissions, onRefused),
+    earlyRefusal: createEarlyRefusal(admissions, onRefused, dependencies.baseUrl),
     identities: { directory, members: memberDirectory(users), cookie },
-    audit,
+    audit: openAuditLog(shards, log),
     limiter,
     rateLimits,
     pageLimits: pageLimitsOf(config),
     refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS,
     idempotencyHashKey: keys.idempotency,
     answerKey: keys['kept-answers'],
+    baseUrl: dependencies.baseUrl,
     uploadDirectory,
   };
   const app = await buildServer([...all, ...countRoutes(all)], http, {
@@ -216,7 +216,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     cardWatch,
   });
   app.addHook('onClose', async () => {
-    await Promise.all([audit.flush(), dependencies.background.flush(), cardWatch.flush(), recorder?.stop()]);
+    await Promise.all([http.audit.flush(), dependencies.background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, ...shardsToShow(gauges) });

@@ -246,6 +246,7 @@ export interface ErrorBody {
     param: string | null;
     request_id: string;
     field_errors: FieldError[];
+    doc_url: string;
   };
 }
 
@@ -256,8 +257,11 @@ export interface ErrorBody {
  */
 export const quoted = (text: string): string => maskCardNumbers(text);
 
+/** The paragraph about a code, in the guides of this installation. */
+export const docUrlOf = (baseUrl: string, code: ErrorCode): string => `${baseUrl}/docs/errors#${code}`;
+
 /** The names of fields are quoted: a caller can send fields with any name. */
-export function errorBody(error: ApiError, requestId: string): ErrorBody {
+export function errorBody(error: ApiError, requestId: string, baseUrl: string): ErrorBody {
   return {
     error: {
       type: error.type,
@@ -270,6 +274,7 @@ export function errorBody(error: ApiError, requestId: string): ErrorBody {
         code,
         message,
       })),
+      doc_url: docUrlOf(baseUrl, error.code),
     },
   };
 }

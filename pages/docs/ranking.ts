@@ -65,6 +65,12 @@ function meaningScore(word: string, title: readonly string[], detail: string, te
 /** Words that say nothing about what is searched for. */
 const idle = new Set(['a', 'an', 'and', 'do', 'for', 'how', 'i', 'in', 'is', 'of', 'on', 'the', 'to', 'with']);
 
+/** Names of events, commands and errors consist of the words of everything else. */
+function shareOf({ title, detail }: SearchEntry): number {
+  if (/^[a-z]+_[a-z_]+$/.test(title)) return 0.4;
+  return detail === 'Webhook events' || title.startsWith('svc ') ? 0.6 : 1;
+}
+
 /** Higher is better; 0 if a word does not occur. A title that begins with the first word, or has few others, fits best. */
 function scoreOf(entry: SearchEntry, words: readonly string[]): number {
   const title = wordsOf(entry.title);
@@ -78,9 +84,7 @@ function scoreOf(entry: SearchEntry, words: readonly string[]): number {
   const whole = meant.length > 0 ? (12 * named) / Math.max(meant.length, words.length) : 0;
   // A guide, and a call of the API, explain more than a section.
   const isPage = entry.detail === 'Guide' ? 6 : 0;
-  // Names of events and commands consist of the words of everything else.
-  const isName = entry.detail === 'Webhook events' || entry.title.startsWith('svc ');
-  return (sum + begins + whole + isPage) * (isName ? 0.6 : 1);
+  return (sum + begins + whole + isPage) * shareOf(entry);
 }
 
 export function findEntries(entries: readonly SearchEntry[], typed: string): SearchEntry[] {

@@ -36,13 +36,14 @@ export async function asked(call: CallApi, request: ApiRequest): Promise<Fields>
   const { status, body } = await call(request);
   const answer = (typeof body === 'object' && body !== null ? body : {}) as Fields;
   if (status < 300) return answer;
-  const { code, message, param, request_id, field_errors } = (answer.error ?? {}) as Fields;
+  const { code, message, param, request_id, field_errors, doc_url } = (answer.error ?? {}) as Fields;
   throw new ToolError(typeof message === 'string' ? message : `The service returned ${status}.`, {
     status,
     code,
     param,
     request_id,
     field_errors,
+    doc_url,
   });
 }
 

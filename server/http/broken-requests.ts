@@ -27,10 +27,10 @@ export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiEr
   return hostForm.test(host) ? undefined : new ApiError('invalid_request', 'The Host header is malformed.');
 }
 
-export function refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
+export function refuseExpectation({ headers }: IncomingMessage, response: ServerResponse, baseUrl: string): void {
   const requestId = newRequestId();
   const error = new ApiError('invalid_request', 'The Expect header must be 100-continue.');
-  const body = JSON.stringify(errorBody(error, requestId));
+  const body = JSON.stringify(errorBody(error, requestId, baseUrl));
   response.writeHead(417, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
@@ -42,7 +42,7 @@ export function refuseExpectation({ headers }: IncomingMessage, response: Server
 }
 
 /** Answers requests that are not valid HTTP: the parser passes only the socket. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, baseUrl: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   // A browser may open a connection before it needs one.
   if (socket.bytesRead === 0) return void socket.destroy();
@@ -61,7 +61,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408', 'Request Timeout', 'The request took too long to arrive.']
         : ['400', 'Bad Request', 'The request is not valid HTTP.'];
-  const body = JSON.stringify(errorBody(new ApiError('invalid_request', message), requestId));
+  const body = JSON.stringify(errorBody(new ApiError('invalid_request', message), requestId, baseUrl));
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `SVC-Request-Id: ${requestId}\r\nSVC-Version: ${latestVersion}\r\nConnection: close\r\n\r\n${body}`,

@@ -13,9 +13,13 @@ const admission: AdmissionControl = {
   isFull: (flow) => full.has(flow),
   stats: () => ({ running: 64, waiting: 10, limit: 64 }),
 };
-const early = createEarlyRefusal({ of: () => admission, stats: admission.stats }, () => {
-  refused += 1;
-});
+const early = createEarlyRefusal(
+  { of: () => admission, stats: admission.stats },
+  () => {
+    refused += 1;
+  },
+  'https://pay.example.com',
+);
 const server = createServer((request, response) => {
   if (!early.refuse(request, response)) response.writeHead(200).end('served');
 });

@@ -43,7 +43,7 @@ export function countRefusals(log: Logger): () => void {
   };
 }
 
-export function createEarlyRefusal(admissions: Admissions, onRefused: () => void): EarlyRefusal {
+export function createEarlyRefusal(admissions: Admissions, onRefused: () => void, baseUrl: string): EarlyRefusal {
   const flows = new Map<string, Pick<Work, 'flow' | 'shard'>>();
   return {
     remember(authorization, { flow, shard }) {
@@ -58,7 +58,7 @@ export function createEarlyRefusal(admissions: Admissions, onRefused: () => void
       if (!known || !admissions.of(known.shard).isFull(known.flow)) return false;
       onRefused();
       const requestId = newRequestId();
-      const body = JSON.stringify(errorBody(overloaded, requestId));
+      const body = JSON.stringify(errorBody(overloaded, requestId, baseUrl));
       response.writeHead(overloaded.status, {
         'Content-Type': 'application/json; charset=utf-8',
         'Content-Length': body.length,

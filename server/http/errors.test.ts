@@ -35,7 +35,7 @@ function assertError(reply: Pick<Reply, 'status' | 'headers' | 'text'>, status: 
   const body = JSON.parse(reply.text) as { error: Record<string, unknown> };
   assert.deepEqual(Object.keys(body), ['error']);
   const { error } = body;
-  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors']);
+  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors', 'doc_url']);
   assert.equal(error.code, code);
   assert.equal(error.type, errorCatalogue[code as keyof typeof errorCatalogue].type);
   assert.ok(typeof error.message === 'string' && error.message.length > 0);
@@ -43,6 +43,7 @@ function assertError(reply: Pick<Reply, 'status' | 'headers' | 'text'>, status: 
   assert.ok(Array.isArray(error.field_errors));
   assert.match(String(error.request_id), requestIdPattern);
   assert.equal(error.request_id, reply.headers.get('svc-request-id'));
+  assert.equal(String(error.doc_url).replace(/^https?:\/\/[^/]+/, ''), `/docs/errors#${code}`);
   assert.doesNotMatch(reply.text, /\.ts\b|node:|node_modules|\\n {4}at |FST_ERR/);
 }
 

@@ -28,6 +28,8 @@ export interface ExecuteDependencies {
   readonly audit: AuditLog;
   readonly idempotencyHashKey: ServiceKey;
   readonly answerKey: ServiceKey;
+  /** For the links in errors. */
+  readonly baseUrl: string;
 }
 
 export async function execute(
@@ -49,7 +51,7 @@ export async function execute(
     outside,
     auditing,
     key: await keyedRequest(route, request, outside, dependencies),
-    answers: answersOf(route, request, input),
+    answers: answersOf(route, request, input, dependencies.baseUrl),
     shard: dependencies.shardFor(admission.company),
     versions: (object) =>
       route.version ? versionsOf(dependencies.idempotencyHashKey, admission.company.id, route.version, object) : [],
@@ -172,7 +174,7 @@ interface Answers {
   readonly refusal: (error: unknown, version?: string) => Answer | undefined;
 }
 
-function answersOf(route: Route, request: FastifyRequest, input: Input): Answers {
+function answersOf(route: Route, request: FastifyRequest, input: Input, baseUrl: string): Answers {
   const { apiVersion } = request.admission as Admission;
   const rendering = { route, apiVersion, path: pathOf(route, input), fields: input.fields };
   return {
@@ -189,7 +191,8 @@ function answersOf(route: Route, request: FastifyRequest, input: Input): Answers
     refusal(error, version = apiVersion) {
       if (!(error instanceof ApiError) || !error.stored) return undefined;
       const rendered = renderError(version, route, error);
-      return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion: version };
+      const body = JSON.stringify(errorBody(rendered, request.id, baseUrl));
+      return { status: rendered.status, body, apiVersion: version };
     },
   };
 }

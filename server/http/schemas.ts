@@ -152,6 +152,9 @@ export const errorSchema = Type.Object(
             { title: 'FieldError' },
           ),
         ),
+        doc_url: Type.Optional(
+          Type.String({ description: 'The paragraph that explains the code, in the guides of this installation.' }),
+        ),
       },
       { title: 'ErrorDetails' },
     ),

@@ -79,12 +79,12 @@ function newFastify(dependencies: HttpDependencies, options: ServerOptions): Fas
     // Our own hook rejects requests while closing, see the first hook.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      const answer = (outcome: Error): void => sendError(outcome, request, reply, options.log);
+      const answer = (outcome: Error): void => sendError(outcome, request, reply, options);
       request.work = newWork();
       takeFromAddress(request, reply as FastifyReply, dependencies).then(() => answer(error), answer);
     },
     routerOptions: { maxParamLength: 16_384 },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, options.baseUrl),
   });
 }
 
@@ -110,7 +110,7 @@ export async function buildServer(
   app.decorateRequest('answer', null);
   app.decorateRequest('beginning', null);
   app.decorateRequest('span', null);
-  app.server.on('checkExpectation', refuseExpectation);
+  app.server.on('checkExpectation', (request, response) => refuseExpectation(request, response, options.baseUrl));
   app.setErrorHandler<Error>((error, request, reply) => sendRefusal(error, request, reply, options));
 
   // Callbacks instead of promises: these hooks run on every request, and each promise costs a turn of the queue.
@@ -240,17 +240,17 @@ const isMissing = (error: Error): boolean => error instanceof ApiError && error.
 const wantsPage = ({ method, url, headers }: FastifyRequest): boolean =>
   method === 'GET' && headers.accept?.includes('text/html') === true && !/^\/(v1|dashboard)\//.test(url);
 
-function sendRefusal(
-  error: Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { missingPage, log }: ServerOptions,
-): void {
-  if (isMissing(error) && wantsPage(request)) void missingPage(request, reply.code(404));
-  else sendError(error, request, reply, log);
+function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply, options: ServerOptions): void {
+  if (isMissing(error) && wantsPage(request)) void options.missingPage(request, reply.code(404));
+  else sendError(error, request, reply, options);
 }
 
-function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+function sendError(
+  error: FastifyError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, baseUrl }: Pick<ServerOptions, 'log' | 'baseUrl'>,
+): void {
   if (error === overloaded) request.work.isShed = true;
   const known = toApiError(error, request.routeOptions.bodyLimit ?? limits.publicBodyBytes);
   if (known !== error && known.status >= 500) {
@@ -265,7 +265,7 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
     .headers(known.headers)
     .header('SVC-Request-Id', request.id)
     .header('Content-Type', jsonType)
-    .send(JSON.stringify(errorBody(known, request.id)));
+    .send(JSON.stringify(errorBody(known, request.id, baseUrl)));
 }
 
 /**

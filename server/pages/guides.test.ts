@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Marked } from 'marked';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
+import { dashboardErrors, docUrlOf, type ErrorCode, errorCatalogue } from '../errors.ts';
 import { findEntries, type SearchEntry } from '../../pages/docs/ranking.ts';
 import { groupsOf, readGuide, rendered } from './docs/guide-pages.ts';
 import { merchantGuides } from './docs/guide-texts.ts';
@@ -42,6 +43,21 @@ test('every guide and decision is served, and every link in it leads somewhere',
       if (hash) assert.ok(target.includes(`id="${hash.slice(1)}"`), `${address} links to ${link}`);
     }
   }
+});
+
+test('every error code has its paragraph, where `doc_url` of an error leads', async () => {
+  const codes = Object.keys({ ...errorCatalogue, ...dashboardErrors });
+  for (const code of codes) {
+    const { pathname, hash, origin } = new URL(docUrlOf(service.baseUrl, code as ErrorCode));
+    assert.equal(origin, service.baseUrl);
+    const page = await pageAt(pathname);
+    assert.equal(page.split(`id="${hash.slice(1)}"`).length, 2, code);
+    const [, paragraph = ''] = page.split(`id="${hash.slice(1)}"`);
+    assert.match(paragraph.split('<h')[0] ?? '', /<p>.{10,}/, code);
+  }
+  const refused = await service.call('GET', '/v1/orders', { key: null });
+  const refusedBase = new URL(refused.body.error.doc_url).origin;
+  assert.equal(refused.body.error.doc_url, docUrlOf(refusedBase, 'missing_api_key'));
 });
 
 test('every guide is served as markdown at its address with .md, and /llms.txt lists those of the index', async () => {

@@ -286,7 +286,9 @@ export class World {
         },
         answer: (result) => answer(201, result),
         refusal: (error) =>
-          error instanceof ApiError && error.stored ? answer(error.status, errorBody(error, requestId)) : undefined,
+          error instanceof ApiError && error.stored
+            ? answer(error.status, errorBody(error, requestId, 'http://127.0.0.1'))
+            : undefined,
       };
       const { status, body: text } = await operation.call(part, context, request);
       return { status, body: JSON.parse(text) as Answer['body'] };
