@@ -415,7 +415,7 @@ describe('a part that is away', { concurrency: false }, () => {
     for (const line of [
       /^Process +api,worker, version \d\S+, \d+@/m,
       /^Process +vault, version \d/m,
-      /^PostgreSQL +\d+.*, schema 0000\d\d_/m,
+      /^PostgreSQL +\d+.*, schema \d{6}_/m,
       /^Vault +up$/m,
       /^Mail server +.*ECONNREFUSED/m,
       /^Renewals due +0$/m,

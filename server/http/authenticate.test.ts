@@ -139,9 +139,10 @@ describe('401', () => {
   test('the answer is the documented error body and asks for a bearer token', async () => {
     const reply = await listWith(generateKey('sandbox', 'secret').text.reveal());
     assert.deepEqual(Object.keys(reply.body), ['error']);
-    const { message, request_id, ...rest } = reply.body.error;
+    const { message, request_id, doc_url, ...rest } = reply.body.error;
     assert.deepEqual(rest, { type: 'authentication_error', code: 'invalid_api_key', param: null, field_errors: [] });
     assert.ok(message.length > 0);
+    assert.match(doc_url, /\/docs\/errors#invalid_api_key$/);
     assert.equal(request_id, reply.headers.get('svc-request-id'));
     assert.match(reply.headers.get('www-authenticate') ?? '', /^Bearer/);
   });
@@ -190,7 +191,7 @@ describe('403', () => {
     const key = await service.createKey(merchant.sandbox, { permissions: ['products:read'] });
     const reply = await listWith(key);
     assert.equal(reply.status, 403);
-    const { message, request_id, ...rest } = reply.body.error;
+    const { message, request_id, doc_url, ...rest } = reply.body.error;
     assert.deepEqual(rest, {
       type: 'authorization_error',
       code: 'insufficient_permissions',
@@ -198,6 +199,7 @@ describe('403', () => {
       field_errors: [],
     });
     assert.match(message, /customers:read/);
+    assert.match(doc_url, /\/docs\/errors#insufficient_permissions$/);
     assert.equal(request_id, reply.headers.get('svc-request-id'));
     assert.equal(reply.headers.get('www-authenticate'), null);
   });

@@ -54,9 +54,10 @@ describe('limits of a company', () => {
     assert.deepEqual(await statuses(reads, () => read(key)), [200, 200, 200, 200]);
     const refused = await read(key);
     assert.equal(refused.status, 429);
-    const { message, request_id, ...rest } = refused.body.error;
+    const { message, request_id, doc_url, ...rest } = refused.body.error;
     assert.deepEqual(rest, { type: 'rate_limit_error', code: 'rate_limit_exceeded', param: null, field_errors: [] });
     assert.ok(message.length > 0);
+    assert.match(doc_url, /\/docs\/errors#rate_limit_exceeded$/);
     assert.equal(request_id, refused.headers.get('svc-request-id'));
   });
 

@@ -5,81 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { type Approved, assertApproved, assertDeclined, assertSameOutcome } from './conformance-assertions.ts';
 import { noStoredCharges, watched } from './conformance-calls.ts';
-import {
-  type ChargeRequest,
-  type FailureCode,
-  type LookupOutcome,
-  failureReasons,
-  type ListedOperation,
-  type Outcome,
-  type Processor,
-  type ProcessorCard,
-} from './processor.ts';
+import type { ConformanceOptions, ConformanceSubject } from './conformance-subject.ts';
+import { type ChargeRequest, type ListedOperation, type Outcome, type Processor } from './processor.ts';
 
 /** The tests that every processor adapter passes. */
 
-export interface ConformanceSubject {
-  readonly processor: Processor;
-  readonly companyId?: string;
-  /** A card whose charges are approved. */
-  approvedCard(): Promise<ProcessorCard>;
-  /** A card whose next charge is declined, and the reason. */
-  declinedCard(): Promise<{ card: ProcessorCard; failureCode: FailureCode }>;
-  /** Makes later operations settle at once, if settlement takes days. */
-  settleAtOnce?(): Promise<void>;
-  /** How often this reference was executed, by the books of the processor. */
-  executions?(reference: string): Promise<number>;
-  /** How the processor breaks its next answer, if it can. */
-  readonly faults?: {
-    next(fault: string): Promise<void>;
-    /** The same adapter, which gives up soon. */
-    readonly hasty: Processor;
-    /** Before the name of a fault: the steps of a charge to which it can apply. Without them, the last one. */
-    readonly steps?: readonly string[];
-  };
-}
-
-export interface ConformanceOptions {
-  /** Whether the processor itself adds up refunds and voids, instead of leaving that to our ledger. */
-  readonly keepsBooks?: boolean;
-  /** Whether its times are exact, and its list contains the operations that it refused; otherwise not checked here. */
-  readonly isExact?: boolean;
-  /** Whether a charge can be voided only until it settles. */
-  readonly voidsUntilSettled?: boolean;
-  /** Whether it shows the authorization code only if the account was set up for it. */
-  readonly hidesAuthorizationCode?: boolean;
-  /** The faults that the subject can produce: each is tried with a charge, a refund and a void, or with a lookup. */
-  readonly broken?: { readonly operations: readonly string[]; readonly lookups: readonly string[] };
-  /** The same processor when it does not answer, if it runs outside this process. */
-  readonly unreachable?: () => Promise<Processor>;
-}
-
 const inAMinute = (): number => systemClock.nowMs() + 60_000;
-
-type Approved = Extract<Outcome, { outcome: 'approved' }>;
-
-function assertApproved(outcome: Outcome | LookupOutcome): asserts outcome is Approved {
-  assert.equal(outcome.outcome, 'approved', inspect(outcome));
-}
-
-function assertDeclined(outcome: Outcome | LookupOutcome, failureCode?: FailureCode): void {
-  assert.ok(outcome.outcome === 'declined', inspect(outcome));
-  if (failureCode) assert.equal(outcome.failureCode, failureCode);
-  assert.equal(outcome.failureReason, failureReasons[outcome.failureCode], 'the reason a person reads');
-}
-
-/** Returns an outcome without its age, which grows; the execution time stays. */
-export function dated(outcome: Outcome | LookupOutcome): object {
-  const { executed, ...rest } = { executed: undefined, ...outcome };
-  return { ...rest, ...(executed && { executedAtMs: executed.atMs }) };
-}
-
-/** A processor without a time in its first answer may know it from a report later. */
-function assertSameOutcome(again: Outcome | LookupOutcome, first: Outcome | LookupOutcome, message?: string): void {
-  const { executed: _, ...untimed } = { executed: undefined, ...again };
-  assert.deepEqual('executed' in first ? dated(again) : untimed, dated(first), message);
-}
 
 function itIf(applies: boolean, name: string, run: (t: TestContext) => Promise<void>): void {
   if (applies) it(name, run);

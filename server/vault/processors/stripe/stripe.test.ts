@@ -10,7 +10,8 @@ import { type Simulator, startSimulator } from '../../../../tests/support/simula
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Operation } from '../acquirer/protocol.ts';
-import { dated, processorConformance } from '../conformance.ts';
+import { processorConformance } from '../conformance.ts';
+import { dated } from '../conformance-assertions.ts';
 import { checkConfiguration } from '../kind.ts';
 import type { ChargeRequest, ListedOperation, Outcome, Processor, ProcessorCard } from '../processor.ts';
 import { stripeKind } from './kind.ts';
