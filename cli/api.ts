@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { confirmDeletion } from './confirm.ts';
 import { CommandError, failureOf, UsageError } from './command-error.ts';
 import { eventTypes } from '../server/features/events/event-names.ts';
 import { checkEvent } from './event-argument.ts';
 import { programVersion } from '../server/platform/version.ts';
 import { suggestion } from '../server/platform/suggest.ts';
 import type { Flags } from './options.ts';
-import { chosenProfile } from './profiles.ts';
+import { bodyArgument, isObject } from './json-argument.ts';
+import { chosenProfile, defaultProfile, type Profile } from './profiles.ts';
 import { withProgress } from './progress.ts';
 
 /** Commands that call a running service over HTTP, as a merchant's program would. */
@@ -19,16 +21,27 @@ export interface Target {
 
 /** The service and key from the options, a profile or the environment, or the demo company of the service on this machine. */
 export async function chosenTarget(flags: Flags): Promise<Target> {
-  const profile = await chosenProfile(flags);
-  const demo = await demoTarget();
-  const baseUrl =
-    flags['base-url'] ?? profile?.base_url ?? process.env.SVC_URL ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
-  const key = flags.key ?? profile?.key ?? process.env.SVC_KEY ?? demo?.key;
+  const sources = [await chosenProfile(flags), environmentTarget(), await defaultTarget(flags), await demoTarget()];
+  const baseUrl = flags['base-url'] ?? sources.find((each) => each?.base_url)?.base_url;
+  const key = flags.key ?? sources.find((each) => each?.key)?.key;
   if (baseUrl && key) return { baseUrl: addressOf(baseUrl, 'localhost:8080').replace(/\/$/, ''), key: keyOf(key) };
   throw new UsageError(
-    'Set --base-url to the service and --key to a secret key (or set SVC_URL and SVC_KEY). Without them, the command ' +
-      'uses the demo company in demo.json, which the service writes to SVC_DATA_DIR when it starts.',
+    'Run svc login, or set --base-url to the service and --key to a secret key (or set SVC_URL and SVC_KEY). Without them, ' +
+      'the command uses the demo company in demo.json, which the service writes to SVC_DATA_DIR when it starts.',
   );
+}
+
+type PartOfTarget = Partial<Profile> | undefined;
+
+const environmentTarget = (): PartOfTarget => {
+  const { SVC_URL, SVC_BASE_URL, SVC_KEY } = process.env;
+  const base_url = SVC_URL || SVC_BASE_URL;
+  return { ...(base_url && { base_url }), ...(SVC_KEY && { key: SVC_KEY }) };
+};
+
+/** The key of the profile is never sent to an address that was set without it. */
+async function defaultTarget(flags: Flags): Promise<PartOfTarget> {
+  return flags['base-url'] || environmentTarget()?.base_url ? undefined : defaultProfile();
 }
 
 /** Accepts `localhost:8080` without a scheme. */
@@ -40,17 +53,17 @@ export function addressOf(text: string, example: string): string {
 }
 
 /** Rejects a key that no header can carry. The request would fail as if the service were down. */
-function keyOf(text: string): string {
+export function keyOf(text: string): string {
   const key = text.trim();
   if (/^[!-~]+$/.test(key)) return key;
   throw new UsageError('The key is malformed. Keys look like svc_test_sk_…; copy the whole key.');
 }
 
-async function demoTarget(): Promise<Target | undefined> {
+async function demoTarget(): Promise<PartOfTarget> {
   try {
     const text = await readFile(join(process.env.SVC_DATA_DIR ?? '.svc', 'demo.json'), 'utf8');
     const { base_url, secret_key } = JSON.parse(text) as { base_url: string; secret_key: string };
-    return { baseUrl: base_url, key: secret_key };
+    return { base_url, key: secret_key };
   } catch {
     return undefined;
   }
@@ -69,6 +82,16 @@ export class ApiFailure extends CommandError {
     this.text = text;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+
+  /** With the response as its message, for --json. */
+  asJson(): ApiFailure {
+    return new ApiFailure(this.text, this.status, this.text, this.retryAfterSeconds);
+  }
+}
+
+interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly idempotencyKey?: string | undefined;
 }
 
 export async function call(
@@ -76,15 +99,18 @@ export async function call(
   method: string,
   path: string,
   body?: unknown,
-  signal?: AbortSignal,
+  { signal, idempotencyKey = randomUUID() }: CallOptions = {},
 ): Promise<unknown> {
+  const isForm = body instanceof FormData;
   const headers = {
     authorization: `Bearer ${key}`,
     'user-agent': `svc/${programVersion}`,
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(method !== 'GET' && { 'x-svc-idempotency-key': randomUUID() }),
+    ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+    ...(method !== 'GET' && { 'x-svc-idempotency-key': idempotencyKey }),
   };
-  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const payload = body === undefined ? undefined : isForm ? body : JSON.stringify(body);
+  const again =
+    method === 'GET' ? '' : ` It may have been executed. Repeat it with --idempotency-key ${idempotencyKey}.`;
   let response: Response;
   let text: string;
   try {
@@ -95,21 +121,35 @@ export async function call(
       ...(signal && { signal }),
     });
     text = await response.text();
-  } catch {
-    throw new ApiFailure(`No response from ${baseUrl}. Is the service running?`, null);
+  } catch (error) {
+    const hint = wasSent(error) ? again : '';
+    throw new ApiFailure(`No response from ${baseUrl}. Is the service running?${hint}`, null);
   }
   const answer = parsed(text);
   if (response.ok) return answer;
   const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
-  throw new ApiFailure(explained(response.status, answer, text), response.status, text, retryAfterSeconds);
+  const hint = response.status >= 500 ? again : '';
+  throw new ApiFailure(explained(response.status, answer, text) + hint, response.status, text, retryAfterSeconds);
 }
 
-export async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
+/** Whether the request can have reached the service. */
+function wasSent(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: string } };
+  return !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(cause?.code ?? '');
+}
+
+export async function ask(
+  flags: Flags,
+  method: string,
+  path: string,
+  body: unknown,
+  options: CallOptions = {},
+): Promise<unknown> {
   const target = await chosenTarget(flags);
   try {
-    return await withProgress(`${method} ${path}`, () => call(target, method, path, body));
+    return await withProgress(`${method} ${path}`, () => call(target, method, path, body, options));
   } catch (error) {
-    throw flags.json && error instanceof ApiFailure && error.text ? new ApiFailure(error.text, error.status) : error;
+    throw flags.json && error instanceof ApiFailure && error.text ? error.asJson() : error;
   }
 }
 
@@ -141,24 +181,6 @@ function explained(status: number, answer: unknown, text: string): string {
 
 const shown = (answer: unknown, flags: Flags): string => `${JSON.stringify(answer, null, flags.json ? 0 : 2)}\n`;
 
-/** `-d '{"a": 1}'`, or `-d a=x -d b=y` for text fields. */
-function bodyOf(data: readonly string[] | undefined): unknown {
-  if (!data) return undefined;
-  const [only = ''] = data;
-  if (data.length === 1 && /^\s*[{[]/.test(only)) {
-    const body = parsed(only);
-    if (body === undefined) throw new UsageError('The value of -d is not valid JSON.');
-    return body;
-  }
-  return Object.fromEntries(
-    data.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1) throw new UsageError(`The value of -d must be JSON or name=value, not ${pair}.`);
-      return [pair.slice(0, at), pair.slice(at + 1)];
-    }),
-  );
-}
-
 /** Also `v1/customers`, without the slash. */
 function pathOf(given: string): string {
   if (given === '') throw new UsageError('A path is required, for example /v1/customers.');
@@ -174,14 +196,50 @@ export const requestCommand =
   (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') =>
   async ([given = '']: readonly string[], flags: Flags): Promise<string> => {
     const path = pathOf(given);
-    return shown(await ask(flags, method, path, bodyOf(flags.data)), flags);
+    const body = await bodyArgument(flags.data);
+    if (method === 'DELETE') await confirmDeletion(path, flags);
+    return shown(await ask(flags, method, path, body, { idempotencyKey: flags['idempotency-key'] }), flags);
   };
+
+/** `--override total=4900`: a value that is JSON is a number or an object, any other is text. */
+function overridesOf(pairs: readonly string[] | undefined): object | undefined {
+  const texts: Record<string, unknown> = {};
+  for (const pair of pairs ?? []) {
+    const [, path = '', text = ''] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (path.split('.').includes('')) {
+      throw new UsageError(`--override must be a field and a value, for example email=ada@example.com, not ${pair}.`);
+    }
+    const names = path.split('.');
+    const value = parsed(text);
+    putAt(texts, names, value === undefined ? text : value, path);
+  }
+  return pairs && texts;
+}
+
+function putAt(
+  object: Record<string, unknown>,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+  path: string,
+): void {
+  const there = Object.hasOwn(object, name) ? object[name] : undefined;
+  const inside = rest.length > 0 && isObject(there) ? there : undefined;
+  if (there !== undefined && !inside) throw new UsageError(`Give --override ${path} only once.`);
+  const inner = inside ?? {};
+  if (rest.length > 0) putAt(inner, rest, value, path);
+  const put = rest.length > 0 ? inner : value;
+  Object.defineProperty(object, name, { value: put, enumerable: true, writable: true, configurable: true });
+}
 
 /** `trigger order.failed`. */
 export async function triggerCommand([type]: readonly string[], flags: Flags): Promise<string> {
   if (!type) throw new UsageError('An event type is required, for example order.failed.');
   checkEvent(type, eventTypes);
-  const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type })) as { id: string; type: string };
+  const overrides = overridesOf(flags.override);
+  const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type, ...(overrides && { overrides }) })) as {
+    id: string;
+    type: string;
+  };
   return flags.json ? shown(event, flags) : `Triggered ${event.type}: ${event.id}\n`;
 }
 

@@ -3,8 +3,8 @@ export const exitCodes = {
   failed: [1, 'The command failed, or a check found a problem'],
   usage: [2, 'The command, an option or an argument is wrong'],
   notFound: [3, 'The object does not exist, or the key does not belong to its company (404)'],
-  refused: [4, 'The key is missing, invalid or not allowed to do this (401, 403)'],
-  unreachable: [5, 'The service or the receiver does not respond'],
+  unreachable: [4, 'The service or the receiver does not respond'],
+  refused: [5, 'The key is missing, invalid or not allowed to do this (401, 403)'],
 } as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>;
 
 type Failure = keyof typeof exitCodes;

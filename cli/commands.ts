@@ -1,4 +1,7 @@
 import { limits } from '../server/limits.ts';
+import type { FieldTexts } from './field-values.ts';
+import { operationCommands } from './operation-commands.ts';
+import type { Field } from './operations.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { programVersion } from '../server/platform/version.ts';
 import type { Flags, OptionName } from './options.ts';
@@ -6,7 +9,7 @@ import type { Flags, OptionName } from './options.ts';
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
 
 /** Takes the words after the first one and returns the text to print. */
-type Run = (words: readonly string[], flags: Flags) => Promise<string>;
+export type Run = (words: readonly string[], flags: Flags, fields: FieldTexts) => Promise<string>;
 
 export interface Command {
   readonly name: string;
@@ -17,24 +20,20 @@ export interface Command {
   readonly summary: string;
   readonly more?: string;
   readonly options?: readonly OptionName[];
+  /** Fields of the API that are options too. */
+  readonly fields?: readonly Field[];
   readonly examples?: readonly string[];
   /** Loaded only when the command runs, so that help and completion are fast. */
   readonly load: () => Promise<Run>;
 }
 
 const service: readonly OptionName[] = ['base-url', 'key', 'profile'];
-const profiles = async (): Promise<Run> => (await import('./profiles.ts')).profilesCommand;
-
-/** The columns are in resources.ts. */
-const list = (name: string, what = name): Command => ({
-  name: `${name} list`,
-  summary: `List the newest ${what}`,
-  options: ['limit', ...service],
-  load: async () => (await import('./resources.ts')).listCommand(name),
-});
 const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') => async (): Promise<Run> =>
   (await import('./api.ts')).requestCommand(method);
 const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
+
+/** The commands of the OpenAPI document. Help and docs/cli.md show them by resource. */
+export const objectsGroup = 'Objects of the company';
 
 export const groups: Readonly<Record<string, readonly Command[]>> = {
   Service: operatorCommands.Service,
@@ -54,8 +53,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'trigger',
       takes: 'EVENT',
       summary: 'Trigger an event in the sandbox',
-      options: service,
-      examples: ['svc trigger order.failed'],
+      more: 'Creates a customer or an order for the event. --override sets its fields.',
+      options: ['override', ...service],
+      examples: ['svc trigger order.failed', 'svc trigger customer.created --override email=ada@example.com'],
       load: async () => (await import('./api.ts')).triggerCommand,
     },
     {
@@ -93,7 +93,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       summary: 'Send an event to a webhook endpoint again',
       options: ['endpoint', ...service],
       examples: ['svc events resend evt_019c…'],
-      load: async () => (await import('./resources.ts')).resendCommand,
+      load: async () => (await import('./resend.ts')).resendCommand,
     },
     {
       name: 'mcp',
@@ -121,7 +121,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'post',
       takes: 'PATH',
       summary: 'Send a POST request with a new idempotency key',
-      options: ['data', ...service],
+      options: ['data', 'idempotency-key', ...service],
       examples: ['svc post /v1/sandbox/events/trigger -d type=order.failed'],
       load: request('POST'),
     },
@@ -129,43 +129,45 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'patch',
       takes: 'PATH',
       summary: 'Send a PATCH request',
-      options: ['data', ...service],
+      options: ['data', 'idempotency-key', ...service],
       load: request('PATCH'),
     },
     {
       name: 'delete',
       takes: 'PATH',
       summary: 'Send a DELETE request',
-      options: ['data', ...service],
+      options: ['data', 'idempotency-key', 'yes', ...service],
       load: request('DELETE'),
     },
   ],
-  'Objects of the company': [
-    list('orders'),
-    list('customers'),
-    list('products'),
-    list('subscriptions'),
-    list('transactions'),
-    list('coupons'),
-    list('events'),
-    list('webhook-endpoints', 'webhook endpoints'),
-  ],
+  [objectsGroup]: operationCommands,
   Company: operatorCommands.Company,
   Profiles: [
     {
-      name: 'profiles set',
-      takes: 'NAME',
-      summary: 'Save an address and a key under a name',
-      more: 'The file is profiles.json in ~/.config/svc, or in XDG_CONFIG_HOME. Only you can read it.',
-      options: ['base-url', 'key'],
+      name: 'login',
+      summary: 'Save the address of a service and a key for the commands of this machine',
+      more:
+        'Asks for the key without showing it, or reads it from standard input. Saves it only if the service accepts it. The file is ' +
+        'profiles.json in ~/.config/svc, $XDG_CONFIG_HOME/svc or %APPDATA%\\svc. Only you can read it.',
+      options: ['base-url', 'profile'],
       examples: [
-        'svc profiles set shop --base-url https://pay.example.com --key svc_test_sk_…',
+        'svc login --base-url https://pay.example.com',
+        'svc login --profile shop --base-url https://pay.example.com < key.txt',
         'svc orders list --profile shop',
       ],
-      load: profiles,
+      load: async () => (await import('./login.ts')).loginCommand,
     },
-    { name: 'profiles list', summary: 'List the profiles', load: profiles },
-    { name: 'profiles remove', takes: 'NAME', summary: 'Remove a profile', load: profiles },
+    {
+      name: 'logout',
+      summary: 'Remove a profile and its key from this machine',
+      options: ['profile'],
+      load: async () => (await import('./profiles.ts')).logoutCommand,
+    },
+    {
+      name: 'profiles list',
+      summary: 'List the profiles',
+      load: async () => (await import('./profiles.ts')).profilesCommand,
+    },
   ],
   Shell: [
     {
@@ -191,23 +193,28 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
 
 export const commands: readonly Command[] = Object.values(groups).flat();
 
-/** Finds the command with the longest matching name. */
-export function findCommand(words: readonly string[]): Command | undefined {
-  const named = (count: number): Command | undefined =>
-    words.length < count ? undefined : commands.find(({ name }) => name === words.slice(0, count).join(' '));
-  return named(2) ?? named(1);
+const wordsInName = 3;
+const isNamed = ({ name }: Command, words: readonly string[]): boolean => name === words.join(' ').replaceAll('_', '-');
+
+/** The commands with the longest matching name. Two have the same name if one opens the database and the other calls the API. */
+export function namesakes(words: readonly string[]): readonly Command[] {
+  for (let count = Math.min(wordsInName, words.length); count > 0; count -= 1) {
+    const found = commands.filter((command) => isNamed(command, words.slice(0, count)));
+    if (found.length > 0) return found;
+  }
+  return [];
 }
 
 /** The maximum number of words, including the name. */
 export function wordsMax({ name, takes, takesMany }: Command): number {
   if (takesMany) return Infinity;
-  return name.split(' ').length + (takes === undefined ? 0 : 1);
+  return name.split(' ').length + (takes?.split(' ').length ?? 0);
 }
 
 export function optionsOf({ options = [] }: Command): readonly OptionName[] {
   return [...options, 'json', 'help'];
 }
 
-/** Commands that begin with this word, for example `keys`. */
-export const commandsUnder = (word: string): readonly Command[] =>
-  commands.filter(({ name }) => name.split(' ')[0] === word);
+/** Commands that begin with these words, for example `keys`. */
+export const commandsUnder = (...words: readonly string[]): readonly Command[] =>
+  commands.filter(({ name }) => `${name} `.startsWith(words.map((word) => `${word} `).join('')));

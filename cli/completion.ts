@@ -1,18 +1,63 @@
 import { UsageError } from './command-error.ts';
 import { type Command, commands, commandsUnder, optionsOf } from './commands.ts';
+import { optionOf } from './field-options.ts';
+import { fieldLines } from './operation-commands.ts';
 import { declarationOf, type OptionName, options } from './options.ts';
 
 /** The script contains all words, because starting this program at every key stroke would be slow. */
 
-const firstWords = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))];
-const flagsOf = (command: Command): string[] => optionsOf(command).map((name) => `--${name}`);
+interface Candidate {
+  readonly word: string;
+  readonly describe: string;
+}
+
+/** What can follow the words of a command: the next words of longer names, the arguments of this one, and its options. */
+interface Position {
+  readonly path: string;
+  readonly next: readonly Candidate[];
+  readonly flags: readonly Candidate[];
+  /** The values of options of this command only. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+}
+
 const choicesOf = ({ takes = '' }: Command): string[] => (/^[a-z]+(\|[a-z]+)+$/.test(takes) ? takes.split('|') : []);
 
-/** The words that can follow the first word of a command. */
-function secondWords(first: string): string[] {
-  return commandsUnder(first).flatMap((command) => {
-    const [, second] = command.name.split(' ');
-    return second ? [second] : [...choicesOf(command), ...flagsOf(command)];
+function flagsOf(command: Command): Candidate[] {
+  const described = fieldLines(command).map(([, describe]) => describe);
+  const fields = (command.fields ?? []).map((field, at) => ({ word: optionOf(field), describe: described[at] ?? '' }));
+  const own = optionsOf(command).map((name) => ({ word: `--${name}`, describe: declarationOf(name).describe }));
+  return [...fields, ...own];
+}
+
+const unique = (candidates: readonly Candidate[]): Candidate[] => [
+  ...new Map(candidates.map((candidate) => [candidate.word, candidate])).values(),
+];
+
+/** The words after the given ones in the names of commands. */
+function nextWords(words: readonly string[]): Candidate[] {
+  const candidates = commandsUnder(...words).flatMap(({ name, summary }) => {
+    const all = name.split(' ');
+    const word = all[words.length];
+    return word ? [{ word, describe: all.length === words.length + 1 ? summary : '' }] : [];
+  });
+  return unique(candidates);
+}
+
+/** A shell would take the others for patterns of file names. */
+const isPlain = (value: string): boolean => !/[*?[]/.test(value);
+
+function positions(): Position[] {
+  const paths = commands.flatMap(({ name }) => name.split(' ').map((_, at, words) => words.slice(0, at + 1).join(' ')));
+  return [...new Set(paths)].map((path) => {
+    const here = commands.filter(({ name }) => name === path);
+    const choices = here.flatMap(choicesOf).map((word) => ({ word, describe: '' }));
+    const withValues = here.flatMap(({ fields = [] }) => fields).filter(({ values }) => values);
+    return {
+      path,
+      next: [...nextWords(path.split(' ')), ...choices],
+      flags: unique(here.flatMap(flagsOf)),
+      values: new Map(withValues.map((field) => [optionOf(field), (field.values ?? []).filter(isPlain)])),
+    };
   });
 }
 
@@ -22,38 +67,58 @@ function valuesOf(name: OptionName): string[] {
   return /^[A-Za-z]+(\|[A-Za-z]+)+$/.test(value) ? value.split('|').filter((word) => word !== 'ID') : [];
 }
 
-const takesValue = (name: OptionName): boolean => declarationOf(name).value !== undefined;
 const allOptions = Object.keys(options) as OptionName[];
+const withValues = allOptions.filter((name) => valuesOf(name).length > 0);
+/** These stand alone. Any other option is followed by a value. */
+const alone = allOptions.filter((name) => declarationOf(name).value === undefined);
+
+const words = (candidates: readonly Candidate[]): string => candidates.map(({ word }) => word).join(' ');
+const firstWords = (): Candidate[] => [
+  ...nextWords([]),
+  { word: '--help', describe: '' },
+  { word: '--version', describe: '' },
+];
+
+/** Longer names come first, because the pattern of a name also matches what follows it. */
+const longestFirst = (all: readonly Position[]): Position[] =>
+  all.toSorted((one, other) => other.path.split(' ').length - one.path.split(' ').length);
 
 function bash(): string {
-  const second = firstWords.map((word) => `    ${word}) words="${secondWords(word).join(' ')}" ;;`);
-  const later = commands.map((command) => {
-    const [first, last] = command.name.split(' ');
-    return `    "${first} ${last ?? '"*'}${last ? '"' : ''}) words="${flagsOf(command).join(' ')}" ;;`;
+  const all = longestFirst(positions());
+  const values = all.flatMap(({ path, values: own }) =>
+    [...own].map(([option, each]) => `    "${path} "*"|${option}") words="${each.join(' ')}" ;;`),
+  );
+  const shared = withValues.map((name) => `    *"|--${name}") words="${valuesOf(name).join(' ')}" ;;`);
+  const names = all.map(({ path, next, flags }) => {
+    const offered = [...next, ...flags];
+    const arm = (pattern: string, candidates: readonly Candidate[]): string =>
+      `    ${pattern}) words="${words(candidates)}" ;;`;
+    if (next.length === 0) return arm(`"${path}"|"${path} "*`, flags);
+    // After an argument, only options can follow.
+    return [arm(`"${path}"`, offered), ...(flags.length > 0 ? [arm(`"${path} "*`, flags)] : [])].join('\n');
   });
-  // Names with two words come first, because the pattern for one word matches anything after it.
-  const ordered = later.toSorted((left, right) => Number(left.includes('*')) - Number(right.includes('*')));
-  const chosen = allOptions
-    .filter((name) => valuesOf(name).length > 0)
-    .map((name) => `    --${name}) words="${valuesOf(name).join(' ')}" ;;`);
-  // For free text, the shell offers files.
-  const free = allOptions.filter((name) => takesValue(name) && valuesOf(name).length === 0);
   return `_svc() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords.join(' ')} --help --version"
-  else case "$prev" in
-${chosen.join('\n')}
-    ${free.map((name) => `--${name}`).join('|')}) return ;;
-    *) if [ "$COMP_CWORD" -eq 2 ]; then case "\${COMP_WORDS[1]}" in
-${second.join('\n')}
-    esac
-    else case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
-${ordered.join('\n')}
-    esac
-    fi ;;
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="" name="" words="" at
+  [ "$COMP_CWORD" -gt 1 ] && prev="\${COMP_WORDS[COMP_CWORD-1]}"
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    case "\${COMP_WORDS[at]}" in -*) break ;; esac
+    name="$name\${name:+ }\${COMP_WORDS[at]}"
+  done
+  case "$prev" in
+  ${alone.map((name) => `--${name}`).join('|')}) prev="" ;;
   esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  case "$prev" in
+  -*) case "$name |$prev" in
+${[...values, ...shared].join('\n')}
+    *) return ;;
+    esac ;;
+  *) case "$name" in
+    "") words="${words(firstWords())}" ;;
+${names.join('\n')}
+    esac ;;
+  esac
+  local IFS=$' \\t\\n'
+  COMPREPLY=($(set -f; compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _svc svc
 `;
@@ -65,41 +130,53 @@ const zsh = (): string =>
 autoload -U +X bashcompinit && bashcompinit
 ${bash()}`;
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+const offers = (candidates: readonly Candidate[]): string =>
+  candidates.map(({ word, describe }) => quoted(describe ? `${word}\t${describe}` : word)).join(' ');
 
 function fish(): string {
-  const [has, hasNot] = ['__svc_seen', 'not __svc_seen'];
-  const lines = commands.flatMap((command) => {
-    const [first = '', second] = command.name.split(' ');
-    const here = second ? `'${has} ${first} ${second}'` : `'${has} ${first}'`;
-    const word = second
-      ? `complete -c svc -n '${has} ${first}; and test (count (__svc_words)) -eq 1' -a ${second} -d ${quoted(command.summary)}`
-      : `complete -c svc -n '${hasNot}' -a ${first} -d ${quoted(command.summary)}`;
-    const choices = choicesOf(command).map((choice) => `complete -c svc -n ${here} -a ${choice}`);
-    const flags = optionsOf(command).map((name) => {
-      const { describe } = declarationOf(name);
-      const values = valuesOf(name);
-      const value = values.length > 0 ? ` -x -a ${quoted(values.join(' '))}` : name === 'state' ? ' -r -F' : ' -x';
-      return `complete -c svc -n ${here} -l ${name}${takesValue(name) ? value : ''} -d ${quoted(describe)}`;
-    });
-    return [word, ...choices, ...flags];
+  const all = longestFirst(positions());
+  const own = all.flatMap(({ path, values }) =>
+    [...values].map(
+      ([option, each]) => `      case ${quoted(`${path} *|${option}`)}
+        printf '%s\\n' ${each.map(quoted).join(' ')}`,
+    ),
+  );
+  const shared = withValues.map(
+    (name) => `      case ${quoted(`*|--${name}`)}
+        printf '%s\\n' ${valuesOf(name).map(quoted).join(' ')}`,
+  );
+  const names = all.flatMap(({ path, next, flags }) => {
+    const arm = (patterns: readonly string[], candidates: readonly Candidate[]): string =>
+      `    case ${patterns.map(quoted).join(' ')}\n      printf '%s\\n' ${offers(candidates)}`;
+    if (next.length === 0) return arm([path, `${path} *`], flags);
+    return [arm([path], [...next, ...flags]), ...(flags.length > 0 ? [arm([`${path} *`], flags)] : [])];
   });
-  const groups = firstWords
-    .filter((word) => !commands.some(({ name }) => name === word))
-    .map((word) => `complete -c svc -n '${hasNot}' -a ${word}`);
-  return `# The words after svc that are not options, and whether they begin with the given words (or are present at all).
-function __svc_words
-  for word in (commandline -opc)[2..-1]
-    string match -q -- '-*' $word; or echo $word
+  return `# What can follow the words after svc: their options, and the next words of longer commands.
+function __svc_candidates
+  set -l given (commandline -opc)[2..-1]
+  set -l name
+  for word in $given
+    string match -q -- '-*' $word; and break
+    set -a name $word
+  end
+  set -l last $given[-1]
+  contains -- "$last" ${alone.map((name) => `--${name}`).join(' ')}; and set last ''
+  if string match -q -- '-*' "$last"
+    switch "$name |$last"
+${[...own, ...shared].join('\n')}
+      case '*|--state' '*|--file' '*|--credentials' '*|--data' '*|-d'
+        __fish_complete_path (commandline -ct)
+    end
+    return
+  end
+  switch "$name"
+    case ''
+      printf '%s\\n' ${offers(firstWords())}
+${names.join('\n')}
   end
 end
-function __svc_seen
-  set -l words (__svc_words)
-  test (count $argv) -eq 0; and test (count $words) -gt 0; and return
-  test (count $argv) -gt 0; and test "$words[1..$(count $argv)]" = "$argv"
-end
-complete -c svc -f
-${[...groups, ...lines].join('\n')}
+complete -c svc -f -a '(__svc_candidates)'
 `;
 }
 

@@ -62,7 +62,7 @@ async function readFeed(
   for (let failures = 0; !stopped.aborted; failures += 1) {
     try {
       const signal = AbortSignal.any([AbortSignal.timeout(answerWithinMs), stopped]);
-      const answer = (await call(target, 'GET', path, undefined, signal)) as Feed | undefined;
+      const answer = (await call(target, 'GET', path, undefined, { signal })) as Feed | undefined;
       if (answer?.cursor) return answer;
     } catch (error) {
       if (!(error instanceof ApiFailure) || !isPassing(error)) throw error;

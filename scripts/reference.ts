@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { commandsPage } from '../cli/help.ts';
 import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
+import { operationsFile } from './command-operations.ts';
+import { commandsPage } from './commands-page.ts';
 import { processorsPage } from './processors-page.ts';
 import { packageFiles } from './package-files.ts';
 import { publisherFiles } from './publisher-files.ts';
@@ -345,6 +346,7 @@ ${table(
 }
 
 export const pages: Readonly<Record<string, () => string>> = {
+  'cli/operations.json': operationsFile,
   'docs/cli.md': () => commandsPage(note),
   'docs/configuration.md': () => settingsPage(note, table),
   'docs/errors.md': errorsPage,

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { findCommand } from '../cli/commands.ts';
+import { namesakes } from '../cli/commands.ts';
 import { unknownSettings, variables } from '../server/config.ts';
 
 /** Programs and guides name only settings that there are. `misconfigurations.test.ts` has the values that are refused. */
@@ -55,7 +55,7 @@ test('the guides name only settings and commands that there are', async () => {
     assert.deepEqual(unknown, [], file);
     const called = [...guide.matchAll(/\bsvc -- ([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words.split(' '));
     assert.deepEqual(
-      called.filter((words) => !findCommand(words)).map((words) => words.join(' ')),
+      called.filter((words) => namesakes(words).length === 0).map((words) => words.join(' ')),
       [],
       file,
     );
