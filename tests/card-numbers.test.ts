@@ -14,6 +14,7 @@ import { eventually } from './support/webhooks.ts';
 import { type Collector, startCollector } from './support/collector.ts';
 import { readyUrl } from './support/ready.ts';
 import { programPath } from './support/programs.ts';
+import { someProduct } from './support/service.ts';
 
 /**
  * Marker numbers through every way into a real service, also the ways that fail; then a search for them in all that it
@@ -243,6 +244,7 @@ async function capturesThatSucceed(customer: string): Promise<void> {
     const body = { customer_id: customer, card: newCard(), billing_details: { name: 'Ada' } };
     await expect('a capture', 201, '/capture', { body });
   }
+  await codesForOneCharge(customer);
   const other = methods.pop();
   await expect('a card deleted', 200, `${path}/${other}`, { method: 'DELETE', body: {} });
   await expect('a list', 200, path, { method: 'GET' });
@@ -255,6 +257,27 @@ async function capturesThatSucceed(customer: string): Promise<void> {
   });
   for (const key of [keys.live_publishable_key, keys.live_secret_key]) {
     await send('/v1/card_tokens', { key, body: { card: newCard() } });
+  }
+}
+
+/** Codes that the vault keeps in its memory: of cards that are charged, that are declined, and that wait. */
+async function codesForOneCharge(customer: string): Promise<void> {
+  const product = await expect('a product', 201, '/v1/products', { body: someProduct() });
+  const items = [{ product_id: product.id, quantity: 1 }];
+  for (const outcome of ['charged', 'charged', 'waits', 'waits']) {
+    const announced = { card: newCard(), payment_follows: true };
+    const made = await expect('a token', 201, '/v1/card_tokens', { key: keys.publishable_key, body: announced });
+    const path = `/v1/customers/${customer}/payment_methods`;
+    const attached = await expect('a token attached', 201, path, { body: { card_token: made.id } });
+    const captured = await expect('a capture', 201, '/capture', {
+      body: { customer_id: customer, card: newCard(), payment_follows: true },
+    });
+    if (outcome === 'waits') continue;
+    for (const { id: payment_method_id } of [attached, captured]) {
+      const body = { customer_id: customer, payment_method_id, items };
+      const order = await expect('an order', 201, '/v1/orders', { body, idempotencyKey: randomUUID() });
+      assert.equal(order.status, 'succeeded');
+    }
   }
 }
 

@@ -52,7 +52,8 @@ function codeOf(outcome: Counted): FailureCode | null | undefined {
   if (outcome.outcome === 'unknown') return null;
   if (outcome.outcome !== 'declined') return undefined;
   if (!('failureCode' in outcome)) return ofVerification;
-  return outcome.isProcessorFault || outcome.refusesCredentials ? undefined : outcome.failureCode;
+  const isOfBank = !outcome.isProcessorFault && !outcome.refusesCredentials && !outcome.isUnseenByBank;
+  return isOfBank ? outcome.failureCode : undefined;
 }
 
 const succeeded = ({ outcome }: Counted): boolean => outcome === 'approved' || outcome === 'verified';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs, secondMs } from '../../server/platform/durations.ts';
+import type { Decline } from './bank.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { chargeReferenceName, kindName, referenceName } from '../../server/vault/processors/stripe/requests.ts';
 
@@ -21,6 +22,8 @@ export interface Method {
   readonly customerId?: string | null;
   /** Saved by a payment of the customer or a SetupIntent, and not only attached. */
   readonly isSetUp?: boolean;
+  /** What Stripe's test card with this number does. */
+  readonly testCard?: string;
 }
 
 export interface Customer {
@@ -37,7 +40,7 @@ export interface Intent {
   readonly metadata: Metadata;
   readonly customerId?: string | null;
   readonly createdMs: number;
-  readonly status: 'requires_payment_method' | 'processing' | 'succeeded' | 'canceled';
+  readonly status: 'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'canceled';
   readonly error: Shown | null;
   readonly chargeId: string | null;
 }
@@ -49,6 +52,8 @@ export interface Charge {
   readonly createdMs: number;
   readonly settlesAtMs: number;
   readonly declineCode: string | null;
+  /** Of a declined charge, what the bank or Radar said. */
+  readonly decline?: Decline;
   readonly authorizationCode: string | null;
 }
 
@@ -59,7 +64,10 @@ export interface Refund {
   readonly metadata: Metadata;
   readonly createdMs: number;
   readonly settlesAtMs: number;
-  readonly fails: boolean;
+  /** Why the bank returns it. */
+  readonly fails: string | false;
+  /** What Stripe says until then. */
+  readonly first?: 'pending' | 'succeeded';
 }
 
 export interface Dispute {
@@ -68,6 +76,8 @@ export interface Dispute {
   readonly status: string;
   readonly createdMs: number;
   readonly evidence: Shown;
+  /** Evidence is submitted once, and cannot be changed then. */
+  readonly isSubmitted?: boolean;
   /** Without it, the amount of the payment. */
   readonly amount?: number;
 }
@@ -132,8 +142,8 @@ export function openBooks(clock: Clock, onPut: (table: TableName, row: object) =
 const refundsOf = ({ refunds }: Books, intentId: string): Refund[] =>
   [...refunds.values()].filter((refund) => refund.intentId === intentId);
 
-const refundStatus = ({ clock }: Books, { settlesAtMs, fails }: Refund): string =>
-  clock.nowMs() < settlesAtMs ? 'pending' : fails ? 'failed' : 'succeeded';
+const refundStatus = ({ clock }: Books, { settlesAtMs, fails, first = 'pending' }: Refund): string =>
+  clock.nowMs() < settlesAtMs ? first : fails === false ? 'succeeded' : 'failed';
 
 const stands = (books: Books, refund: Refund): boolean => refundStatus(books, refund) !== 'failed';
 
@@ -163,11 +173,17 @@ export function showRefund(books: Books, refund: Refund): Shown {
     metadata,
     payment_intent: intentId,
     status,
-    ...(status === 'failed' && { failure_reason: 'expired_or_canceled_card' }),
+    ...(status === 'failed' && { failure_reason: refund.fails }),
   };
 }
 
-const approval = { network_status: 'approved_by_network', reason: null, seller_message: 'Payment complete.' };
+const approval = {
+  type: 'authorized',
+  network_status: 'approved_by_network',
+  reason: null,
+  risk_level: 'normal',
+  seller_message: 'Payment complete.',
+};
 
 export const balanceId = ({ id }: Charge): string => id.replace('ch_', 'txn_');
 
@@ -184,11 +200,10 @@ export function showBalanceTransaction({ clock }: Books, charge: Charge): Shown 
 }
 
 export function showCharge(books: Books, charge: Charge): Shown {
-  const { id, intentId, methodId, createdMs, declineCode, authorizationCode } = charge;
+  const { id, intentId, methodId, createdMs, decline, declineCode, authorizationCode } = charge;
   const intent = books.intents.get(intentId);
   const method = books.methods.get(methodId);
   const approved = declineCode === null;
-  const decline = { network_status: 'declined_by_network', reason: declineCode, seller_message: 'The bank declined.' };
   return {
     id,
     object: 'charge',
@@ -200,9 +215,9 @@ export function showCharge(books: Books, charge: Charge): Shown {
     paid: approved,
     payment_intent: intentId,
     metadata: intent?.metadata,
-    failure_code: approved ? null : 'card_declined',
-    failure_message: approved ? null : 'Your card was declined.',
-    outcome: approved ? approval : decline,
+    failure_code: decline?.error.code ?? null,
+    failure_message: decline?.error.message ?? null,
+    outcome: decline?.outcome ?? approval,
     payment_method_details: {
       card: {
         brand: 'visa',
@@ -237,7 +252,7 @@ export function showIntent(books: Books, intent: Intent, isExpanded: boolean): S
 }
 
 export function showDispute({ intents }: Books, dispute: Dispute): Shown {
-  const { id, intentId, status, createdMs, evidence } = dispute;
+  const { id, intentId, status, createdMs, evidence, isSubmitted } = dispute;
   const intent = intents.get(intentId);
   return {
     id,
@@ -250,7 +265,12 @@ export function showDispute({ intents }: Books, dispute: Dispute): Shown {
     status,
     reason: 'fraudulent',
     evidence,
-    evidence_details: { due_by: seconds(createdMs + 7 * dayMs), has_evidence: Object.keys(evidence).length > 0 },
+    evidence_details: {
+      due_by: seconds(createdMs + 7 * dayMs),
+      has_evidence: Object.keys(evidence).length > 0,
+      past_due: false,
+      submission_count: isSubmitted === true ? 1 : 0,
+    },
     payment_method_details: { type: 'card', card: { brand: 'visa', network_reason_code: '10.4' } },
   };
 }

@@ -1,5 +1,5 @@
 import { type Books, type Customer, type Intent, type Method, newId, showMethod } from './books.ts';
-import type { Bank, Operate, Reply } from './operations.ts';
+import type { Operate, Reply } from './operations.ts';
 import { metadataOf, missing, refusal } from './rules.ts';
 
 /** The customers of the simulated Stripe, and which payment methods can be used again. */
@@ -16,6 +16,13 @@ export const showCustomer = ({ id, metadata, createdMs }: Customer): object => (
 export const createCustomer: Operate = ({ books, clock }, _id, form) => {
   const customer = { id: newId('cus'), metadata: metadataOf(form), createdMs: clock.nowMs(), isDeleted: false };
   return { status: 200, body: showCustomer(books.put('customers', customer)) };
+};
+
+export const updateCustomer: Operate = ({ books }, id, form) => {
+  const customer = books.customers.get(id);
+  if (!customer || customer.isDeleted) return missing('customer', id);
+  const changed = { ...customer, metadata: { ...customer.metadata, ...metadataOf(form) } };
+  return { status: 200, body: showCustomer(books.put('customers', changed)) };
 };
 
 /** Its payment methods are detached, and can never be used again. */
@@ -77,8 +84,6 @@ export function refusedUse(books: Books, intent: Intent, method: Method, form: U
   return !method.customerId && isUsed(books, method) ? usedBefore : undefined;
 }
 
-/** Without the customer, a bank accepts a card that was saved; others it wants the customer to confirm. */
-export function needsAuthentication({ wantsSetUp }: Bank, method: Method, form: URLSearchParams): boolean {
-  if (!isOffSession(form)) return false;
-  return wantsSetUp ? method.isSetUp !== true : !method.customerId;
-}
+/** Without the customer, a bank accepts a card that was saved; of others it wants the customer to confirm the payment. */
+export const needsSetUp = (wantsSetUp: boolean, method: Method): boolean =>
+  wantsSetUp ? method.isSetUp !== true : !method.customerId;

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../server/platform/clock.ts';
 import { secondMs } from '../../server/platform/durations.ts';
+import { apiVersion } from '../../server/vault/processors/stripe/requests.ts';
 import { type Books, type EventRecord, newId } from './books.ts';
 
 /** Sends the events of the simulated Stripe, as often, as late and as wrongly as the faults say. */
@@ -16,7 +17,27 @@ export interface Notices {
   /** Records an event and sends it. */
   emit(type: string, object: object): void;
   /** Where to send events; events without a receiver wait. */
-  receiver(url: string, secret: string): void;
+  receiver(endpoint: Endpoint): void;
+}
+
+interface Endpoint {
+  readonly url: string;
+  readonly secret: string;
+  /** The version in which the endpoint gets objects. Without it, the version of the connector. */
+  readonly api_version?: string | undefined;
+  /** The connected account whose events the endpoint gets, if it is one for Connect. */
+  readonly account?: string | undefined;
+}
+
+/** From this version on, a payment names its last charge. Before, it had the list of its charges. */
+const withLatestCharge = '2022-11-15';
+
+/** An object as an endpoint of an older version gets it. */
+function inVersion(version: string, object: Readonly<Record<string, unknown>>): object {
+  if (object.object !== 'payment_intent' || version >= withLatestCharge) return object;
+  const { latest_charge, ...rest } = object;
+  const data = typeof latest_charge === 'object' && latest_charge ? [latest_charge] : [];
+  return { ...rest, charges: { object: 'list', data, has_more: false } };
 }
 
 interface NoticeOptions {
@@ -28,7 +49,7 @@ interface NoticeOptions {
 }
 
 export function openNotices({ books, clock, pickFault, durable }: NoticeOptions): Notices {
-  let target: { readonly url: string; readonly secret: string } | undefined;
+  let target: Endpoint | undefined;
 
   const signature = (body: string, secret: string): string => {
     const timestamp = Math.floor(clock.nowMs() / secondMs);
@@ -66,12 +87,15 @@ export function openNotices({ books, clock, pickFault, durable }: NoticeOptions)
     emit(type, object) {
       const id = newId('evt');
       const created = Math.floor(clock.nowMs() / secondMs);
-      const body = JSON.stringify({ id, object: 'event', type, created, livemode: false, data: { object } });
+      const { api_version = apiVersion, account } = target ?? {};
+      const shown = inVersion(api_version, object as Readonly<Record<string, unknown>>);
+      const about = { id, object: 'event', api_version, ...(account && { account }), type, created, livemode: false };
+      const body = JSON.stringify({ ...about, data: { object: shown } });
       const record = books.put('events', { id, body, delivered: false });
       if (target) void deliver(record);
     },
-    receiver(url, secret) {
-      target = { url, secret };
+    receiver(endpoint) {
+      target = endpoint;
       for (const record of books.events.values()) if (!record.delivered) void deliver(record);
     },
   };

@@ -1,3 +1,4 @@
+import { cardError, chargeOf, declineCodeOf, declineOf, type Habits, refusalOf, testCardOf } from './bank.ts';
 import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs } from '../../server/platform/durations.ts';
 import {
@@ -13,14 +14,7 @@ import {
   showMethod,
   showRefund,
 } from './books.ts';
-import {
-  attachMethod,
-  createCustomer,
-  deleteCustomer,
-  isCustomer,
-  needsAuthentication,
-  refusedUse,
-} from './customers.ts';
+import { attachMethod, createCustomer, deleteCustomer, isCustomer, refusedUse, updateCustomer } from './customers.ts';
 import type { Notices } from './notices.ts';
 import { metadataOf, missing, refusal } from './rules.ts';
 
@@ -31,39 +25,24 @@ export interface Reply {
   readonly body: object;
 }
 
-export interface Bank {
+export interface Bank extends Habits {
   readonly books: Books;
   readonly notices: Notices;
   readonly clock: Clock;
   /** Undefined means at once for refunds, and two days for the balance of charges. */
   settleAfterMs: number | undefined;
-  /** Whether banks want each card to have been saved by the customer before the merchant charges it, as in Europe. */
-  wantsSetUp: boolean;
 }
 
 export type Operate = (bank: Bank, id: string, form: URLSearchParams, fault: string | undefined) => Reply;
 
 const ok = (body: object): Reply => ({ status: 200, body });
-const declineOf = (fault: string | undefined): string | undefined =>
-  fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined;
-
-/** What Stripe's test cards do, by their last four digits. */
-const testDeclines: Readonly<Record<string, string>> = { '9995': 'insufficient_funds' };
-const disputedLast4 = '0259';
-
-/** Stripe has an error code of its own for these; for all others it is `card_declined`. */
-const ownCodes = ['expired_card', 'incorrect_cvc', 'incorrect_number', 'processing_error', 'authentication_required'];
-
-function cardError(declineCode: string, rest: object = {}) {
-  const code = ownCodes.includes(declineCode) ? declineCode : 'card_declined';
-  return { type: 'card_error', code, decline_code: declineCode, message: 'Your card was declined.', ...rest };
-}
-
 const createMethod: Operate = ({ books }, _id, form) => {
   const hasAddress = form.has('billing_details[address][line1]');
   const hasPostalCode = form.has('billing_details[address][postal_code]');
+  const testCard = testCardOf(form.get('card[number]') ?? '');
   const method: Method = {
     id: newId('pm'),
+    ...(testCard && { testCard }),
     last4: form.get('card[number]')?.slice(-4) ?? '',
     exp_month: Number(form.get('card[exp_month]')),
     exp_year: Number(form.get('card[exp_year]')),
@@ -121,61 +100,82 @@ export function endProcessing(bank: Bank, intent: Intent): void {
   setTimeout(() => reportPaid(bank, bank.books.put('intents', { ...intent, status: 'succeeded' })), processingMs);
 }
 
+/** Why a payment is not confirmed, before any bank is asked. */
+function refusedConfirmation({ books }: Bank, intent: Intent | undefined, id: string, form: URLSearchParams) {
+  if (!intent) return missing('payment_intent', id);
+  if (!confirmable.includes(intent.status)) return unexpectedState(books, intent);
+  const methodId = form.get('payment_method') ?? '';
+  const method = books.methods.get(methodId);
+  return method ? refusedUse(books, intent, method, form) : missing('payment_method', methodId, 400);
+}
+
+const confirmable = ['requires_payment_method', 'requires_action'];
+
 const confirm: Operate = (bank, id, form, fault) => {
   const { books, notices, clock } = bank;
   const intent = books.intents.get(id);
-  if (!intent) return missing('payment_intent', id);
-  if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
   const given = books.methods.get(form.get('payment_method') ?? '');
-  if (!given) return missing('payment_method', form.get('payment_method') ?? '', 400);
-  const refused = refusedUse(books, intent, given, form);
-  if (refused) return refused;
+  const refused = refusedConfirmation(bank, intent, id, form);
+  if (refused || !intent || !given) return refused ?? missing('payment_intent', id);
+  const withoutCode = refusalOf(fault);
+  if (withoutCode) return { status: 400, body: { error: withoutCode } };
+  if (fault === 'requires_action') {
+    return ok(showIntent(books, books.put('intents', { ...intent, status: 'requires_action' }), true));
+  }
   const method = checked(bank, given);
-  const createdMs = clock.nowMs();
-  const isAsked = needsAuthentication(bank, method, form);
-  const declineCode = declineOf(fault) ?? testDeclines[method.last4] ?? (isAsked ? 'authentication_required' : null);
-  // A bank that asks for authentication has not been asked to pay, so there is no charge.
-  const charge =
-    declineCode === 'authentication_required'
-      ? undefined
-      : books.put('charges', {
-          id: newId('ch'),
-          intentId: id,
-          methodId: method.id,
-          createdMs,
-          settlesAtMs: createdMs + (bank.settleAfterMs ?? 2 * dayMs),
-          declineCode,
-          authorizationCode: declineCode === null ? String(books.charges.size % 1_000_000).padStart(6, '0') : null,
-        });
-  if (declineCode !== null) {
-    const error = cardError(declineCode, { payment_method: showMethod(method) });
-    const failed = books.put('intents', { ...intent, error, chargeId: charge?.id ?? null });
+  const decline = declineOf(bank, method, form, fault);
+  const open = chargeOf({ books, nowMs: clock.nowMs(), settlesAfterMs: bank.settleAfterMs ?? 2 * dayMs });
+  // If nothing was sent to a bank, and Radar had nothing to say, there is no charge.
+  const charge = !decline || decline.outcome ? open(id, method.id, decline) : undefined;
+  const chargeId = charge?.id ?? null;
+  if (decline) {
+    const error = { ...decline.error, ...(chargeId && { charge: chargeId }), payment_method: showMethod(method) };
+    const failed = books.put('intents', { ...intent, status: 'requires_payment_method', error, chargeId });
     notices.emit('payment_intent.payment_failed', showIntent(books, failed, false));
+    if (charge) notices.emit('charge.failed', showCharge(books, charge));
     return { status: 402, body: { error: { ...error, payment_intent: showIntent(books, failed, false) } } };
   }
   if (form.has('setup_future_usage') && intent.customerId) {
     books.put('methods', { ...method, customerId: intent.customerId, isSetUp: true });
   }
   const status = fault === 'processing' ? 'processing' : 'succeeded';
-  const paid = books.put('intents', { ...intent, status, chargeId: charge?.id ?? null });
+  const paid = books.put('intents', { ...intent, status, chargeId });
   (status === 'processing' ? endProcessing : reportPaid)(bank, paid);
-  if (method.last4 === disputedLast4) moveDispute(bank, { transaction_id: id, action: 'open' });
+  if (method.testCard === 'disputed') moveDispute(bank, { transaction_id: id, action: 'open' });
   return ok(showIntent(books, paid, true));
 };
 
 const cancel: Operate = ({ books }, id) => {
   const intent = books.intents.get(id);
   if (!intent) return missing('payment_intent', id);
-  if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
+  if (!confirmable.includes(intent.status)) return unexpectedState(books, intent);
   return ok(showIntent(books, books.put('intents', { ...intent, status: 'canceled' }), true));
 };
 
-/** Sends the event of a refund when it settles. */
+/** Sends the events of a refund when it settles. */
 export function watchRefund({ books, notices, clock }: Bank, refund: Refund): void {
-  const report = (): void => notices.emit(refund.fails ? 'refund.failed' : 'refund.updated', showRefund(books, refund));
+  const report = (): void => {
+    const shown = showRefund(books, refund);
+    notices.emit(refund.fails === false ? 'refund.updated' : 'refund.failed', shown);
+    notices.emit('charge.refund.updated', shown);
+  };
   const waitMs = refund.settlesAtMs - clock.nowMs();
   if (waitMs > 0) setTimeout(report, waitMs).unref();
-  else if (refund.fails) report();
+  else if (refund.fails !== false) report();
+}
+
+const refundLaterMs = 300;
+
+/** Pending as long as the balance is short, or what the test card of the charge says. */
+function courseOf({ books, settleAfterMs }: Bank, intent: Intent, fault: string | undefined) {
+  const testCard = books.methods.get(books.charges.get(intent.chargeId ?? '')?.methodId ?? '')?.testCard;
+  const fails: Refund['fails'] =
+    fault === 'reject_refund' || testCard === 'refund_fails_later'
+      ? 'expired_or_canceled_card'
+      : fault === 'short_balance_fails' && 'insufficient_funds';
+  const isLater = fault?.startsWith('short_balance') || testCard?.startsWith('refund_');
+  const first = testCard === 'refund_fails_later' ? ('succeeded' as const) : ('pending' as const);
+  return { fails, first, afterMs: settleAfterMs ?? (isLater ? refundLaterMs : 0) };
 }
 
 const createRefund: Operate = (bank, _id, form, fault) => {
@@ -193,21 +193,23 @@ const createRefund: Operate = (bank, _id, form, fault) => {
   if (amount > remaining || amount <= 0) {
     return refusal(400, 'Refund amount is greater than unrefunded amount on charge', { param: 'amount' });
   }
-  const declineCode = declineOf(fault);
+  const declineCode = declineCodeOf(fault);
   if (declineCode) return refusal(400, 'The refund was refused.', { code: declineCode });
   const createdMs = clock.nowMs();
+  const { fails, first: before, afterMs } = courseOf(bank, intent, fault);
   const refund = books.put('refunds', {
     id: newId('re'),
     intentId: intent.id,
     amount,
     metadata: metadataOf(form),
     createdMs,
-    settlesAtMs: createdMs + (bank.settleAfterMs ?? 0),
-    fails: fault === 'reject_refund',
+    settlesAtMs: createdMs + afterMs,
+    fails,
+    first: before,
   });
   const shown = showRefund(books, refund);
   // Stripe accepts a refund before the bank can reject it.
-  const first = refund.fails ? { ...shown, status: 'pending', failure_reason: undefined } : shown;
+  const first = fails === false ? shown : { ...shown, status: before, failure_reason: undefined };
   notices.emit('refund.created', first);
   watchRefund(bank, refund);
   return ok(first);
@@ -217,14 +219,16 @@ const createSetup: Operate = (bank, _id, form, fault) => {
   const given = bank.books.methods.get(form.get('payment_method') ?? '');
   if (!given) return missing('payment_method', form.get('payment_method') ?? '', 400);
   const method = checked(bank, given);
-  const declineCode = declineOf(fault);
+  const declineCode = declineCodeOf(fault);
   const checks = { ...method.checks, ...(declineCode === 'incorrect_cvc' && { cvc_check: 'fail' }) };
   const card = showMethod({ ...method, checks });
   const error = declineCode ? cardError(declineCode, { payment_method: card }) : null;
+  const asks =
+    fault === 'requires_action' || bank.wantsAuthentication || /^(authenticates|is_set_up)/.test(method.testCard ?? '');
   const setup = {
     id: newId('seti'),
     object: 'setup_intent',
-    status: error ? 'requires_payment_method' : fault === 'requires_action' ? 'requires_action' : 'succeeded',
+    status: error ? 'requires_payment_method' : asks ? 'requires_action' : 'succeeded',
     metadata: metadataOf(form),
     payment_method: error ? null : card,
     latest_attempt: error ? newId('setatt') : { payment_method_details: { card: { checks } } },
@@ -238,6 +242,7 @@ const openStates = ['needs_response', 'warning_needs_response', 'appeal_needs_re
 const updateDispute: Operate = ({ books, notices }, id, form) => {
   const dispute = books.disputes.get(id);
   if (!dispute) return missing('dispute', id);
+  if (dispute.isSubmitted) return refusal(400, 'The evidence of this dispute was already submitted.');
   if (!openStates.includes(dispute.status)) return refusal(400, 'This dispute is already closed.');
   const evidence = Object.fromEntries(
     [...form].flatMap(([name, value]) => {
@@ -246,7 +251,8 @@ const updateDispute: Operate = ({ books, notices }, id, form) => {
     }),
   );
   const status = dispute.status.replace('needs_response', 'under_review');
-  const submitted = form.get('submit') === 'true' ? { ...dispute, status, evidence } : { ...dispute, evidence };
+  const isSubmitted = form.get('submit') !== 'false';
+  const submitted = isSubmitted ? { ...dispute, status, evidence, isSubmitted } : { ...dispute, evidence };
   const shown = showDispute(books, books.put('disputes', submitted));
   notices.emit('charge.dispute.updated', shown);
   return ok(shown);
@@ -266,6 +272,7 @@ const createFile: Operate = () => ok({ id: newId('file'), object: 'file', purpos
 export const operations: Readonly<Record<string, Operate>> = {
   customers: createCustomer,
   'customers/delete': deleteCustomer,
+  'customers/update': updateCustomer,
   payment_methods: createMethod,
   'payment_methods/attach': attachMethod,
   payment_intents: createIntent,
@@ -299,7 +306,8 @@ export function moveDispute(
     String(action)
   ];
   if (!dispute || !status) return undefined;
-  const shown = showDispute(books, books.put('disputes', { ...dispute, status }));
+  const isSubmitted = dispute.isSubmitted === true && action !== 'second';
+  const shown = showDispute(books, books.put('disputes', { ...dispute, status, isSubmitted }));
   if (action === 'win') notices.emit('charge.dispute.funds_reinstated', shown);
   notices.emit(action === 'second' ? 'charge.dispute.updated' : 'charge.dispute.closed', shown);
   return shown;

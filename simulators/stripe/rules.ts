@@ -35,6 +35,7 @@ const address = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'];
 
 const rules: Readonly<Record<string, Rule>> = {
   customers: { allowed: ['metadata[*]', 'description', 'expand[*]'], required: [] },
+  'customers/update': { allowed: ['metadata[*]', 'description', 'expand[*]'], required: [] },
   'customers/delete': { allowed: [], required: [] },
   'payment_methods/attach': { allowed: ['customer', 'expand[*]'], required: ['customer'] },
   payment_methods: {

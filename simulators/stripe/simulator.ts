@@ -5,6 +5,7 @@ import type { Secret } from '../../server/platform/secret.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readBody, readJson } from '../wire.ts';
+import { isDecline, isRefusal } from './bank.ts';
 import {
   balanceId,
   type Books,
@@ -21,6 +22,7 @@ import {
 import { isCustomer, methodsOf, showCustomer } from './customers.ts';
 import { noticeFaults, openNotices } from './notices.ts';
 import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
+import { forbidden, lackedPermission } from './permissions.ts';
 import { checkRequest, refusal } from './rules.ts';
 import { idempotencyHeader, kindName } from '../../server/vault/processors/stripe/requests.ts';
 
@@ -66,14 +68,18 @@ function requestsOf(fault: string): readonly Request[] | undefined {
   if (isAmong(prepareFaults)) return ['prepare'];
   if (isAmong(saveFaults)) return ['save'];
   if (fault === 'cancel_error') return ['cancel'];
-  if (fault === 'reject_refund') return ['refund'];
+  if (['reject_refund', 'short_balance', 'short_balance_fails'].includes(fault)) return ['refund'];
   if (fault === 'processing') return ['charge'];
-  if (fault === 'requires_action') return ['verify'];
-  if (/^decline:[a-z_]{1,40}$/.test(fault)) return ['charge', 'refund', 'void', 'verify'];
+  if (fault === 'requires_action') return ['charge', 'verify'];
+  if (fault === 'block' || isRefusal(fault)) return ['charge'];
+  if (isDecline(fault)) return ['charge', 'refund', 'void', 'verify'];
   const revoking = requests.find((request) => fault === `revoke:${request}`);
   if (revoking) return [revoking];
   return isAmong(operationFaults) || isAmong(busyFaults) ? ['charge', 'refund', 'void'] : undefined;
 }
+
+/** In an outage it is longer. */
+const usualSearchLagMs = 60_000;
 
 interface Stripe extends Bank {
   readonly journal: Journal;
@@ -84,6 +90,8 @@ interface Stripe extends Bank {
   readonly inUse: Set<string>;
   searchLagMs: number;
   isRevoked: boolean;
+  /** What the key lacks, for example `rak_charge_write`. */
+  lacked: readonly string[];
   isAuthorized(request: IncomingMessage): boolean;
 }
 
@@ -221,7 +229,8 @@ function look(stripe: Stripe, [resource, id = '', action]: readonly string[], qu
     body ? { status: 200, body } : refusal(404, `No such object: '${id}'`, { code: 'resource_missing' });
   if (resource === 'account') {
     const settings = { dashboard: { display_name: 'Test shop' } };
-    return found({ id: 'acct_1', object: 'account', charges_enabled: true, email: null, settings });
+    const accountId = `acct_${createHash('sha256').update(stripe.secret).digest('hex').slice(0, 16)}`;
+    return found({ id: accountId, object: 'account', charges_enabled: true, email: null, settings });
   }
   if (resource === 'balance') {
     return found({ object: 'balance', livemode: stripe.secret.includes('_live_'), available: [], pending: [] });
@@ -287,19 +296,29 @@ async function control(stripe: Stripe, path: string, request: IncomingMessage, r
     await stripe.journal.durable();
     return dispute ? answer(response, 200, dispute) : wrong();
   }
-  const { search_lag_ms, webhook, forget_keys, revoked, wants_set_up, ...others } = body as Record<string, unknown>;
+  const { search_lag_ms, webhook, forget_keys, revoked, lacks, wants_set_up, wants_authentication, ...others } =
+    body as Record<string, unknown>;
   const rest: Control = others;
   if (!stripe.faults.isControl(rest)) return wrong();
   stripe.faults.set(rest);
   if (rest.settle_after_ms !== undefined) stripe.settleAfterMs = rest.settle_after_ms ?? undefined;
   if (typeof search_lag_ms === 'number') stripe.searchLagMs = search_lag_ms;
   if (typeof revoked === 'boolean') stripe.isRevoked = revoked;
+  if (Array.isArray(lacks)) stripe.lacked = lacks.map(String);
   if (typeof wants_set_up === 'boolean') stripe.wantsSetUp = wants_set_up;
+  if (typeof wants_authentication === 'boolean') stripe.wantsAuthentication = wants_authentication;
   if (forget_keys === true) stripe.books.keys.clear();
   if (typeof webhook === 'object' && webhook !== null && 'url' in webhook && 'secret' in webhook) {
-    stripe.notices.receiver(String(webhook.url), String(webhook.secret));
+    const { api_version, account } = webhook as { api_version?: string; account?: string };
+    stripe.notices.receiver({ url: String(webhook.url), secret: String(webhook.secret), api_version, account });
   }
   answer(response, 200, { done: true });
+}
+
+/** `POST /v1/customers/ID` changes a customer, and `POST /v1/customers` creates one. */
+function routeOf(resource: string, id: string, action: string): string {
+  if (action !== '') return `${resource}/${action}`;
+  return resource === 'customers' && id !== '' ? 'customers/update' : resource;
 }
 
 async function handle(stripe: Stripe, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -309,9 +328,14 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
     return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
   }
   if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) return refuseKey(request, response);
+  const lacked = root === 'v1' ? lackedPermission(stripe.lacked, request.method, resource) : undefined;
+  if (lacked !== undefined) {
+    request.resume();
+    return answer(response, 403, forbidden(lacked).body);
+  }
   if (root === 'v1' && request.method === 'GET') return lookUp(stripe, [resource, id, action], request, response);
   if (root === 'v1' && request.method === 'POST') {
-    return operate(stripe, action === '' ? resource : `${resource}/${action}`, id, request, response);
+    return operate(stripe, routeOf(resource, id, action), id, request, response);
   }
   if (root === 'v1' && request.method === 'DELETE') {
     return operate(stripe, `${resource}/delete`, id, request, response);
@@ -347,10 +371,12 @@ export async function openSimulator({ journalFile, secret, clock, lateMs }: Simu
     secret: secret.reveal(),
     lateMs,
     inUse: new Set(),
-    searchLagMs: 0,
+    searchLagMs: usualSearchLagMs,
     isRevoked: false,
+    lacked: [],
     settleAfterMs: undefined,
     wantsSetUp: false,
+    wantsAuthentication: false,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
   for (const intent of books.intents.values()) if (intent.status === 'processing') endProcessing(stripe, intent);

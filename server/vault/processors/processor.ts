@@ -279,6 +279,8 @@ export type Outcome =
       readonly failureReason: string;
       /** The processor failed, not the card's bank: another processor may approve the charge. */
       readonly isProcessorFault?: boolean;
+      /** The processor itself blocked the payment, for example because of its risk: no bank or card network has seen it. */
+      readonly isUnseenByBank?: boolean;
       /** The account takes no charge without the security code, which stored cards do not have. */
       readonly wantsSecurityCode?: boolean;
       /**

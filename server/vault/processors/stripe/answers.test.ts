@@ -76,12 +76,21 @@ const cardError = (code: string, decline_code?: string) => ({
   message: quoting,
 });
 
-const failedIntent = (error: object) =>
+/** With an outcome, it shows its charge. */
+const failedIntent = (error: object | null, outcome?: object) =>
   intent({
     status: 'requires_payment_method',
     amount_received: 0,
-    latest_charge: 'ch_3Real',
+    latest_charge: outcome ? charge({ status: 'failed', captured: false, outcome }) : 'ch_3Real',
     last_payment_error: error,
+  });
+
+const blockedIntent = (reason: string) =>
+  failedIntent(cardError('card_declined', 'fraudulent'), {
+    type: 'blocked',
+    network_status: 'not_sent_to_network',
+    reason,
+    seller_message: 'Stripe blocked this payment as too risky.',
   });
 
 const declinedAnswer = (code: string, decline_code?: string): Answer => {
@@ -92,6 +101,11 @@ const declinedAnswer = (code: string, decline_code?: string): Answer => {
 /** A decline without a reason, with the advice of the card network. */
 const advisedAnswer = (advice: object): Answer => {
   const error = { ...cardError('card_declined', 'generic_decline'), ...advice };
+  return answer(402, { error: { ...error, payment_intent: failedIntent(error) } });
+};
+
+const authenticationAnswer = (advice: object): Answer => {
+  const error = { ...cardError('authentication_required', 'authentication_required'), ...advice };
   return answer(402, { error: { ...error, payment_intent: failedIntent(error) } });
 };
 
@@ -184,6 +198,35 @@ describe('an answer to a confirmation', () => {
       'fault invalid_merchant_configuration',
     ],
     ['an error without a code', errorAnswer(400, {}), 'fault invalid_merchant_configuration'],
+    [
+      'an error of a card without a code',
+      errorAnswer(402, { type: 'card_error' }),
+      'fault invalid_merchant_configuration',
+    ],
+    [
+      'an error of the API without a code',
+      errorAnswer(400, { type: 'api_error' }),
+      'fault invalid_merchant_configuration',
+    ],
+    ['a new error of the API', errorAnswer(400, { type: 'api_error', code: 'new' }), 'fault processor_declined'],
+    ['blocked by Radar', ok(blockedIntent('highest_risk_level')), 'declined fraud_suspected'],
+    ['blocked by a rule of the merchant', ok(blockedIntent('rule')), 'declined fraud_suspected'],
+    ['blocked for a new reason', ok(blockedIntent('moon_phase')), 'declined fraud_suspected'],
+    [
+      'declined by the bank without a code',
+      ok(failedIntent({ type: 'card_error', message: 'No.' }, { network_status: 'declined_by_network' })),
+      'declined unknown',
+    ],
+    [
+      'an authentication that is not handled',
+      declinedAnswer('authentication_required', 'authentication_not_handled'),
+      'declined transaction_not_allowed',
+    ],
+    [
+      'an authentication, with advice to try again',
+      authenticationAnswer({ advice_code: 'try_again_later' }),
+      'declined transaction_not_allowed',
+    ],
     ['a new error of a request', errorAnswer(400, { code: 'new' }), 'fault invalid_merchant_configuration'],
     [
       'a decline about another intent',
@@ -223,6 +266,8 @@ describe('an answer to a confirmation', () => {
       assertScrubbed(outcome);
     });
   }
+
+  it('has at least 60 rows', () => assert.ok(rows.length >= 60, `${rows.length} rows`));
 
   it('of every code in the table gives its failure code', () => {
     for (const [code, { failureCode, isProcessorFault, failureReason }] of declines) {
@@ -450,6 +495,44 @@ describe('amounts', () => {
       assert.equal(amountOfStripe(atStripe, currency), amount);
     }
     for (const amount of [0, -1, 0.5, Number.NaN, 2 ** 53]) assert.equal(amountAtStripe(amount, 'usd'), undefined);
+  });
+});
+
+/**
+ * The decline codes of docs.stripe.com/declines/codes, and those of the codes of errors that the package of Stripe lists for
+ * payments.
+ */
+const documented = [
+  ...['approve_with_id', 'authentication_not_handled', 'authentication_required', 'call_issuer', 'card_not_supported'],
+  ...['card_velocity_exceeded', 'currency_not_supported', 'do_not_honor', 'do_not_try_again', 'duplicate_transaction'],
+  ...['expired_card', 'fraudulent', 'generic_decline', 'incorrect_address', 'incorrect_cvc', 'incorrect_number'],
+  ...['incorrect_pin', 'incorrect_zip', 'insufficient_funds', 'invalid_account', 'invalid_amount', 'invalid_cvc'],
+  ...['invalid_expiry_month', 'invalid_expiry_year', 'invalid_number', 'invalid_pin', 'issuer_not_available'],
+  ...['lost_card', 'merchant_blacklist', 'mobile_device_authentication_required', 'new_account_information_available'],
+  ...['no_action_taken', 'not_permitted', 'offline_pin_required', 'online_or_offline_pin_required', 'pickup_card'],
+  ...['pin_try_exceeded', 'processing_error', 'reenter_transaction', 'restricted_card', 'revocation_of_authorization'],
+  ...['revocation_of_all_authorizations', 'security_violation', 'service_not_allowed', 'stolen_card'],
+  ...['stop_payment_order', 'testmode_decline', 'transaction_not_allowed', 'try_again_later'],
+  'withdrawal_count_limit_exceeded',
+];
+
+describe('the table of codes', () => {
+  it('has every decline code that Stripe documents', () => {
+    assert.deepEqual(
+      documented.filter((code) => !declines.has(code)),
+      [],
+    );
+  });
+
+  it('has no name but those that Stripe documents, or that its package lists', () => {
+    const types = readFileSync(new URL(import.meta.resolve('stripe')).pathname.replace(/\.js$/, '.d.ts'), 'utf8');
+    const folder = new URL('./resources/PaymentIntents.d.ts', import.meta.resolve('stripe'));
+    const listed = new Set(
+      `${types}${readFileSync(folder, 'utf8')}`.match(/'[a-z_]+'/g)?.map((one) => one.slice(1, -1)),
+    );
+    assert.ok(listed.has('authentication_required'), 'the package has no list');
+    const unknown = [...declines.keys()].filter((code) => !listed.has(code) && !documented.includes(code));
+    assert.deepEqual(unknown, []);
   });
 });
 

@@ -1,8 +1,6 @@
 import { ownEntry } from '../../../platform/own-entry.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import {
-  failureReasons,
-  type FailureCode,
   type LookupOutcome,
   type Money,
   noResponse,
@@ -10,9 +8,9 @@ import {
   type Preparation,
   type ProcessorResponse,
 } from '../processor.ts';
-import { type Advice, advised, networkAdviceOf } from '../advice.ts';
 import { amountAtStripe } from './amounts.ts';
-import { avsOf, cvvOf, meaningOf, meaningWithoutCode, refundFailures } from './codes.ts';
+import { authentication, avsOf, cvvOf, refundFailures } from './codes.ts';
+import { blockedByRadar, cleanText, type Declined, declined, declinedAs, declinedBy } from './declines.ts';
 import {
   type Card,
   type Charge,
@@ -32,7 +30,6 @@ import { idempotencyHeader, kindName, referenceName } from './requests.ts';
 /** Stripe's answers as outcomes. An answer that proves nothing is `unknown`. */
 
 type Approved = Extract<Outcome, { outcome: 'approved' }>;
-type Declined = Extract<Outcome, { outcome: 'declined' }>;
 type Conflict = Extract<Outcome, { outcome: 'conflict' }>;
 type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 
@@ -45,64 +42,23 @@ export const cancelled: Outcome = { ...notSent('the payment was cancelled before
 export const unclear = (answer: Answer | Silence): string =>
   'reason' in answer ? answer.reason : `the response with status ${answer.status} does not contain an outcome`;
 
-/** Stripe quotes what it was sent in some messages. Keys and card numbers are removed from every message. */
-export function cleanText(message: string | null | undefined): string | null {
-  if (!message) return null;
-  const withoutKeys = message.replace(/\b(?:sk|rk|pk|whsec)_[\w*]+/g, '***');
-  return withoutKeys.replace(/(?:\d[ -]?){11,18}\d/g, '***').slice(0, 300);
-}
-
-export function declined(
-  failureCode: FailureCode,
-  response: Partial<ProcessorResponse>,
-  isProcessorFault = false,
-): Declined {
-  return {
-    outcome: 'declined',
-    response: { ...noResponse, ...response },
-    failureCode,
-    failureReason: failureReasons[failureCode],
-    ...(isProcessorFault && { isProcessorFault }),
-  };
-}
-
-type ErrorCodes = Partial<
-  Pick<
-    StripeError,
-    'type' | 'code' | 'decline_code' | 'message' | 'advice_code' | 'network_advice_code' | 'network_decline_code'
-  >
->;
-
-const stripeAdvice = ['do_not_try_again', 'try_again_later', 'confirm_card_data'] as const;
-
-function adviceOf({ advice_code, network_advice_code, network_decline_code }: ErrorCodes): Advice | undefined {
-  return (
-    stripeAdvice.find((advice) => advice === advice_code) ?? networkAdviceOf(network_advice_code, network_decline_code)
-  );
-}
-
-function declinedBy(error: ErrorCodes, response: Partial<ProcessorResponse> = {}): Declined {
-  const { type, code, decline_code, message } = error;
-  const { failureCode, isProcessorFault, failureReason } = meaningOf(decline_code, code) ?? meaningWithoutCode(type);
-  const response_code = decline_code ?? code ?? null;
-  const advisedCode = advised(failureCode, adviceOf(error));
-  const found = declined(
-    advisedCode,
-    { ...response, response_code, response_text: cleanText(message) },
-    isProcessorFault,
-  );
-  return failureReason !== undefined && advisedCode === failureCode ? { ...found, failureReason } : found;
-}
-
 /** Sent instead of Stripe's own message, which contains a part of the key. */
 export const wrongKeyText = 'Stripe rejects the secret key, or the key lacks a permission.';
 
 const refusedStatuses = [401, 403];
 
+/** The permission that a restricted key lacks, which Stripe names in its message, for example `rak_charge_write`. */
+export const lackedPermission = (answer: Answer | Silence): string | undefined =>
+  'reason' in answer || answer.status !== 403
+    ? undefined
+    : /'(rak_\w{1,60})'/.exec(readError(jsonOf(answer))?.message ?? '')?.[1];
+
 /** Stripe refuses a key before it executes anything. A proxy can answer with the same status, but not with an error of Stripe. */
 export function refusedKey(answer: Answer | Silence): Declined | undefined {
   if ('reason' in answer || !refusedStatuses.includes(answer.status) || !readError(jsonOf(answer))) return undefined;
-  const refused = declined('invalid_merchant_configuration', { response_text: wrongKeyText }, true);
+  const permission = lackedPermission(answer);
+  const response_text = permission ? `The restricted key at Stripe lacks the permission ${permission}.` : wrongKeyText;
+  const refused = declined('invalid_merchant_configuration', { response_text }, true);
   return { ...refused, refusesCredentials: true };
 }
 
@@ -144,7 +100,9 @@ export interface SentCharge {
 }
 
 /** An intent that has moved no money: it is not confirmed yet, or was cancelled before. */
-type Idle = { readonly outcome: 'unconfirmed' } | { readonly outcome: 'canceled' };
+type Idle =
+  | { readonly outcome: 'unconfirmed' /** The bank waits for the customer. */; readonly wantsCustomer?: true }
+  | { readonly outcome: 'canceled' };
 
 function hasMoney({ amount, currency }: { amount: number; currency: string }, money: Money | undefined): boolean {
   return !money || (currency === money.currency && amount === amountAtStripe(money.amount, money.currency));
@@ -176,6 +134,11 @@ function approvedIntent(
   };
 }
 
+const errorOf = ({ failure_code, failure_message }: Partial<Charge>): Pick<PaymentError, 'code' | 'message'> => ({
+  code: failure_code ?? null,
+  message: failure_message ?? null,
+});
+
 function declinedIntent(
   intent: Pick<Intent, 'id'>,
   error: PaymentError | null | undefined,
@@ -184,9 +147,19 @@ function declinedIntent(
 ): Declined {
   const card = cardOf(charge) ?? error?.payment_method?.card;
   const response = { transaction_id: intent.id, ...cardResponse(card) };
-  const codes = error ?? { code: charge?.failure_code ?? null, message: charge?.failure_message ?? null };
-  return { ...declinedBy({ ...charge?.outcome, ...codes }, response), ...executionOf(charge?.created, askedAtMs) };
+  const execution = executionOf(charge?.created, askedAtMs);
+  const { type, network_status, ...said } = charge?.outcome ?? {};
+  if (type === 'blocked') return { ...blockedByRadar(said, response), ...execution };
+  return { ...declinedBy({ ...said, ...(error ?? errorOf(charge ?? {})) }, response, network_status), ...execution };
 }
+
+/** The answer to a payment that Radar blocked says only this; the charge says more. */
+export const mayBeBlocked = (outcome: Outcome | undefined): boolean =>
+  outcome?.outcome === 'declined' && outcome.response.response_code === 'fraudulent' && !outcome.isUnseenByBank;
+
+/** The bank wants the customer to confirm a payment that is cancelled now. */
+export const unauthenticated = (handle: string): Declined =>
+  declinedAs(authentication, { transaction_id: handle, response_code: 'requires_action' });
 
 /** An intent with its last charge, if Stripe shows it. */
 interface Payment {
@@ -208,7 +181,7 @@ const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
       ? approvedIntent(intent, charge, askedAtMs)
       : unknown('only a part of the amount was received'),
   requires_confirmation: unconfirmed,
-  requires_action: unconfirmed,
+  requires_action: () => ({ outcome: 'unconfirmed', wantsCustomer: true }),
   requires_payment_method: (payment) => {
     const { intent, charge } = payment;
     if (intent.last_payment_error || charge?.status === 'failed') return declinedPayment(payment);
@@ -372,6 +345,12 @@ export function isSpent(answer: Answer | Silence, reference: string): boolean {
   return error !== undefined && isKeyReuse(error);
 }
 
+/** Stripe has no code for an amount that is larger than what remains of the charge. */
+function refusedRefund(error: StripeError): Declined {
+  const isAmount = !error.code && error.type === 'invalid_request_error';
+  return isAmount ? declined('validation_error', { response_text: cleanText(error.message) }) : declinedBy(error);
+}
+
 /** Returns undefined if the answer proves nothing, but the list of refunds will. */
 export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outcome | undefined {
   if ('reason' in answer) return silentOutcome(answer);
@@ -385,8 +364,7 @@ export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outco
   if (isSpent(answer, sent.reference)) return undefined;
   if (!rejectionIn(answer)) return unknown(unclear(answer));
   if (isKeyReuse(error) || !isAnswerTo(answer, sent.reference)) return undefined;
-  // Stripe has no code for an amount that is larger than what remains of the charge.
-  return error.code ? declinedBy(error) : declined('validation_error', { response_text: cleanText(error.message) });
+  return refusedRefund(error);
 }
 
 export function findRefund(refunds: readonly unknown[], sent: SentRefund): Refund | undefined {

@@ -127,7 +127,20 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   if (outcome) return outcome;
   const standing = await standingOf(client, handle, sent);
   if (standing.outcome === 'canceled') return answers.cancelled;
-  return standing.outcome === 'unconfirmed' ? answers.unknown('the payment may still be confirmed') : standing;
+  if (standing.outcome !== 'unconfirmed') return standing;
+  return standing.wantsCustomer ? withoutCustomer(client, sent) : answers.unknown('the payment may still be confirmed');
+}
+
+/** The bank waits for a confirmation by the customer that never comes. Cancelled, it cannot come later either. */
+async function withoutCustomer(
+  { send }: Client,
+  sent: answers.SentCharge & { readonly handle: string },
+): Promise<Outcome> {
+  const standing = answers.intentStanding(await send(requests.cancelIntent(sent.handle)), sent);
+  if (standing.outcome === 'canceled') return answers.unauthenticated(sent.handle);
+  return standing.outcome === 'unconfirmed' || standing.outcome === 'unknown'
+    ? answers.unknown('the payment waits for the customer, and could not be cancelled yet')
+    : standing;
 }
 
 /** Returns undefined if the answer proves nothing, but the state of the payment will. */
@@ -149,7 +162,18 @@ async function confirm(
   if (card.customer !== undefined && saved.isWithoutCustomer(answer)) return saved.withoutCustomer;
   const outcome = answers.confirmOutcome(answer, sent);
   if (outcome?.outcome === 'approved') await saved.keepSaved(request, card);
-  return outcome;
+  return explained(client, sent, outcome);
+}
+
+/** Who has declined, Radar or the bank. Without an answer, the decline stands as it is. */
+async function explained(
+  client: Client,
+  sent: answers.SentCharge & { readonly handle: string },
+  outcome: Outcome | undefined,
+): Promise<Outcome | undefined> {
+  if (!answers.mayBeBlocked(outcome)) return outcome;
+  const standing = await standingOf(client, sent.handle, sent);
+  return standing.outcome === 'declined' ? standing : outcome;
 }
 
 export async function lookupCharge(client: Client, request: LookupRequest): Promise<LookupOutcome> {

@@ -3,7 +3,7 @@ import type { Checks } from './objects.ts';
 
 /** What each code of Stripe means to us. docs/processors/stripe.md shows this table. */
 
-interface Meaning {
+export interface Meaning {
   readonly failureCode: FailureCode;
   /** Stripe or its account failed, not the card's bank: another processor may approve the charge. */
   readonly isProcessorFault?: true;
@@ -16,18 +16,22 @@ const address: Meaning = {
   failureCode: 'invalid_account',
   failureReason: 'The billing address or postal code is not the one of the card.',
 };
+/** The bank accepts the payment only if the customer confirms it on a page, which the connector cannot show. */
+export const authentication: Meaning = {
+  failureCode: 'transaction_not_allowed',
+  failureReason: 'The card’s bank wants the customer to confirm the payment (3D Secure), which is not offered.',
+};
 const bank = (failureCode: FailureCode): Meaning => ({ failureCode });
 const fault = (failureCode: FailureCode): Meaning => ({ failureCode, isProcessorFault: true });
 
 /** By `decline_code`, or else by the `code` of the error. */
 export const declines: ReadonlyMap<string, Meaning> = new Map(
   Object.entries({
-    // The connector cannot show the cardholder an authentication page, and the bank accepts nothing else.
-    authentication_required: bank('transaction_not_allowed'),
-    authentication_not_handled: bank('transaction_not_allowed'),
-    payment_intent_authentication_failure: bank('transaction_not_allowed'),
-    setup_intent_authentication_failure: bank('transaction_not_allowed'),
-    mobile_device_authentication_required: bank('transaction_not_allowed'),
+    authentication_required: authentication,
+    authentication_not_handled: authentication,
+    payment_intent_authentication_failure: authentication,
+    setup_intent_authentication_failure: authentication,
+    mobile_device_authentication_required: authentication,
     approve_with_id: bank('do_not_honor'),
     call_issuer: bank('contact_bank'),
     card_declined: bank('do_not_honor'),
@@ -137,12 +141,35 @@ export function meaningOf(...codes: readonly (string | null | undefined)[]): Mea
   return undefined;
 }
 
+/** What Stripe says of a payment that failed, if that has no code that we know. */
+interface Unnamed {
+  readonly type?: string | undefined;
+  readonly code?: string | null | undefined;
+  readonly network_status?: string | null | undefined;
+}
+
 /**
  * Stripe refuses some requests without a code, for example in a currency that the account does not have, or before the account
- * may make live charges. The bank was not asked.
+ * may make live charges. Unless the bank is known to have declined, it was not asked.
  */
-export const meaningWithoutCode = (type: string | undefined): Meaning =>
-  type === 'invalid_request_error' ? fault('invalid_merchant_configuration') : bank('unknown');
+export function meaningWithoutCode({ type, code, network_status }: Unnamed): Meaning {
+  if (type === undefined || network_status === 'declined_by_network') return bank('unknown');
+  if (type === 'invalid_request_error' || !code) return fault('invalid_merchant_configuration');
+  return type === 'api_error' ? fault('processor_declined') : bank('unknown');
+}
+
+const byRadar = (why: string): Meaning => ({
+  failureCode: 'fraud_suspected',
+  failureReason: `Radar, the fraud protection of Stripe, blocked the payment ${why}. The bank was not asked.`,
+});
+
+/** By the `reason` of a charge that Radar blocked. */
+const blocks: ReadonlyMap<string, Meaning> = new Map([
+  ['highest_risk_level', byRadar('because of its risk')],
+  ['rule', byRadar('by a rule of your account')],
+]);
+export const blockedBy = (reason: string | null | undefined): Meaning =>
+  blocks.get(reason ?? '') ?? byRadar('because of its settings');
 
 const passLetters: Readonly<Record<string, string>> = { pass: 'M', fail: 'N', unavailable: 'U', unchecked: 'P' };
 

@@ -9,7 +9,8 @@ import type {
   EvidenceRequest,
 } from '../notices.ts';
 import type { Client } from './client.ts';
-import { cleanText, created, isKeyReuse, refusedKey, rejectionIn, unclear, wrongKeyText } from './answers.ts';
+import { created, isKeyReuse, refusedKey, rejectionIn, unclear, wrongKeyText } from './answers.ts';
+import { cleanText } from './declines.ts';
 import { type Dispute, readDispute, readError } from './objects.ts';
 import { closeDispute, getDispute, submitEvidence, type UploadedFile, uploadFile } from './requests.ts';
 

@@ -23,6 +23,7 @@ const nowMs = Date.now();
 let stripe: Simulator;
 let processor: Processor;
 let receiver: Server;
+let receiverUrl: string;
 let receptions: Reception[] = [];
 /** Deliveries are refused until this is true, as by a service that is down. */
 let isUp = true;
@@ -34,7 +35,8 @@ before(async () => {
     { timeoutMs: 5_000, extraOrigins: [stripe.url] },
   );
   receiver = createServer((request, response) => void answer(request, response));
-  await stripe.control({ webhook: { url: await listen(receiver), secret: newSecret } });
+  receiverUrl = await listen(receiver);
+  await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -191,6 +193,26 @@ describe('notices', () => {
     const charge = await charged();
     isUp = true;
     await waitUntil(() => outcomesOf(charge.reference).includes('approved'));
+  });
+
+  it('of an endpoint with an older version of the API decide the same', async () => {
+    for (const api_version of ['2020-08-27', '2022-08-01', '2024-06-20']) {
+      await stripe.control({ webhook: { url: receiverUrl, secret: newSecret, api_version } });
+      receptions = [];
+      const charge = await charged();
+      await waitUntil(() => outcomesOf(charge.reference).length === 2);
+      assert.deepEqual(outcomesOf(charge.reference), ['approved', 'approved'], api_version);
+    }
+    await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
+  });
+
+  it('about payments of a connected account have no effect', async () => {
+    await stripe.control({ webhook: { url: receiverUrl, secret: newSecret, account: 'acct_connected' } });
+    receptions = [];
+    const charge = await charged();
+    await waitUntil(() => noticed().length === 2);
+    assert.deepEqual(outcomesOf(charge.reference), []);
+    await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
   });
 
   it('about payments that are not ours have no effect', () => {
@@ -355,7 +377,9 @@ describe('a dispute', () => {
     assert.match(evidence.receipt, /^file_/);
     assert.match(evidence.uncategorized_file, /^file_/);
     const late = await processor.disputes?.submit({ ...request, reference: randomUUID(), files: [] });
-    assert.deepEqual(late, { outcome: 'refused', reason: 'This dispute is already closed.' });
+    assert.deepEqual(late, { outcome: 'refused', reason: 'The evidence of this dispute was already submitted.' });
+    const { evidence_details } = await stripe.call('GET', `/v1/disputes/${disputeId}`);
+    assert.equal(evidence_details.submission_count, 1);
   });
 
   it('takes evidence that was changed after a submission that failed', async () => {

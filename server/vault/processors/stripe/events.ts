@@ -12,7 +12,7 @@ import {
   readCharge,
   readDispute,
   readEvent,
-  readIntent,
+  readNoticedIntent,
   readRefund,
   readThinEvent,
   type Refund,
@@ -96,7 +96,7 @@ const reader =
 const ofDispute = reader(readDispute, aboutDispute);
 const ofRefund = reader(readRefund, aboutRefund);
 const ofCharge = reader(readCharge, aboutCharge);
-const ofIntent = reader(readIntent, aboutIntent);
+const ofIntent = reader(readNoticedIntent, aboutIntent);
 
 /** The events with an effect; docs/processors/stripe.md lists them. All others are kept. */
 export const readers: ReadonlyMap<string, Reader> = new Map([
@@ -145,8 +145,9 @@ export function receiveEvents(delivery: NoticeDelivery, secrets: readonly string
   const content = parsed(delivery.body);
   const event = readEvent(content);
   if (!event) return receiveThin(content, delivery);
-  const { id, type, created, data } = event;
-  const about = readers.get(type)?.(data.object) ?? other;
+  const { id, type, created, account, data } = event;
+  // Payments of a connected account were made without the key of this connection.
+  const about = account ? other : (readers.get(type)?.(data.object) ?? other);
   const dispute = about.kind === 'dispute' ? readDispute(data.object) : undefined;
   const atMs = created * secondMs + (dispute ? progressMs(dispute) : 0);
   const notice: Notice = { id, type, atMs, about };

@@ -43,7 +43,9 @@ const chargeSchema = Type.Object({
   metadata,
   failure_code: text,
   failure_message: text,
-  outcome: nullable(Type.Object({ network_status: text, reason: text, seller_message: text, ...adviceFields })),
+  outcome: nullable(
+    Type.Object({ type: text, network_status: text, reason: text, seller_message: text, ...adviceFields }),
+  ),
   payment_method_details: nullable(Type.Object({ card })),
   balance_transaction: balanceTransaction,
   refunds: nullable(Type.Object({ data: Type.Array(refundSchema) })),
@@ -119,7 +121,15 @@ const eventSchema = Type.Object({
   id: Type.String(),
   type: Type.String(),
   created: Type.Integer(),
+  /** Only of events that an endpoint for Connect gets. */
+  account: text,
   data: Type.Object({ object: Type.Unknown() }),
+});
+
+/** A payment as endpoints with a version before 2022-11-15 get it: with the list of its charges, the last one first. */
+const oldIntentSchema = Type.Object({
+  object: Type.Literal('payment_intent'),
+  charges: Type.Object({ data: Type.Array(Type.Unknown()) }),
 });
 
 /** An event of the second version of Stripe's API, which names an object instead of having it. */
@@ -160,6 +170,10 @@ function reader<Schema extends TSchema>(schema: Schema): (value: unknown) => Sta
 }
 
 export const readIntent = reader(intentSchema);
+const readOldIntent = reader(oldIntentSchema);
+/** A payment in an event: its version is the one of the endpoint, which we do not choose. */
+export const readNoticedIntent = (value: unknown): Intent | undefined =>
+  readIntent(value) ?? readIntent({ latest_charge: readOldIntent(value)?.charges.data[0] ?? null, ...Object(value) });
 export const readCharge = reader(chargeSchema);
 export const readRefund = reader(refundSchema);
 export const readBalanceTransaction = reader(balanceTransactionSchema);

@@ -79,6 +79,12 @@ function everyRequest(): Record<string, ExchangeRequest> {
 }
 
 describe('every request', () => {
+  it(
+    'is checked by stripe-mock',
+    { skip: mockUrl ? false : 'stripe-mock is not here: set SVC_STRIPE_MOCK to its URL' },
+    () => assert.ok(URL.canParse(mockUrl ?? '')),
+  );
+
   for (const [name, request] of Object.entries(everyRequest())) {
     it(`"${name}" ${mockUrl ? 'is accepted by stripe-mock' : 'is complete'}`, async () => {
       assert.ok(request.path.length > 1 && !inspect(request).includes('undefined'), inspect(request));

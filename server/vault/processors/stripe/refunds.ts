@@ -2,6 +2,7 @@ import { jsonOf } from '../exchange.ts';
 import type { LookupOutcome, LookupRequest, Money, Outcome, RefundRequest, VoidRequest } from '../processor.ts';
 import { amountAtStripe } from './amounts.ts';
 import * as answers from './answers.ts';
+import { declined } from './declines.ts';
 import { expired, intentOf, isExpired } from './charges.ts';
 import type { Client } from './client.ts';
 import { readIntent, readList, readNamed } from './objects.ts';
@@ -31,7 +32,7 @@ async function sendRefund(client: Client, { kind, request, intent, amount, money
   const found = await findRefund(client, { kind, reference, intent, money });
   if (found.outcome !== 'not_found') return found;
   // The earlier request has created nothing, and every repetition would get its answer.
-  if (answers.isSpent(answer, reference)) return answers.declined('unknown', { response_text: spent });
+  if (answers.isSpent(answer, reference)) return declined('unknown', { response_text: spent });
   return answers.unknown('the refund may still be executed');
 }
 
@@ -40,7 +41,7 @@ export async function refund(client: Client, request: RefundRequest): Promise<Ou
   const amount = amountAtStripe(request.amount, request.currency);
   if (amount === undefined) {
     const response_text = `Stripe cannot refund this amount in ${request.currency}.`;
-    return answers.declined('validation_error', { response_text });
+    return declined('validation_error', { response_text });
   }
   const intent = await intentOf(client, request);
   if (!intent) return chargeNotFound();

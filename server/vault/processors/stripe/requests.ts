@@ -299,6 +299,25 @@ export function createSetupIntent(reference: string, paymentMethod: string): Exc
 export const getAccount = get(['account']);
 export const getBalance = get(['balance']);
 
+const noSuchId = 'svc_permission_check';
+
+/**
+ * Requests that change nothing, because they are incomplete or name an object that does not exist. Stripe checks the permissions
+ * of a key first.
+ */
+export const permissionChecks: readonly ExchangeRequest[] = [
+  post(['payment_intents'], {}),
+  post(['payment_methods'], {}),
+  post(['setup_intents', noSuchId, 'cancel'], {}),
+  post(['customers', noSuchId], {}),
+  post(['refunds'], {}),
+  get(['charges'], { limit: 1 } satisfies Stripe.ChargeListParams),
+  post(['disputes', noSuchId], {}),
+  get(['balance_transactions'], { limit: 1 } satisfies Stripe.BalanceTransactionListParams),
+  getBalance,
+];
+export const filesCheck: ExchangeRequest = post(['files'], {});
+
 /** The fields of Stripe that take a text. Stripe has no field for the text of a communication, only for a file. */
 const evidenceTextFields = {
   product_description: 'product_description',

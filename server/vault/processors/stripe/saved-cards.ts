@@ -1,6 +1,7 @@
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
 import type { ChargeRequest, CardAtProcessor } from '../processor.ts';
 import * as answers from './answers.ts';
+import { declined } from './declines.ts';
 import type { Client, UsedCard } from './client.ts';
 import { readError, readList, readNamed } from './objects.ts';
 import * as requests from './requests.ts';
@@ -14,7 +15,7 @@ export function isWithoutCustomer(answer: Answer | Silence): boolean {
 }
 
 /** A payment that was prepared for a customer who has been deleted since. The next charge makes a new one. */
-export const withoutCustomer = answers.declined(
+export const withoutCustomer = declined(
   'invalid_merchant_configuration',
   { response_text: 'The customer of the saved card was deleted at Stripe.' },
   true,
