@@ -105,6 +105,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   tombstones: bounded('places of deleted objects, for pages of lists', 'one row for each deleted object'),
   transactions: records('charges and refunds'),
   unfinished_sign_ups: time('sign-ups in progress', 'they are finished or given up', 'unfinished sign-ups'),
+  unmatched_chargebacks: records('chargebacks that a person matches with a payment'),
   unreferenced_cards: time('cards that no object uses', 'the vault has deleted them', 'unreferenced cards'),
   unreferenced_files: time('files that no object uses', 'they are deleted', 'unreferenced files'),
   users: records('users of the dashboard'),

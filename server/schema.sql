@@ -1470,6 +1470,33 @@ CREATE TABLE unfinished_sign_ups (
   CONSTRAINT unfinished_sign_ups_pkey PRIMARY KEY (company_id)
 );
 
+CREATE TABLE unmatched_chargebacks (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  processor_id text NOT NULL,
+  state text NOT NULL DEFAULT 'open'::text,
+  charged_back_on date,
+  card_first6 text,
+  card_last4 text,
+  amount text,
+  reason text NOT NULL,
+  network_reason_code text,
+  reason_text text,
+  transaction_id uuid,
+  happened_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT unmatched_chargebacks_card_first6_check CHECK ((card_first6 ~ '^[0-9]{6}$'::text)),
+  CONSTRAINT unmatched_chargebacks_card_last4_check CHECK ((card_last4 ~ '^[0-9]{4}$'::text)),
+  CONSTRAINT unmatched_chargebacks_check CHECK (((state = 'matched'::text) = (transaction_id IS NOT NULL))),
+  CONSTRAINT unmatched_chargebacks_company_id_connection_id_fkey FOREIGN KEY (company_id, connection_id) REFERENCES processor_connections(company_id, id),
+  CONSTRAINT unmatched_chargebacks_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT unmatched_chargebacks_state_check CHECK ((state = ANY (ARRAY['open'::text, 'matched'::text, 'dismissed'::text])))
+);
+CREATE INDEX unmatched_chargebacks_open ON public.unmatched_chargebacks USING btree (company_id, created_at) WHERE (state = 'open'::text);
+CREATE UNIQUE INDEX unmatched_chargebacks_processor_id ON public.unmatched_chargebacks USING btree (company_id, connection_id, processor_id);
+
 CREATE TABLE unreferenced_cards (
   company_id uuid NOT NULL,
   card_id uuid NOT NULL,

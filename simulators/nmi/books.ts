@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { decimalsOf } from '../../server/platform/currencies.ts';
-import { minorUnits } from '../../server/vault/processors/nmi/money.ts';
+import { decimalsOf, minorUnits } from '../../server/platform/currencies.ts';
 import { dateText } from '../../server/vault/processors/nmi/requests.ts';
 
 /** The books of the simulator NMI: transactions with their actions. Of a card they keep only what a receipt may show. */
@@ -19,13 +18,18 @@ export interface SimulatedTransaction {
   readonly order_id: string;
   readonly original_id: string | null;
   readonly currency: string;
+  readonly first6: string | null;
   readonly last4: string | null;
+  /** Which processor of the account took it. */
+  readonly processor_id: string;
   readonly authorization_code: string;
   readonly avs: string;
   readonly cvv: string;
   readonly actions: readonly SimulatedAction[];
   readonly settles_at_ms: number;
   readonly fails_at_settlement: boolean;
+  /** When the card network gave back what had settled. */
+  readonly returned_at_ms?: number;
 }
 
 /** A row of `GET /journal`, as a chaos run compares it with our books. */
@@ -62,6 +66,7 @@ export function conditionOf(transaction: SimulatedTransaction, nowMs: number): s
   if (!main(transaction).success) return 'failed';
   if (isVoided(transaction)) return 'canceled';
   if (nowMs < transaction.settles_at_ms) return 'pendingsettlement';
+  if (transaction.returned_at_ms !== undefined && nowMs >= transaction.returned_at_ms) return 'failed';
   return transaction.fails_at_settlement ? 'failed' : 'complete';
 }
 
@@ -78,7 +83,11 @@ function actionsOf(transaction: SimulatedTransaction, nowMs: number): readonly S
     code: '100',
     text: '',
   } as const;
-  return [...actions, { ...settle, ...result }];
+  const rejection = { success: false, code: '400', text: 'RETURNED' } as const;
+  const { returned_at_ms } = transaction;
+  const isReturned = returned_at_ms !== undefined && nowMs >= returned_at_ms;
+  const returned = isReturned ? [{ ...settle, ...rejection, at_ms: returned_at_ms }] : [];
+  return [...actions, { ...settle, ...result }, ...returned];
 }
 
 export const changedAtMs = (transaction: SimulatedTransaction, nowMs: number): number =>
@@ -90,7 +99,7 @@ const escaped = (text: string): string =>
 const element = (name: string, text: string): string => `<${name}>${escaped(text)}</${name}>`;
 
 export function transactionXml(transaction: SimulatedTransaction, nowMs: number): string {
-  const { id, order_id, original_id, currency, last4 } = transaction;
+  const { id, order_id, original_id, currency, last4, processor_id } = transaction;
   const actions = actionsOf(transaction, nowMs).map(({ type, amount, at_ms, success, code, text }) => {
     // Refunds are negative in reports.
     const sign = type === 'refund' || (type === 'settle' && main(transaction).type === 'refund') ? '-' : '';
@@ -112,6 +121,7 @@ export function transactionXml(transaction: SimulatedTransaction, nowMs: number)
     element('condition', conditionOf(transaction, nowMs)),
     element('order_id', order_id),
     element('authorization_code', transaction.authorization_code),
+    element('processor_id', processor_id),
     element('currency', currency),
     element('cc_number', last4 === null ? '' : `4xxxxxxxxxxx${last4}`),
     element('avs_response', transaction.avs),

@@ -1,7 +1,14 @@
 import { reportXml } from './books.ts';
 
-/** The rules that a merchant sets in the portal of NMI. A new account has none of them. */
+/** A processor of the account. Without currencies, it takes all. */
+export interface AccountProcessor {
+  readonly id: string;
+  readonly currencies?: readonly string[];
+}
+
+/** The rules that a merchant sets in the portal of NMI. A new account has none of them, and one processor. */
 export interface AccountRules {
+  readonly processors: readonly AccountProcessor[];
   /** "Require CVV". */
   readonly requires_cvv: boolean;
   /** The letters of answers about the code with which a charge is rejected. */
@@ -10,7 +17,26 @@ export interface AccountRules {
   readonly rejected_avs: string;
 }
 
-export const noRules: AccountRules = { requires_cvv: false, rejected_cvv: '', rejected_avs: '' };
+export const noRules: AccountRules = {
+  processors: [{ id: 'ccprocessora' }],
+  requires_cvv: false,
+  rejected_cvv: '',
+  rejected_avs: '',
+};
+
+/** The one that the request names, or the first one of the account. */
+export function processorOf(
+  { processors }: AccountRules,
+  fields: URLSearchParams,
+): AccountProcessor | { readonly problem: string } {
+  const wanted = fields.get('processor_id');
+  const processor = wanted === null ? processors[0] : processors.find(({ id }) => id === wanted);
+  if (!processor) return { problem: 'Invalid Processor ID' };
+  const currency = (fields.get('currency') ?? 'USD').toUpperCase();
+  if (fields.get('type') !== 'sale' || !processor.currencies || processor.currencies.includes(currency))
+    return processor;
+  return { problem: `The cc payment type [Visa] and/or currency [${currency}] is not accepted` };
+}
 
 export const checksOf = (fields: URLSearchParams): { readonly avs: string; readonly cvv: string } => ({
   avs: fields.has('zip') && fields.get('zip') !== '00000' ? 'Y' : 'N',
@@ -31,8 +57,9 @@ export function ruleAgainst({ rejected_cvv, rejected_avs }: AccountRules, fields
 }
 
 /** The report of the account. With details, it has the fields that the processors require. */
-export function profileXml({ requires_cvv }: AccountRules, hasDetails: boolean): string {
+export function profileXml({ requires_cvv, processors }: AccountRules, hasDetails: boolean): string {
   const required = requires_cvv ? '<required_fields>cvv</required_fields>' : '<required_fields></required_fields>';
-  const details = `<processors><processor><processor_id>main</processor_id>${required}</processor></processors>`;
+  const each = processors.map(({ id }) => `<processor><processor_id>${id}</processor_id>${required}</processor>`);
+  const details = `<processors>${each.join('')}</processors>`;
   return reportXml(`<merchant><company>Fake Company</company></merchant>${hasDetails ? details : ''}`);
 }

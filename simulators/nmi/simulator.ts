@@ -1,27 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../server/platform/clock.ts';
-import { dayMs } from '../../server/platform/durations.ts';
 import type { Secret } from '../../server/platform/secret.ts';
-import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
-import { type Journal, openJournal } from '../journal.ts';
+import { type Control, lookupFaults, openFaults, operationFaults } from '../faults.ts';
+import { openJournal } from '../journal.ts';
 import { answer as answerJson, loseAnswer, loseLookup, pathParts, readBody, readJson } from '../wire.ts';
-import { responseCodes } from '../../server/vault/processors/nmi/codes.ts';
 import {
-  type Books,
   changedAtMs,
   conditionOf,
   type SimulatedAction,
   type SimulatedTransaction,
-  isAmount,
   openBooks,
   operationsOf,
   reportXml,
   transactionXml,
 } from './books.ts';
 import { fieldProblem, queryNames } from './fields.ts';
-import { type AccountRules, checksOf, missingCode, noRules, profileXml, ruleAgainst } from './rules.ts';
+import { type Answer, execute, rejection } from './execution.ts';
+import { profileXml } from './rules.ts';
+import { defaults, type Request, type Settings, type Simulator } from './state.ts';
 import { dateText } from '../../server/vault/processors/nmi/requests.ts';
+import { type ChargebackEntry, noticeFaults, openWebhooks } from './webhooks.ts';
 
 /**
  * A simulator of NMI's `transact.php` and `query.php` for tests. It follows NMI's rules, reports only what is in its fsynced
@@ -38,177 +37,31 @@ export interface SimulatorOptions {
   readonly requestLifeMs: number;
 }
 
-/** Settings of `POST /control` beside those of every simulator. */
-interface Settings extends AccountRules {
-  /** A new account compares the card and the amount. It can be set to compare the order id too. */
-  duplicate_check: 'card_and_amount' | 'with_order_id' | 'off';
-  /** A new transaction is missing in reports for this time. */
-  lag_ms: number;
-  is_revoked: boolean;
-  test_mode: boolean;
-  /** Whether the order id of a refund is ignored, which then has the order id of its charge. */
-  ignores_refund_order: boolean;
-}
-
-const defaults: Settings = {
-  duplicate_check: 'card_and_amount',
-  lag_ms: 0,
-  is_revoked: false,
-  test_mode: false,
-  ignores_refund_order: false,
-  ...noRules,
-};
-
-type Request = 'charge' | 'refund' | 'void' | 'verify' | 'lookup';
 const operations = ['charge', 'refund', 'void'] as const;
 const lookupAnswers = ['lookup_html', 'lookup_cut', 'lookup_other', 'lookup_rate_limited'] as const;
-const operationAnswers = ['html_after', 'empty_after', 'cut_after', 'other_after', 'rate_limited_before'] as const;
+const operationAnswers = [
+  'html_after',
+  'empty_after',
+  'cut_after',
+  'other_after',
+  'rate_limited_before',
+  'code_301_before',
+] as const;
 
 function requestsOf(fault: string): readonly Request[] | undefined {
   if ([...operationFaults, ...operationAnswers].includes(fault as never)) return operations;
   if ([...lookupFaults, ...lookupAnswers].includes(fault as never)) return ['lookup'];
   if (fault === 'reject_refund') return ['refund'];
+  if (noticeFaults.includes(fault as never)) return ['notice'];
   return /^decline:[234]\d\d$/.test(fault) ? [...operations, 'verify'] : undefined;
 }
 
-const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup'>>> = {
+const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup' | 'notice'>>> = {
   sale: 'charge',
   refund: 'refund',
   void: 'void',
   validate: 'verify',
 };
-
-/** Unless the request says otherwise. */
-const duplicateSeconds = 1_200;
-
-interface Simulator {
-  readonly books: Books;
-  readonly faults: Faults<Request>;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly requestLifeMs: number;
-  readonly settings: Settings;
-  /** Digests of cards with amounts, for the duplicate check. They live in memory only. */
-  readonly recent: Map<string, number>;
-  settleAfterMs: number | undefined;
-  isKey(text: string): boolean;
-}
-
-type Answer = Readonly<Record<string, string>>;
-
-/** A rejection has no transaction and often names no order. */
-const rejection = (simulator: Simulator, fields: URLSearchParams, text: string): Answer => ({
-  response: '3',
-  responsetext: `${text} REFID:${3_000_000_000 + Math.floor(simulator.faults.random() * 1e9)}`,
-  authcode: '',
-  transactionid: '',
-  avsresponse: '',
-  cvvresponse: '',
-  orderid: simulator.faults.random() < 0.5 ? (fields.get('orderid') ?? '') : '',
-  type: fields.get('type') ?? '',
-  response_code: '300',
-});
-
-function answerOf(
-  { id, order_id, authorization_code, avs, cvv }: SimulatedTransaction,
-  action: SimulatedAction,
-): Answer {
-  return {
-    response: action.success ? '1' : /^2|^300$/.test(action.code) ? '2' : '3',
-    responsetext: action.text,
-    authcode: authorization_code,
-    transactionid: id,
-    avsresponse: action.type === 'void' ? '' : avs,
-    cvvresponse: action.type === 'void' ? '' : cvv,
-    orderid: order_id,
-    type: action.type,
-    response_code: action.code,
-  };
-}
-
-function isDuplicate(simulator: Simulator, fields: URLSearchParams, nowMs: number): boolean {
-  const check = simulator.settings.duplicate_check;
-  if (check === 'off') return false;
-  const parts = [fields.get('ccnumber'), fields.get('amount'), check === 'with_order_id' ? fields.get('orderid') : ''];
-  const digest = createHash('sha256').update(parts.join(' ')).digest('hex');
-  const before = simulator.recent.get(digest);
-  const windowMs = Number(fields.get('dup_seconds') ?? duplicateSeconds) * 1000;
-  if (before !== undefined && nowMs - before < windowMs) return true;
-  simulator.recent.set(digest, nowMs);
-  return false;
-}
-
-/** Executes the request and returns the answer. There is no check for how late it is. */
-function execute(simulator: Simulator, fields: URLSearchParams, fault: string | undefined): Answer {
-  const { books, clock, faults, settings } = simulator;
-  const nowMs = clock.nowMs();
-  const type = fields.get('type') as 'sale' | 'refund' | 'void' | 'validate';
-  const reject = (text: string): Answer => rejection(simulator, fields, text);
-  const keep = (transaction: SimulatedTransaction, action: SimulatedAction): Answer => {
-    books.put(transaction);
-    void simulator.journal.append(transaction);
-    return answerOf(transaction, action);
-  };
-  const rule = type === 'sale' ? ruleAgainst(settings, fields) : undefined;
-  // In test mode, NMI declines amounts below one unit.
-  const isTooSmall = settings.test_mode && type === 'sale' && Number(fields.get('amount')) < 1;
-  const decided = rule === undefined ? (isTooSmall ? '200' : '100') : '300';
-  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : decided;
-  const success = code === '100';
-  const action = (amount: string): SimulatedAction => {
-    const text = success ? (type === 'void' ? 'Transaction Void Successful' : 'SUCCESS') : 'DECLINE';
-    const why = rule ?? responseCodes[code]?.meaning ?? text;
-    return { type, amount, at_ms: nowMs, success, code, text: success ? text : why };
-  };
-  const settles_at_ms = nowMs + (simulator.settleAfterMs ?? dayMs);
-  const fresh = { id: books.nextId(), settles_at_ms, fails_at_settlement: fault === 'reject_refund' };
-
-  if (type === 'sale' || type === 'validate') {
-    if (type === 'sale' && isDuplicate(simulator, fields, nowMs)) return reject('Duplicate transaction');
-    const missing = missingCode(settings, fields);
-    if (missing !== undefined) return reject(missing);
-    if (code === '300' && rule === undefined) return reject('Transaction was rejected by gateway');
-    const made = action(fields.get('amount') ?? '0.00');
-    return keep(
-      {
-        ...fresh,
-        order_id: fields.get('orderid') ?? '',
-        original_id: null,
-        currency: fields.get('currency') ?? 'USD',
-        last4: (fields.get('ccnumber') ?? '').slice(-4),
-        authorization_code: success ? String(100_000 + Math.floor(faults.random() * 900_000)) : '',
-        ...checksOf(fields),
-        actions: [made],
-      },
-      made,
-    );
-  }
-
-  const charge = books.find(fields.get('transactionid') ?? '');
-  if (!charge || charge.actions[0]?.type !== 'sale') return reject('Transaction not found');
-  const condition = conditionOf(charge, nowMs);
-  if (code === '300') return reject('Transaction was rejected by gateway');
-  if (type === 'void') {
-    const hasRefunds = [...books.all()].some(
-      (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed',
-    );
-    if (condition !== 'pendingsettlement' || hasRefunds) {
-      return reject('Only transactions pending settlement can be voided');
-    }
-    const made = action(charge.actions[0].amount);
-    return success ? keep({ ...charge, actions: [...charge.actions, made] }, made) : answerOf(charge, made);
-  }
-  if (condition !== 'pendingsettlement' && condition !== 'complete') return reject('Transaction cannot be refunded');
-  const amount = fields.get('amount') ?? charge.actions[0].amount;
-  if (!isAmount(amount, charge.currency)) return reject('Invalid amount');
-  const units = Number(amount.replace('.', ''));
-  if (units > books.balance(charge, nowMs)) return reject('Refund amount may not exceed the transaction balance');
-  const made = action(amount);
-  const order_id = settings.ignores_refund_order ? charge.order_id : (fields.get('orderid') ?? '');
-  const { currency, last4 } = charge;
-  const blank = { authorization_code: '', avs: '', cvv: '' };
-  return keep({ ...fresh, ...blank, order_id, original_id: charge.id, currency, last4, actions: [made] }, made);
-}
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
@@ -235,6 +88,9 @@ async function transact(simulator: Simulator, request: IncomingMessage, response
   if (problem !== undefined) return reject(problem);
   const fault = simulator.faults.pick(requestOfType[fields.get('type') ?? ''] ?? 'charge');
   if (fault === 'rate_limited_before') return send(response, 429, 'text/html', 'Too Many Requests');
+  if (fault === 'code_301_before') {
+    return sendForm(response, { ...rejection(simulator, fields, 'Rate limit exceeded'), response_code: '301' });
+  }
   if (loseAnswer(fault, 'before', response, () => fail(simulator, response))) return;
   if (fault === 'late') {
     request.socket.destroy();
@@ -319,6 +175,7 @@ async function control(simulator: Simulator, request: IncomingMessage, response:
   simulator.faults.set(shared);
   const given = entries.filter(([name, value]) => isSetting(name) && value !== undefined);
   Object.assign(simulator.settings, Object.fromEntries(given));
+  if (body.webhook !== undefined) simulator.webhooks.endpoint(body.webhook ?? undefined);
   if (shared.settle_after_ms !== undefined) simulator.settleAfterMs = shared.settle_after_ms ?? undefined;
   answerJson(response, 200, { done: true });
 }
@@ -347,6 +204,57 @@ async function dispute(
   answerJson(response, 200, { done: true });
 }
 
+/** The card network gives back what has settled. */
+async function giveBack(
+  { books, clock, journal }: Simulator,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { reference } = ((await readJson(request)) ?? {}) as { readonly reference?: string };
+  const charge = [...books.all()].find((one) => one.order_id === reference && one.actions[0]?.type === 'sale');
+  if (!charge || conditionOf(charge, clock.nowMs()) !== 'complete') {
+    return answerJson(response, 400, { error: 'no such charge has settled' });
+  }
+  const changed: SimulatedTransaction = { ...charge, returned_at_ms: clock.nowMs() };
+  books.put(changed);
+  await journal.append(changed);
+  answerJson(response, 200, { done: true });
+}
+
+/** A batch fails to settle: its transactions stay as they are, and the next batch has them again. */
+async function failBatch({ books, clock, journal, webhooks }: Simulator, response: ServerResponse): Promise<void> {
+  const pending = [...books.all()].filter((one) => conditionOf(one, clock.nowMs()) === 'pendingsettlement');
+  for (const one of pending) {
+    const [main] = one.actions;
+    if (!main) continue;
+    const failed = {
+      ...main,
+      type: 'settle',
+      at_ms: clock.nowMs(),
+      success: false,
+      code: '400',
+      text: 'BATCH',
+    } as const;
+    const changed = { ...one, actions: [...one.actions, failed] };
+    books.put(changed);
+    await journal.append(changed);
+  }
+  for (const id of new Set(pending.map(({ processor_id }) => processor_id))) webhooks.batchFailed(id);
+  answerJson(response, 200, { done: true });
+}
+
+async function sendChargebacks(
+  { webhooks }: Simulator,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { entries = [] } = ((await readJson(request)) ?? {}) as {
+    readonly entries?: readonly (ChargebackEntry | null)[];
+  };
+  webhooks.chargebacks(entries);
+  answerJson(response, 200, { done: true });
+}
+
 async function handle(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const route = `${request.method} /${pathParts(request.url).join('/')}`;
   if (route === 'GET /healthz') return answerJson(response, 200, { status: 'ok', operations: simulator.books.size });
@@ -354,6 +262,9 @@ async function handle(simulator: Simulator, request: IncomingMessage, response: 
   if (route === 'POST /api/query.php') return query(simulator, request, response);
   if (route === 'POST /control') return control(simulator, request, response);
   if (route === 'POST /control/disputes') return dispute(simulator, request, response);
+  if (route === 'POST /control/chargebacks') return sendChargebacks(simulator, request, response);
+  if (route === 'POST /control/returns') return giveBack(simulator, request, response);
+  if (route === 'POST /control/failed-batch') return failBatch(simulator, response);
   if (route === 'GET /journal') {
     await simulator.journal.durable();
     return answerJson(response, 200, { operations: operationsOf(simulator.books, simulator.clock.nowMs()) });
@@ -371,11 +282,18 @@ export async function openSimulator({
   const journal = await openJournal(journalFile, (line) => books.put(line as SimulatedTransaction));
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(securityKey.reveal());
+  const faults = openFaults(requestsOf);
   const simulator: Simulator = {
     books,
     journal,
     clock,
-    faults: openFaults(requestsOf),
+    faults,
+    webhooks: openWebhooks({
+      books,
+      nowMs: () => clock.nowMs(),
+      pickFault: () => faults.pick('notice'),
+      durable: journal.durable,
+    }),
     requestLifeMs: options.requestLifeMs,
     settings: { ...defaults },
     recent: new Map(),
@@ -387,6 +305,9 @@ export async function openSimulator({
     void handle(simulator, request, response);
   });
   server.keepAliveTimeout = 75_000;
-  server.on('close', () => void journal.close());
+  server.on('close', () => {
+    simulator.webhooks.close();
+    void journal.close();
+  });
   return server;
 }

@@ -36,6 +36,7 @@ const lookups = ['lookup_timeout', 'lookup_error'];
 const notices = ['notice_twice', 'notice_late', 'notice_forged', 'notice_lost'];
 
 const signingSecret = 'whsec_ofTheSimulatedStripe';
+const signingKey = 'SigningKeyOfTheSimulatedNmi';
 export const adyenAccount = {
   hmacKey: new Secret('44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056'),
   merchantAccount: 'SvcECOM',
@@ -86,17 +87,23 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
     timeoutMs: timing.timeoutMs,
     // NMI executes every request that arrives. In the last two timeouts of its life a request is not sent.
     requestLifeMs: 2 * timing.timeoutMs,
-    configuration: (url) => ({ security_key: chaosKinds.nmi.secret, api_url: url }),
+    configuration: (url) => ({
+      security_key: chaosKinds.nmi.secret,
+      signing_key: signingKey,
+      api_url: url,
+    }),
     revoked: (isRevoked) => ({ is_revoked: isRevoked }),
     faults: (rate) => ({
       ...shared(rate, [
         ...operationFaults,
-        ...['html_after', 'empty_after', 'cut_after', 'other_after', 'rate_limited_before'],
+        ...['html_after', 'empty_after', 'cut_after', 'other_after', 'rate_limited_before', 'code_301_before'],
       ]),
       ...declines(rate, '200', '202', '223', '251', '300', '400'),
       reject_refund: rate,
       ...shared(rate, [...lookups, 'lookup_html', 'lookup_cut', 'lookup_other', 'lookup_rate_limited']),
+      ...shared(2 * rate, notices),
     }),
+    noticesTo: (url) => ({ webhook: { url, signing_key: signingKey } }),
     drainMaxMs: 60_000,
   },
   adyen: {

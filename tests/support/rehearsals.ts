@@ -16,6 +16,7 @@ import { startTestAccounts, type TestAccounts, testConfiguration } from './test-
 
 export const testCard = { exp_month: 3, exp_year: 2030, cvc: '123' } as const;
 const signingSecret = 'whsec_ofTheTestAccount';
+const signingKey = 'SigningKeyOfTheTestAccount';
 
 export interface Rehearsing {
   readonly service: TestService;
@@ -61,6 +62,7 @@ export async function openRehearsing(): Promise<Rehearsing> {
 
   async function receiveNotices(kind: KindName, url: string): Promise<void> {
     if (kind === 'stripe') await accounts.stripe.control({ webhook: { url, secret: signingSecret } });
+    else if (kind === 'nmi') await accounts.nmi.control({ webhook: { url, signing_key: signingKey } });
     else if (kind === 'adyen')
       await accounts.adyen.control({ notice_url: url, network_references: true, requires_cvc: false });
   }
@@ -68,6 +70,7 @@ export async function openRehearsing(): Promise<Rehearsing> {
   const configurationOf = (kind: KindName): Configuration => ({
     ...testConfiguration(accounts, kind),
     ...(kind === 'stripe' && { signing_secret: signingSecret }),
+    ...(kind === 'nmi' && { signing_key: signingKey }),
   });
 
   const connections = new Map<KindName, string>();

@@ -11,7 +11,11 @@ const kinds: Readonly<Record<string, KindTexts>> = {
     notices:
       'In the Stripe dashboard, open Developers, Webhooks, add an endpoint with this URL, and copy its signing secret. Then enter the secret here with Replace credentials.',
   },
-  nmi: { for: 'Your merchant account at NMI, or at a gateway that is powered by NMI.' },
+  nmi: {
+    for: 'Your merchant account at NMI, or at a gateway that is powered by NMI.',
+    notices:
+      'In the merchant portal, open Settings, Webhooks, add an endpoint with this URL, and choose all events. Copy the signing key of the page, and enter it with Replace credentials.',
+  },
   adyen: {
     for: 'Your Adyen merchant account, with the permission to send card numbers.',
     notices:

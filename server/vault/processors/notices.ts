@@ -47,11 +47,19 @@ export type NoticeSubject =
   | { readonly kind: 'operation'; readonly reference: string; readonly found: LookupOutcome }
   /** The funds of a charge have settled. */
   | { readonly kind: 'settled'; readonly charge: NoticedCharge }
+  /** A batch has settled. It may also contain refunds, and charges that were not made here. */
+  | { readonly kind: 'settled_batch'; readonly transactionIds: readonly string[] }
+  /** A batch failed to settle, and the notice does not say what was in it: the processor is asked soon. */
+  | { readonly kind: 'failed_batch' }
   /** The processor holds funds for a charge. If the charge is not captured, they are released. */
   | { readonly kind: 'authorized'; readonly charge: NoticedCharge }
   /** An approved charge was not captured after all: the customer pays nothing. */
   | { readonly kind: 'not_captured'; readonly charge: NoticedCharge }
   | { readonly kind: 'dispute'; readonly dispute: NoticedDispute }
+  /** A dispute of which the processor does not say which charge it is about. */
+  | { readonly kind: 'chargeback'; readonly chargeback: NoticedChargeback }
+  /** Something happened to an operation, and the processor is asked what: the notice alone proves nothing. */
+  | { readonly kind: 'changed'; readonly reference: string }
   /** Kept, without an effect. */
   | { readonly kind: 'other' };
 
@@ -87,6 +95,23 @@ export interface NoticedDispute extends Money {
   readonly networkReasonCode: string | null;
   /** Until when evidence can be submitted; null if none is wanted. */
   readonly evidenceDueAtMs: number | null;
+}
+
+/** What is not known is null. */
+export interface NoticedChargeback {
+  /** The processor's id of the chargeback. */
+  readonly id: string;
+  /** The date of the chargeback as `YYYY-MM-DD`, in a time zone that is not known. */
+  readonly date: string | null;
+  /** The first six digits of the card. */
+  readonly first6: string | null;
+  readonly last4: string | null;
+  /** In whole units, for example `12.50`. The currency is that of the charge. */
+  readonly amount: string | null;
+  readonly reason: DisputeReason;
+  readonly networkReasonCode: string | null;
+  /** The processor's words for the reason. */
+  readonly text: string | null;
 }
 
 export const disputeReasons = [

@@ -1,10 +1,12 @@
+import { isUuid } from '../../../platform/ids.ts';
 import type { NoticedCharge, NoticeSubject } from '../../../vault/processors/notices.ts';
 import type { LookupOutcome } from '../../../vault/processors/processor.ts';
 import { applyAnswer } from './apply-answer.ts';
 import type { Charging } from '../operations/charging.ts';
-import { claimStopped } from './due-queries.ts';
+import { checkReferenceNow, claimStopped } from './due-queries.ts';
 import { type Applied, applyDispute, done, failRefund, later, release, voidNotCaptured } from './notice-effects.ts';
-import { markSettled, type NoticedTransaction } from './notice-queries.ts';
+import { applyChargeback } from './match-chargeback.ts';
+import { markBatchSettled, markSettled, type NoticedTransaction, pollSoon } from './notice-queries.ts';
 import { claimWaiting, type OpenTransaction } from '../operations/open-queries.ts';
 import { findOrder } from '../queries.ts';
 import { recordElsewhere } from './reconcile.ts';
@@ -21,7 +23,9 @@ import { transactionChanges } from '../transitions.ts';
 export type { Applied } from './notice-effects.ts';
 export type { NoticeToApply } from './resolve-notice.ts';
 
-type Kind = Exclude<NoticeSubject['kind'], 'other'>;
+/** About something else than one operation that the notice names. */
+type OtherKind = 'other' | 'changed' | 'settled_batch' | 'failed_batch' | 'chargeback';
+type Kind = Exclude<NoticeSubject['kind'], OtherKind>;
 
 /** What a notice means, by what is known of its operation. */
 interface Meaning<About> {
@@ -100,6 +104,10 @@ const thenRelease = async (
 
 export async function applyNotice(charging: Charging, notice: NoticeToApply): Promise<Applied> {
   const { about } = notice;
+  if (about.kind in others) {
+    const applyTo = others[about.kind as keyof Others] as (...given: readonly unknown[]) => Promise<Applied>;
+    return applyTo(charging, notice, about);
+  }
   const problem = whyIgnored(about);
   if (problem) return done(problem);
   const resolved = await resolveNotice(charging, notice);
@@ -107,6 +115,32 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
   if (resolved.is === 'not_yet') return { ...later(resolved.why), ...(resolved.isPatient && { isPatient: true }) };
   return apply(charging, notice, about as AboutOperation, resolved);
 }
+
+type Others = {
+  readonly [Name in Exclude<OtherKind, 'other'>]: (
+    charging: Charging,
+    notice: NoticeToApply,
+    about: Extract<NoticeSubject, { kind: Name }>,
+  ) => Promise<Applied>;
+};
+
+/** What notices mean that do not say the outcome of one operation. */
+const others: Others = {
+  chargeback: (charging, notice, { chargeback }) => applyChargeback(charging, notice, chargeback),
+  async changed({ db }, { companyId, connectionId }, { reference }) {
+    const isOpen = isUuid(reference) && (await checkReferenceNow(db, companyId, connectionId, reference));
+    return done(isOpen ? 'the processor is asked about it' : 'the outcome was known');
+  },
+  async settled_batch({ db }, { companyId, connectionId, happenedAt }, { transactionIds }) {
+    const count = await markBatchSettled(db, companyId, connectionId, transactionIds, happenedAt);
+    return done(`${count} of ${transactionIds.length} transactions are charges that were made here`);
+  },
+  async failed_batch({ db, log }, { companyId, connectionId }) {
+    log.warn({ company_id: companyId, connection_id: connectionId }, 'a batch of a processor failed to settle');
+    await pollSoon(db, companyId, connectionId);
+    return done('the processor is asked which charges failed');
+  },
+};
 
 /** Why a notice has no effect, regardless of its subject; undefined if it has one. */
 function whyIgnored(about: NoticeSubject): string | undefined {

@@ -108,6 +108,22 @@ export async function checkNow(db: Queryable, companyId: string, repeatWithinMs:
   );
 }
 
+/** Returns false if nothing with this reference is in doubt at the connection. */
+export async function checkReferenceNow(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  reference: string,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE open_transactions SET next_check_at = now()
+     WHERE company_id = $1 AND connection_id = $2 AND reference = $3 AND ${isInDoubt} AND locked_until <= now()
+     RETURNING pg_notify('${dueChannel}', '')`,
+    [companyId, connectionId, reference],
+  );
+  return rows.length > 0;
+}
+
 export async function openStatistics(
   db: Queryable,
 ): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {

@@ -1,3 +1,4 @@
+import type { Database } from '../../../platform/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { DisputeState, NoticedCharge, NoticedDispute } from '../../../vault/processors/notices.ts';
 import { newEvent } from '../../events/service.ts';
@@ -123,40 +124,48 @@ const triggers: Readonly<Record<DisputeState, readonly ChargebackTrigger[]>> = {
 
 export async function applyDispute(
   charging: Charging,
-  { companyId, connectionId, happenedAt }: NoticeToApply,
+  notice: NoticeToApply,
   charge: NoticedTransaction,
   noticed: NoticedDispute,
 ): Promise<Applied> {
-  return charging.db.transaction(async (transaction) => {
-    const state = await lockOrder(transaction, companyId, charge.order_id);
-    if (!state) return later('the order is not recorded yet');
-    // A void in progress decides first whether there is anything to dispute.
-    if (state.voiding) return later('the charge is being voided');
-    const at = nowOf(charging, state);
-    const reported: DisputeRow = {
-      company_id: companyId,
-      id: newId(at.getTime()),
-      order_id: charge.order_id,
-      transaction_id: charge.id,
-      connection_id: connectionId,
-      processor_id: noticed.disputeId,
-      state: noticed.state,
-      amount: noticed.amount,
-      currency: noticed.currency,
-      reason: noticed.reason,
-      network_reason_code: noticed.networkReasonCode,
-      evidence_due_at: noticed.evidenceDueAtMs === null ? null : new Date(noticed.evidenceDueAtMs),
-      state_at: happenedAt,
-      created_at: at,
-      updated_at: at,
-    };
-    const changes = triggers[noticed.state];
-    if (changes.length > 0) await adoptRecorded(transaction, reported);
-    if (!(await saveDispute(transaction, reported))) return done('a later report is known');
-    const about = { companyId, orderId: charge.order_id, requestId: null, isReported: true };
-    for (const trigger of changes) {
-      await changeIfPossible(charging, transaction, { ...about, trigger });
-    }
-    return done(`the dispute is ${noticed.state}`);
-  });
+  return charging.db.transaction((transaction) => recordDispute(charging, transaction, notice, charge, noticed));
+}
+
+export async function recordDispute(
+  charging: Charging,
+  transaction: Database,
+  { companyId, connectionId, happenedAt }: Pick<NoticeToApply, 'companyId' | 'connectionId' | 'happenedAt'>,
+  charge: NoticedTransaction,
+  noticed: NoticedDispute,
+): Promise<Applied> {
+  const state = await lockOrder(transaction, companyId, charge.order_id);
+  if (!state) return later('the order is not recorded yet');
+  // A void in progress decides first whether there is anything to dispute.
+  if (state.voiding) return later('the charge is being voided');
+  const at = nowOf(charging, state);
+  const reported: DisputeRow = {
+    company_id: companyId,
+    id: newId(at.getTime()),
+    order_id: charge.order_id,
+    transaction_id: charge.id,
+    connection_id: connectionId,
+    processor_id: noticed.disputeId,
+    state: noticed.state,
+    amount: noticed.amount,
+    currency: noticed.currency,
+    reason: noticed.reason,
+    network_reason_code: noticed.networkReasonCode,
+    evidence_due_at: noticed.evidenceDueAtMs === null ? null : new Date(noticed.evidenceDueAtMs),
+    state_at: happenedAt,
+    created_at: at,
+    updated_at: at,
+  };
+  const changes = triggers[noticed.state];
+  if (changes.length > 0) await adoptRecorded(transaction, reported);
+  if (!(await saveDispute(transaction, reported))) return done('a later report is known');
+  const about = { companyId, orderId: charge.order_id, requestId: null, isReported: true };
+  for (const trigger of changes) {
+    await changeIfPossible(charging, transaction, { ...about, trigger });
+  }
+  return done(`the dispute is ${noticed.state}`);
 }

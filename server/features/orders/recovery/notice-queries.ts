@@ -67,6 +67,31 @@ export async function markSettled(db: Queryable, companyId: string, id: string, 
   ]);
 }
 
+/** Marks the charges of the connection. Returns how many of the ids are charges that were made here. */
+export async function markBatchSettled(
+  db: Queryable,
+  companyId: string,
+  connectionId: string,
+  transactionIds: readonly string[],
+  at: Date,
+): Promise<number> {
+  const rows = await db.query(
+    `UPDATE transactions SET settled_at = coalesce(settled_at, $4)
+     WHERE company_id = $1 AND connection_id = $2 AND type = 'sale' AND status <> 'failed'
+       AND processor_response->>'transaction_id' = ANY($3::text[]) RETURNING 1`,
+    [companyId, connectionId, transactionIds, at],
+  );
+  return rows.length;
+}
+
+/** The next turn of the worker asks the processor for changes. */
+export async function pollSoon(db: Queryable, companyId: string, connectionId: string): Promise<void> {
+  await db.query('UPDATE processor_connections SET polled_at = NULL WHERE company_id = $1 AND id = $2', [
+    companyId,
+    connectionId,
+  ]);
+}
+
 /** Returns false if the refund is not settled any more. */
 export async function returnRefund(
   db: Queryable,

@@ -1,5 +1,6 @@
 import { ownEntry } from '../../../platform/own-entry.ts';
-import type { DisputeReason, DisputeState, NoticedDispute } from '../notices.ts';
+import { reasonOfCode } from '../network-reasons.ts';
+import type { DisputeState, NoticedDispute } from '../notices.ts';
 import { fromAdyen } from './money.ts';
 import type { NoticeItem } from './notice-item.ts';
 
@@ -65,20 +66,6 @@ export function progressMs({ eventCode }: NoticeItem, { state }: NoticedDispute)
   return 2 * Object.keys(stateReaders).indexOf(eventCode) + (isDecided ? 1 : 0);
 }
 
-/** By the card networks' codes: Visa, Mastercard, American Express, Discover. */
-const reasons: readonly (readonly [form: RegExp, reason: DisputeReason])[] = [
-  [/^(10\.|4837|4840|4849|4863|4870|4871|F|UA)/, 'fraudulent'],
-  [/^(13\.1|4855|C08|RG)/, 'product_not_received'],
-  [/^(13\.[345]|4853|C31|C32|RM)/, 'product_unacceptable'],
-  [/^(13\.2|4841|C28|AP)/, 'subscription_canceled'],
-  [/^(12\.6|4834|P08|DP)/, 'duplicate'],
-  [/^(13\.[67]|4860|C0[24]|RN)/, 'credit_not_processed'],
-];
-
-function reasonOf(code: string | undefined): DisputeReason {
-  return reasons.find(([form]) => form.test(code ?? ''))?.[1] ?? 'general';
-}
-
 const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
 
 /** Null if evidence is not possible, or if its end is not known. */
@@ -102,7 +89,7 @@ export function disputeOf(item: NoticeItem): NoticedDispute | undefined {
     disputeId: item.pspReference,
     charge: { reference: item.merchantReference || null, transactionId: item.originalReference || null },
     state,
-    reason: reasonOf(code),
+    reason: reasonOfCode(code),
     networkReasonCode: code !== undefined && /^[\w.-]{1,20}$/.test(code) ? code : null,
     evidenceDueAtMs: evidenceDueAtMs(item, state),
     ...fromAdyen(item.amount),

@@ -79,7 +79,7 @@ export interface FakeAdyen extends Simulator {
 function referenceOf({ about }: Notice): string | null {
   if (about.kind === 'operation') return about.reference;
   if (about.kind === 'dispute') return about.dispute.charge.reference;
-  return about.kind === 'other' ? null : about.charge.reference;
+  return 'charge' in about ? about.charge.reference : null;
 }
 
 /** Receives notices as the API does: the adapter reads them, and the response says whether it accepts them. */

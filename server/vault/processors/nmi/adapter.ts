@@ -17,6 +17,7 @@ import {
   validateFields,
   voidFields,
 } from './requests.ts';
+import { receiveWebhook } from './webhooks.ts';
 
 export interface NmiOptions {
   readonly url: string;
@@ -24,6 +25,8 @@ export interface NmiOptions {
   /** In lower case; empty if the owner did not restrict them. */
   readonly currencies: readonly string[];
   readonly sale: SaleChoices;
+  /** Signs the webhooks. */
+  readonly signingKey?: Secret<string> | undefined;
   readonly timeoutMs: number;
   /** The most transactions in one report of a period. */
   readonly reportMax?: number;
@@ -36,7 +39,7 @@ const usualReportMax = 200;
  * lost answer is only looked up, by its order id. A void is safe to repeat, because a charge can be voided once.
  */
 export function nmiProcessor(options: NmiOptions): Processor {
-  const { url, securityKey, currencies, sale, timeoutMs, reportMax = usualReportMax } = options;
+  const { url, securityKey, currencies, sale, signingKey, timeoutMs, reportMax = usualReportMax } = options;
   // A rejection names no order, so each request needs its own connection: then its answer cannot be another's.
   const exchange = openExchange({ url, timeoutMs, headers: () => ({ connection: 'close' }) });
 
@@ -110,6 +113,7 @@ export function nmiProcessor(options: NmiOptions): Processor {
       return verificationOf(await post('transact.php', validateFields(request, sale)), request.reference);
     },
     ...historyOf(reports),
+    receive: (delivery) => receiveWebhook(delivery, { signingKey, processorId: sale.processorId }),
     test: () => testOf(reports, new URL(url).host),
   };
 }

@@ -9,7 +9,7 @@ import { failureCodes, failureReasons, noCodeReason } from '../processor.ts';
 import { chargeIn, foundIn, hasStrayRefund, readingOf, verificationOf, voidIn } from './answers.ts';
 import { meaningOf, responseCodes } from './codes.ts';
 import { nmiKind } from './kind.ts';
-import { minorUnits } from './money.ts';
+import { minorUnits } from '../../../platform/currencies.ts';
 import { loadReports } from './report.ts';
 
 const reportOf = await loadReports();
@@ -50,12 +50,12 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
     sale({ response: '2', response_code: '300', responsetext: 'AVS REJECTED' }),
     'declined invalid_account',
   ],
-  ['too many requests', sale({ response: '3', response_code: '301' }), 'declined processor_declined, fault'],
+  ['too many requests', sale({ response: '3', response_code: '301' }), 'not_sent'],
   ['a required CVC', rejected('CVV is required REFID:3'), 'declined invalid_merchant_configuration, fault'],
   ['an error with a code of declines', sale({ response: '3', response_code: '202' }), 'unknown'],
   ['declined for another order', sale({ response: '2', response_code: '202', orderid: 'another' }), 'unknown'],
   ...Object.entries(responseCodes)
-    .filter(([code, { isInDoubt }]) => code !== '300' && !isInDoubt)
+    .filter(([code, { isInDoubt, isNotExecuted }]) => code !== '300' && !isInDoubt && !isNotExecuted)
     .map(([code, { failureCode, isProcessorFault }]) => {
       const response = code.startsWith('2') ? '2' : '3';
       const says = `declined ${failureCode}${isProcessorFault ? ', fault' : ''}`;

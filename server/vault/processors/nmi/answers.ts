@@ -9,7 +9,7 @@ import {
   type Verification,
 } from '../processor.ts';
 import { approvedCode, declined, meaningOf, shownText } from './codes.ts';
-import { minorUnits } from './money.ts';
+import { minorUnits } from '../../../platform/currencies.ts';
 import type { Action, Transaction } from './report.ts';
 
 /** Converts answers of NMI to outcomes. An answer that proves nothing is `unknown`. */
@@ -25,7 +25,7 @@ export interface Reading {
 
 interface SentOperation {
   readonly type: 'sale' | 'refund' | 'void' | 'validate';
-  /** The order id that the answer must name; null for a void, which has none. */
+  /** The order id that the answer names, if it names one; null for a void, which has none. */
   readonly reference: string | null;
   /** The charge of a void, which keeps its transaction id. */
   readonly transactionId?: string;
@@ -94,10 +94,22 @@ function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
   };
 }
 
-/** A rejection often names no order. Each request has a connection of its own, so the answer still belongs to it. */
+function isOfOrder(
+  { type: named, orderId }: AnswerFields,
+  type: SentOperation['type'],
+  reference: string | null,
+): boolean {
+  const needsNoOrder = type !== 'sale' && named === type && orderId === '';
+  return reference === null || orderId === reference || needsNoOrder;
+}
+
+/**
+ * A rejection often names no order, and of the others only the answer to a sale surely does. Each request has a connection of its
+ * own, so the answer still belongs to it.
+ */
 function isAbout(fields: AnswerFields, { type, reference, transactionId }: SentOperation): boolean {
   if (fields.type !== '' && fields.type !== type) return false;
-  const namesOrder = reference === null || fields.orderId === reference;
+  const namesOrder = isOfOrder(fields, type, reference);
   const namesTransaction = transactionId === undefined || fields.transactionId === transactionId;
   if (fields.response === '3') {
     return (
@@ -118,6 +130,8 @@ function refusedCredentials(status: number): Outcome {
 function rejectedReading({ response, code, text, shown }: AnswerFields, { type, hasCode }: SentOperation): Reading {
   const meaning = meaningOf(code, text, type !== 'sale' || hasCode);
   if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
+  if (meaning.isNotExecuted)
+    return certain({ outcome: 'not_sent', reason: `NMI answered ${code}: ${meaning.meaning}` });
   // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
   const isFollowUp = type === 'refund' || type === 'void';
   const mayBeRepetition = response === '3' && isFollowUp && !meaning.refusesCredentials;

@@ -19,6 +19,8 @@ export interface CodeMeaning {
   readonly wantsSecurityCode?: true;
   /** The answer does not prove that no money moved: only the report of the transaction does. */
   readonly isInDoubt?: true;
+  /** NMI did not look at the request, so it may be sent again. */
+  readonly isNotExecuted?: true;
   /** For the merchant, where the usual one of the failure code is not exact. */
   readonly failureReason?: string;
 }
@@ -51,7 +53,12 @@ export const responseCodes: Readonly<Record<string, CodeMeaning>> = {
   263: { meaning: 'Updated cardholder data is available', failureCode: 'invalid_account' },
   264: { meaning: 'Retry in a few days', failureCode: 'do_not_honor' },
   300: { meaning: 'Transaction was rejected by gateway', failureCode: 'validation_error' },
-  301: { meaning: 'Too many requests', failureCode: 'processor_declined', isProcessorFault: true },
+  301: {
+    meaning: 'Too many requests',
+    failureCode: 'issuer_unavailable',
+    isProcessorFault: true,
+    isNotExecuted: true,
+  },
   400: { meaning: 'Error returned by processor', failureCode: 'processor_declined', isProcessorFault: true },
   410: {
     meaning: 'Invalid merchant configuration',
@@ -112,7 +119,7 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
     },
   ],
   [
-    /currency|payment type|not accepted|not (set up|enabled|allowed|permitted)|activity limit|inactive/i,
+    /processor.?id|currency|payment type|not accepted|not (set up|enabled|allowed|permitted)|activity limit|inactive/i,
     {
       meaning: 'The account does not allow it',
       failureCode: 'invalid_merchant_configuration',
@@ -158,7 +165,7 @@ export function declined(
     isProcessorFault,
     refusesCredentials,
     wantsSecurityCode,
-  }: Omit<CodeMeaning, 'meaning' | 'isInDoubt'>,
+  }: Omit<CodeMeaning, 'meaning' | 'isInDoubt' | 'isNotExecuted'>,
   response: Partial<ProcessorResponse>,
 ): Declined {
   return {

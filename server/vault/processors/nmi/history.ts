@@ -1,7 +1,7 @@
 import type { Notice, NoticeSubject } from '../notices.ts';
 import type { ListedOperation } from '../processor.ts';
 import { isCharge, isRefund, mainAction, outcomeIn } from './answers.ts';
-import { minorUnits } from './money.ts';
+import { minorUnits } from '../../../platform/currencies.ts';
 import type { Transaction } from './report.ts';
 
 /** What the reports of a period say: the operations that NMI executed, and what happened to them later. */

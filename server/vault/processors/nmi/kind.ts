@@ -35,6 +35,15 @@ export const nmiKind: ProcessorKind = {
       rule: 'must be a private security key of letters and digits. A tokenization or checkout key, with hyphens or the word public, belongs on web pages',
     },
     {
+      name: 'signing_key',
+      label: 'Webhook signing key',
+      help: 'In the merchant portal under Settings, Webhooks: add an endpoint with our notice URL, and copy the signing key that the page shows. You can enter it after you have connected, when you know our notice URL. Until then, webhooks are refused.',
+      isSecret: true,
+      isOptional: true,
+      pattern: /^[!-~]{8,200}$/,
+      rule: 'must be the signing key of the page Webhooks: 8 to 200 characters without spaces',
+    },
+    {
       name: 'currencies',
       label: 'Currencies',
       help: 'The currencies that your NMI processors take, for example "usd, cad". Charges in others are refused before anything is sent. Empty: NMI decides.',
@@ -86,12 +95,20 @@ export const nmiKind: ProcessorKind = {
    */
   requestLifeMs: 15 * minuteMs,
   timeoutMs: 15 * secondMs,
-  sendsNotices: false,
+  sendsNotices: true,
   securityCodeRequest,
   // It is the name of the company.
   sharesAccountIds: true,
   open(
-    { security_key = '', currencies = '', dup_seconds = '', processor_id, statement_descriptor, api_url = origins[0] },
+    {
+      security_key = '',
+      signing_key,
+      currencies = '',
+      dup_seconds = '',
+      processor_id,
+      statement_descriptor,
+      api_url = origins[0],
+    },
     options,
   ) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
@@ -106,6 +123,7 @@ export const nmiKind: ProcessorKind = {
       url: new URL(url).origin,
       securityKey: new Secret(security_key),
       currencies: codes,
+      signingKey: signing_key === undefined ? undefined : new Secret(signing_key),
       sale: { duplicateSeconds, processorId: processor_id, descriptor: statement_descriptor },
       timeoutMs: options.timeoutMs,
     });

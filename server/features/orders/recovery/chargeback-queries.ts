@@ -1,0 +1,107 @@
+import type { Queryable } from '../../../platform/database.ts';
+import type { NoticedChargeback } from '../../../vault/processors/notices.ts';
+import type { NoticedTransaction } from './notice-queries.ts';
+
+/** Finds the payments that a chargeback may be about, and keeps those that a person decides. */
+
+export interface PossibleCharge extends NoticedTransaction {
+  readonly currency: string;
+  readonly card_brand: string;
+  /** The processor's id of the charge. */
+  readonly transaction_id: string | null;
+}
+
+export interface ChargebackPlace {
+  readonly companyId: string;
+  readonly connectionId: string;
+}
+
+interface Search {
+  /** In the smallest unit of each currency that the amount may be in. */
+  readonly amounts: readonly number[];
+  readonly last4: string;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+/** More are not shown: a person searches by other facts then. */
+const possibleMax = 50;
+
+const columns = `id, order_id, type, status, amount, connection_id, currency, card_brand,
+  processor_response->>'transaction_id' AS transaction_id`;
+
+/** Also charges that are disputed or in doubt, because the chargeback may be about one of them. */
+export async function findPossibleCharges(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  { amounts, last4, from, until }: Search,
+): Promise<PossibleCharge[]> {
+  return db.query<PossibleCharge>(
+    `SELECT ${columns} FROM transactions
+     WHERE company_id = $1 AND connection_id = $2 AND type = 'sale' AND status IN ('succeeded', 'chargeback')
+       AND amount = ANY($3::bigint[]) AND card_last4 = $4 AND id >= first_id($5) AND id < first_id($6)
+     UNION ALL
+     SELECT id, order_id, type, 'in_progress', amount, connection_id, currency, card_brand, NULL FROM open_transactions
+     WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
+       AND amount = ANY($3::bigint[]) AND card_last4 = $4 AND id >= first_id($5) AND id < first_id($6)
+     ORDER BY id DESC LIMIT ${possibleMax}`,
+    [companyId, connectionId, amounts, last4, from, until],
+  );
+}
+
+/** Whether the chargeback is a dispute already, or waits for a person. */
+export async function isKnownChargeback(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  processorId: string,
+): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM disputes WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3
+     UNION ALL
+     SELECT 1 FROM unmatched_chargebacks WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3 LIMIT 1`,
+    [companyId, connectionId, processorId],
+  );
+  return rows.length > 0;
+}
+
+/** Whether the connection has reported another dispute about the charge. */
+export async function hasDispute(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  chargeId: string,
+): Promise<boolean> {
+  const rows = await db.query(
+    'SELECT 1 FROM disputes WHERE company_id = $1 AND connection_id = $2 AND transaction_id = $3 LIMIT 1',
+    [companyId, connectionId, chargeId],
+  );
+  return rows.length > 0;
+}
+
+export async function keepUnmatched(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  id: string,
+  { id: processorId, date, first6, last4, amount, reason, networkReasonCode, text }: NoticedChargeback,
+  times: { readonly happenedAt: Date; readonly at: Date },
+): Promise<void> {
+  await db.query(
+    `INSERT INTO unmatched_chargebacks (company_id, id, connection_id, processor_id, charged_back_on, card_first6,
+       card_last4, amount, reason, network_reason_code, reason_text, happened_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) ON CONFLICT DO NOTHING`,
+    [
+      companyId,
+      id,
+      connectionId,
+      processorId,
+      date,
+      first6,
+      last4,
+      amount,
+      reason,
+      networkReasonCode,
+      text,
+      times.happenedAt,
+      times.at,
+    ],
+  );
+}
