@@ -81,7 +81,7 @@ function style(name: string): string {
 const compact = (styles: string): string => styles.replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/\n\s+/g, '\n');
 
 /** The font by an address relative to the style, so that a path in front of the service does not matter. */
-const fontFrom = (folder: string): string => pageFile('font.css').replace('"/fonts/', `"${folder}/fonts/`);
+const fontFrom = (folder: string): string => pageFile('font.css').replaceAll('"/fonts/', `"${folder}/fonts/`);
 
 /** Customers pay with older browsers too, which do not have the function `light-dark`. Their pages follow the system. */
 function withoutLightDark(tokens: string): string {

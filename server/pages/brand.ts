@@ -46,7 +46,8 @@ function contentOf(file: string): Buffer {
 const refused = (file: string, problem: string): ConfigurationError =>
   new ConfigurationError(`SVC_BRAND_LOGO: the file ${file} ${problem}.`);
 
-const fontName = 'inter-latin-5.3.0.woff2';
+/** Letters, and arrows and signs that Inter has but its Latin part lacks. */
+const fontNames = ['inter-latin-5.3.0.woff2', 'inter-signs-4.1.1.woff2'];
 
 export function mountBrand(app: FastifyInstance, { logo }: Brand): void {
   app.get('/logo', (_request, reply) =>
@@ -62,9 +63,13 @@ export function mountBrand(app: FastifyInstance, { logo }: Brand): void {
     '/card-brands.svg',
     asset(svgType, () => pageFile('card-brands.svg')),
   );
+  for (const name of fontNames) mountFont(app, name);
+}
+
+function mountFont(app: FastifyInstance, name: string): void {
   let font: Buffer | undefined;
-  app.get(`/fonts/${fontName}`, (_request, reply) => {
-    font ??= readFileSync(new URL(`server/fonts/${fontName}`, programFolder));
+  app.get(`/fonts/${name}`, (_request, reply) => {
+    font ??= readFileSync(new URL(`server/fonts/${name}`, programFolder));
     return reply
       .header('Content-Type', 'font/woff2')
       .header('Cache-Control', 'public, max-age=31536000, immutable')
