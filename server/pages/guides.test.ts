@@ -45,6 +45,10 @@ test('every guide and decision is served, and every link in it leads somewhere',
   }
 });
 
+test('no header of a table is empty: a screen reader would announce a column without a name', async () => {
+  for (const address of addresses) assert.doesNotMatch(await pageAt(address), /<th[^>]*>\s*<\/th>/, address);
+});
+
 test('every error code has its paragraph, where `doc_url` of an error leads', async () => {
   const codes = Object.keys({ ...errorCatalogue, ...dashboardErrors });
   for (const code of codes) {

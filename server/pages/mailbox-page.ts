@@ -62,7 +62,7 @@ export function mailboxPage(view: MailboxView): string {
 <script src="/pages/mailbox.js?v=${version}" defer></script>
 </head>
 <body>
-<div id="mailbox" class="mailbox${isChosen ? ' reading' : ''}">
+<main id="mailbox" class="mailbox${isChosen ? ' reading' : ''}">
 <header class="top">
 <a class="brand" href="/"><img src="/logo" alt="" width="24" height="24"><span>${escaped(brandName)}</span></a>
 <h1>${texts.title}</h1>
@@ -72,8 +72,8 @@ export function mailboxPage(view: MailboxView): string {
 </header>
 <p class="lead">${texts.lead}</p>
 <nav id="list" class="list" aria-label="${texts.list}">${mails.length === 0 ? nothing(view) : list(view)}</nav>
-<main id="reading" class="pane">${open ? message(view, open) : ''}</main>
-</div>
+<div id="reading" class="pane">${open ? message(view, open) : ''}</div>
+</main>
 </body>
 </html>`;
 }

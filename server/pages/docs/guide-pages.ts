@@ -158,7 +158,9 @@ function rendererFor(
   headings: Heading[],
 ): InstanceType<typeof Marked.prototype.Renderer> {
   const renderer = new markdown.Renderer();
-  const usual = { table: renderer.table.bind(renderer) };
+  const usualTable = renderer.table.bind(renderer);
+  // The corner of a table names no column, so it is no header.
+  const tableOf = (token: Tokens.Table): string => usualTable(token).replaceAll(/<th([^>]*)><\/th>/g, '<td$1></td>');
   const taken = new Map<string, number>();
   // Our own texts contain no HTML except comments: anything else that looks like HTML is text.
   renderer.html = (token) => {
@@ -180,7 +182,7 @@ function rendererFor(
     return `${codeBlock(text, language, saved ?? (isAnswer ? 'Output' : undefined))}\n`;
   };
   renderer.table = (token) =>
-    file === 'README.md' ? cardsOf(token, renderer) : `<div class="scroll" tabindex="0">${usual.table(token)}</div>\n`;
+    file === 'README.md' ? cardsOf(token, renderer) : `<div class="scroll" tabindex="0">${tableOf(token)}</div>\n`;
   renderer.checkbox = ({ checked }) => (checked ? '☑ ' : '☐ ');
   renderer.link = ({ href, tokens }) => {
     const text = renderer.parser.parseInline(tokens);
