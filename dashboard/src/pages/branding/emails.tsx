@@ -10,6 +10,7 @@ import { OnPhone } from '../../components/table.tsx';
 import { lookEveryMs } from '../../data.ts';
 import type { Filter } from '../../list-filters.ts';
 import { branding } from '../../texts/branding.ts';
+import { common } from '../../texts/common.ts';
 import { emails } from '../../texts/emails.ts';
 import type { CustomerEmail } from '../../types.ts';
 
@@ -67,7 +68,12 @@ export function EmailsPage() {
           },
           { header: emails.recipient, cell: ({ recipient }) => recipient, wide: true },
           { header: emails.subject, cell: ({ subject }) => subject, wide: true },
-          { header: emails.states.sent, cell: ({ sent_at }) => <DateTime at={sent_at} real />, end: true, wide: true },
+          {
+            header: common.date,
+            cell: ({ sent_at, created_at }) => <DateTime at={sent_at ?? created_at} real={sent_at !== null} />,
+            end: true,
+            wide: true,
+          },
         ]}
         empty={
           <Empty title={emails.empty} actions={<LinkButton to="/settings/branding">{emails.settings}</LinkButton>}>
