@@ -6,6 +6,7 @@ import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
+import { plans } from '../../dashboard/src/texts/plans.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { settings } from '../../dashboard/src/texts/settings.ts';
 import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
@@ -147,6 +148,20 @@ describe('a merchant', () => {
     await page.keyboard.press('Escape');
     await button(common.discard).click();
     await dialog().waitFor({ state: 'hidden' });
+  });
+
+  it('says the limit of an amount as money, also beside the form', async () => {
+    const { page, button, field } = opened;
+    await page.goto('/plans/new');
+    await field(common.name).fill('Everything');
+    await field(plans.amount).fill('99999999999');
+    await page.getByText('Amount must be at most $999,999.99.', { exact: true }).waitFor();
+    await button(plans.add).click();
+    await page.getByText('Must be at most $999,999.99.', { exact: true }).waitFor();
+    assert.doesNotMatch(await page.getByRole('main').innerText(), /99999999\./);
+    await page.getByRole('main').getByText(common.cancel, { exact: true }).click();
+    await button(common.discard).click();
+    await page.waitForURL(/\/plans(\?|$)/);
   });
 
   it('goes on with the same form after the session has expired', async () => {

@@ -5,6 +5,7 @@ import { DaysOf } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { useDebounced } from '../../data.ts';
+import { moneySentence } from '../../error-texts.ts';
 import { amountOrFree } from '../../format.ts';
 import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -53,7 +54,7 @@ function Payments({ input, currency }: { readonly input: PreviewInput; readonly 
     placeholderData: keepPreviousData,
   });
   const isFree = query.data?.data.every(({ amount }) => amount === 0) ?? false;
-  if (query.error) return <p className="py-2 text-muted">{query.error.message}</p>;
+  if (query.error) return <p className="py-2 text-muted">{moneySentence(query.error.message, currency)}</p>;
   if (isFree) return <p className="py-2 text-muted">{plans.previewFree}</p>;
   return (
     <Table
