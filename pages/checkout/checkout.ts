@@ -152,6 +152,8 @@ function setBanner(next: typeof banner): void {
 
 async function pay({ cart, contact, card, prover }: Form): Promise<void> {
   banner = undefined;
+  // A screen reader says the same sentence again only if it went in between.
+  announce('');
   const wrong = firstInvalid(contact.inputs);
   const isCardReady = await card.check();
   if (wrong || !isCardReady) {

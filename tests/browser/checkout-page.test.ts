@@ -164,6 +164,7 @@ describe('the checkout page', () => {
       await page.getByText('Enter your email address.').waitFor();
       await fields.getByText('Enter the card number.').waitFor();
       await page.locator('#email:focus').waitFor();
+      assert.equal(await page.locator('#announcement').textContent(), 'Please fix the highlighted fields.');
       assert.equal(await page.getByLabel('Email').getAttribute('aria-invalid'), 'true');
       assert.equal(await page.getByLabel('Email').getAttribute('aria-describedby'), 'email-error');
       await page.getByLabel('Phone').fill('5552001234');
@@ -181,6 +182,7 @@ describe('the checkout page', () => {
       await page.getByLabel('First name').fill('Ada');
       await payButton(page).click();
       await completed(page);
+      assert.equal(await page.locator('#announcement').textContent(), '', 'nothing is left to fix');
     });
   });
 
