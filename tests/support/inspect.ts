@@ -32,7 +32,7 @@ export async function loaded(page: Page): Promise<void> {
   } while (!(await becomesTrue(page, showsItsData, 1)));
 }
 
-/** Checks the page that is open: axe finds nothing to mend, and the page fits on a phone. */
+/** Checks the page that is open: axe finds nothing to mend, and the page fits on the smallest phone. */
 export async function inspect(page: Page, name: string, rules: 'wcag' | 'colors' = 'wcag'): Promise<void> {
   await page.setViewportSize(wide);
   await loaded(page);
@@ -41,7 +41,7 @@ export async function inspect(page: Page, name: string, rules: 'wcag' | 'colors'
     await page.setViewportSize(phone);
     assert.deepEqual(await violationsIn(page, { rules: 'phone' }), [], `${name} on a phone`);
   }
-  await page.setViewportSize({ width: 360, height: 740 });
+  await page.setViewportSize({ width: 320, height: 640 });
   // A chart is drawn again for its new width in the next frames.
   const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
   assert.ok(await becomesTrue(page, fits, 3_000), `${name} is wider than a phone`);
