@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +23,8 @@ import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
-import { allLooks, checkLooks, typeCard } from '../support/hosted-pages.ts';
+import { payAt as pay, seesEvents } from '../support/first-payment.ts';
+import { allLooks, checkLooks } from '../support/hosted-pages.ts';
 import { inspect } from '../support/inspect.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -49,45 +49,8 @@ after(async () => {
 /** Pays as a customer does. The links have the base URL of the tests; the browser reaches the service at its port. */
 async function payAt(url: string): Promise<void> {
   const page = await browser.newPage();
-  await page.goto(service.baseUrl + new URL(url).pathname);
-  await page.getByLabel(checkout.email, { exact: true }).fill('grace@example.com');
-  await page.getByLabel(checkout.firstName, { exact: true }).fill('Grace');
-  await page.getByLabel(checkout.lastName, { exact: true }).fill('Hopper');
-  await page.getByLabel(checkout.phone, { exact: true }).fill('+15550102030');
-  await typeCard(page.frameLocator('#card iframe'));
-  await page.getByRole('button', { name: /^Pay/ }).click();
-  await page.getByRole('heading', { name: checkout.paidTitle }).waitFor();
-  const below = 'document.documentElement.scrollHeight - innerHeight';
-  assert.equal(await page.evaluate(below), 0, 'a page that fits has no scroll bar');
+  await pay(page, service.baseUrl + new URL(url).pathname);
   await page.close();
-}
-
-/** Runs what was copied from the page in a shell, until it shows the event of what happens then. */
-async function seesEvents(commands: string, happens: () => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-listen-'));
-  const shell = spawn('sh', ['-c', commands], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  try {
-    let shown = '';
-    const shows = (text: string): Promise<void> =>
-      new Promise((resolve, reject) => {
-        const look = (): void => void (shown.includes(text) && resolve());
-        shell.stdout.on('data', (chunk) => {
-          shown += String(chunk);
-          look();
-        });
-        shell.stderr.on('data', (chunk) => void (shown += String(chunk)));
-        const fail = (): void => reject(new Error(`${text} is missing: ${shown}`));
-        shell.on('exit', fail);
-        setTimeout(fail, 30_000).unref();
-        look();
-      });
-    await shows('Events from');
-    await happens();
-    await shows('order.succeeded');
-  } finally {
-    if (shell.pid) process.kill(-shell.pid);
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 describe('a merchant with an empty company', () => {
@@ -148,6 +111,7 @@ describe('a merchant with an empty company', () => {
     await inspect(page, '/payment-links/new');
     await button(paymentLinks.add).click();
 
+    await page.getByText(paymentLinks.payYourself).waitFor();
     const url = await page.getByTestId('link').innerText();
     assert.match(url, /\/pay\/[0-9A-Za-z]{44}$/);
     await page.getByRole('definition').filter({ hasText: '$25.00' }).first().waitFor();

@@ -89,8 +89,13 @@ export function WebhooksPage() {
             <LocalCommands />
             <p className="mt-3 text-muted">
               {webhooks.local.forward}{' '}
-              <code className="font-mono text-[13px]">--forward-to localhost:3000/webhooks</code>.{' '}
-              <a href="/docs/webhooks" target="_blank" rel="noreferrer" className="link underline">
+              <code className="font-mono text-[13px]">--forward-to localhost:4000/webhooks</code>.{' '}
+              <a
+                href="/docs/quickstart#4-receive-a-webhook"
+                target="_blank"
+                rel="noreferrer"
+                className="link underline"
+              >
                 {webhooks.local.guide}
               </a>
             </p>
