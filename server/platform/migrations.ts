@@ -133,6 +133,12 @@ export async function isStandby(connectionString: string): Promise<boolean> {
 const lockId = '7241865325823964';
 const lockPollMs = 100;
 
+interface MigrateOptions {
+  readonly connectMs?: number;
+  /** Refuses a database before anything is changed. */
+  readonly examine?: (client: pg.Client) => Promise<void>;
+}
+
 /**
  * Migrates the database to this program's schema. Processes that start at the same time wait for the one that
  * migrates.
@@ -140,12 +146,13 @@ const lockPollMs = 100;
 export async function migrate(
   connectionString: string,
   migrations?: readonly Migration[],
-  connectMs = connectTimeoutMs,
+  { connectMs, examine }: MigrateOptions = {},
 ): Promise<void> {
   const known = migrations ?? (await readMigrations());
   await withClient(
     connectionString,
     async (client) => {
+      await examine?.(client);
       const query = queryOf(client);
       const applied = await readApplied(query);
       const complete = missingFrom(applied, known).length === 0;

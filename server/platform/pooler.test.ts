@@ -12,7 +12,8 @@ import { until } from '../../tests/support/orders.ts';
 import { startPooler, throughPooler } from '../../tests/support/pooler.ts';
 import { type DatabaseOptions, type DatabasePool, openDatabase } from './database.ts';
 import { byKeySettings } from './database-settings.ts';
-import { type Pooler, poolerAt, refusePooler } from './pooler.ts';
+import { migrate } from './migrations.ts';
+import { type Pooler, poolerAt, refusePooler, refusePoolerOf } from './pooler.ts';
 
 /** A pooler between the service and PostgreSQL. */
 
@@ -165,6 +166,17 @@ describe('the address of a server', () => {
   it('that leads to a pooler in session mode is not refused, also if its messages are late', async () => {
     const { url, close } = await imitate('late');
     await refusePooler(url, 'DATABASE_URL', 'SVC_POOL_URL');
+    close();
+  });
+
+  it('is refused before anything is migrated', async () => {
+    const { url, close } = await imitate('lost');
+    const address = { connectionString: url, setting: 'The shard "b" of SVC_SHARDS', poolSetting: 'SVC_POOL_SHARDS' };
+    const migrated = migrate(url, [], { examine: (client) => refusePoolerOf(client, address) });
+    await assert.rejects(
+      migrated,
+      /The shard "b" of SVC_SHARDS leads to a pooler.* SVC_POOL_SHARDS to that of the pooler/,
+    );
     close();
   });
 });

@@ -86,22 +86,21 @@ async function hearsMessages(first: pg.Client, connectionString: string, connect
   return inTime(heard, 0, false);
 }
 
-async function isPooledByTransaction(connectionString: string, connectMs?: number): Promise<boolean> {
-  return withClient(
-    connectionString,
-    async (first) => !isServer(first, await pidOf(first)) && !(await hearsMessages(first, connectionString, connectMs)),
-    connectMs,
-  );
+/** For the address of a server, which must not lead to such a pooler. */
+export const refusePooler = (connectionString: string, setting: string, poolSetting: string): Promise<void> =>
+  withClient(connectionString, (client) => refusePoolerOf(client, { connectionString, setting, poolSetting }));
+
+interface Address {
+  readonly connectionString: string;
+  readonly setting: string;
+  readonly poolSetting: string;
+  readonly connectMs?: number;
 }
 
-/** For the address of a server, which must not lead to such a pooler. */
-export async function refusePooler(
-  connectionString: string,
-  setting: string,
-  poolSetting: string,
-  connectMs?: number,
-): Promise<void> {
-  if (!(await isPooledByTransaction(connectionString, connectMs))) return;
+/** The same, with a client that is connected. */
+export async function refusePoolerOf(client: pg.Client, address: Address): Promise<void> {
+  const { connectionString, setting, poolSetting, connectMs } = address;
+  if (isServer(client, await pidOf(client)) || (await hearsMessages(client, connectionString, connectMs))) return;
   throw new ConfigurationError(
     `${setting} leads to a pooler in transaction mode, through which LISTEN and locks do not work. ` +
       `Set it to the address of the server, and ${poolSetting} to that of the pooler.`,

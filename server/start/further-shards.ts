@@ -5,7 +5,7 @@ import { inParallel } from '../platform/in-parallel.ts';
 import type { Logger } from '../platform/log.ts';
 import { readMigrations } from '../platform/migration-files.ts';
 import { migrate } from '../platform/migrations.ts';
-import { type Pooler, refusePooler } from '../platform/pooler.ts';
+import { type Pooler, refusePoolerOf } from '../platform/pooler.ts';
 import type { Resources } from './resources.ts';
 
 /** A process that starts waits this long for the connection to a shard. */
@@ -38,8 +38,13 @@ export async function openFurther<Further extends FurtherShard>(
   });
 
   async function attempt(shard: Further): Promise<void> {
-    await refusePooler(shard.apiUrl, `The shard "${shard.name}" of SVC_SHARDS`, 'SVC_POOL_SHARDS', connectMs);
-    await migrate(shard.apiUrl, migrations, connectMs);
+    const address = {
+      connectionString: shard.apiUrl,
+      setting: `The shard "${shard.name}" of SVC_SHARDS`,
+      poolSetting: 'SVC_POOL_SHARDS',
+      connectMs,
+    };
+    await migrate(shard.apiUrl, migrations, { connectMs, examine: (client) => refusePoolerOf(client, address) });
     await shard.pooler?.examine();
     if (!stopping.signal.aborted) await open(shard);
   }
