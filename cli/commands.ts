@@ -101,7 +101,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       more:
         'The tools only read, with the permissions of the key: search, lists, single objects, explanations of failed payments, ' +
         'timelines of customers, and the guides. With --allow-writes and a key of a sandbox, they also create, refund and retry ' +
-        'orders, trigger events and advance the clock.',
+        'orders, cancel subscriptions, trigger events and advance the clock. With a live key that has the permission agents:write, ' +
+        'an agent can ask a person to approve a refund, a retry or a cancellation.',
       options: ['allow-writes', ...service],
       examples: ['svc mcp --allow-writes'],
       load: async () => (await import('./mcp.ts')).mcpCommand,

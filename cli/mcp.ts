@@ -29,7 +29,7 @@ function checkKey(key: string, allowWrites: boolean): void {
   }
   if (allowWrites && !key.startsWith('svc_test_sk_')) {
     throw new UsageError(
-      '--allow-writes needs a key of a sandbox (svc_test_sk_…). With a live key, the tools only read.',
+      '--allow-writes needs a key of a sandbox (svc_test_sk_…). With a live key, an agent can ask for changes if the key has the permission agents:write.',
     );
   }
 }

@@ -6,6 +6,7 @@ import { emailsOf, mountCustomerPages, openCustomerPages } from './customer-page
 import { deliveryOf } from './email-delivery.ts';
 import { type GaugeSources, shardsToShow } from './observation/gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
+import { agentApprovalRoutes } from './features/agent-approvals/dashboard-routes.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
@@ -75,6 +76,7 @@ import { mountNotices } from './pages/notices.ts';
 import { missingPage } from './pages/missing.ts';
 import { mountSdk } from './pages/sdk.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
+import type { ApiKeyDirectory } from './http/authenticate.ts';
 import { countRoutes } from './http/count-routes.ts';
 import { createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
@@ -221,7 +223,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, ...shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
-  await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin });
+  await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin }, directory);
   await mountNotices(app, { shards, vault, log }, http);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountRoutes(app, http, userRoutes(users), userSteps(users, http));
@@ -229,16 +231,17 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
-/** The pages that are the same for everyone. */
+/** The pages that are the same for everyone, and the tools for agents. */
 async function mountStaticPages(
   app: FastifyInstance,
-  { config, baseUrl, clock }: AppDependencies,
+  { config, shards, baseUrl, clock }: AppDependencies,
   { brand, routes, imageOrigin }: { brand: Brand; routes: readonly Route[]; imageOrigin: string },
+  directory: ApiKeyDirectory,
 ): Promise<void> {
   mountBrand(app, brand);
   mountGuides(app, brand, baseUrl, mountReference(app, { routes, events: documentedEvents, baseUrl }, brand));
   mountSdk(app, baseUrl);
-  mountAgents(app, baseUrl);
+  mountAgents(app, { config, shards, baseUrl, clock, directory });
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
   await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });
@@ -384,6 +387,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...goingLiveRoutes({ control, webhooks }),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),
+    ...agentApprovalRoutes(clock),
     ...apiKeyRoutes(keys),
     ...teamDashboardRoutes(team),
     ...auditRoutes(),

@@ -212,6 +212,12 @@ export const settings = {
     `${limits.refusedCards.count}/${limits.refusedCards.windowSeconds}`,
     'Rejected cards. Counted per IP address with a publishable key, per customer and per card with a secret key.',
   ),
+  SVC_AGENT_APPROVALS_PER_DAY: integer(
+    100,
+    0,
+    10_000,
+    'How many live changes an agent can ask a person to approve: per API key, in 24 hours. `0` turns live changes of agents off.',
+  ),
   SVC_RATE_LIMIT_STORE: choice(
     '',
     ['memory', 'postgres', 'redis'],

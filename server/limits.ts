@@ -99,6 +99,10 @@ export const limits = {
   noticesOfAddress: { count: 5_000, windowSeconds: 10 },
   noticesOfConnection: { count: 2_000, windowSeconds: 10 },
   noticeBytes: 256 * 1024,
+  /** How long a person has to approve what an agent wants to do, and the agent to do it. */
+  agentApprovalMinutes: 5,
+  agentApprovalsShown: 50,
+  agentApprovalDays: 90,
   /** Orders that one bulk refund can contain. */
   bulkRefundOrders: 500,
   /** Exports that a company and one of its members can have at once, and rows of one. They are deleted after a day. */

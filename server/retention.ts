@@ -18,6 +18,7 @@ const bounded = (holds: string, bound: string): Retention => ({ kept: 'bounded',
 const days = (count: number): string => `${count} days`;
 
 export const retentions: Readonly<Record<string, Retention>> = {
+  agent_approvals: time('what agents asked to do in live', days(limits.agentApprovalDays), 'old approvals'),
   api_key_lookups: time('where the company of a key is', 'the key is gone', 'lookups without a key'),
   api_keys: records('API keys, with those that were revoked'),
   audit_entries: time(

@@ -1,5 +1,40 @@
 -- The schema after all migrations. Written by the test of the schema.
 
+CREATE TABLE agent_approvals (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  key_id uuid NOT NULL,
+  key_name text NOT NULL,
+  tool text NOT NULL,
+  object_id uuid NOT NULL,
+  arguments_hash text NOT NULL,
+  question text NOT NULL,
+  amount bigint,
+  currency text,
+  request jsonb NOT NULL,
+  asked_in text NOT NULL,
+  state text NOT NULL DEFAULT 'waiting'::text,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  decided_at timestamp with time zone,
+  decided_by uuid,
+  decided_by_name text,
+  used_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  CONSTRAINT agent_approvals_asked_in_check CHECK ((asked_in = ANY (ARRAY['client'::text, 'dashboard'::text]))),
+  CONSTRAINT agent_approvals_check CHECK (((amount IS NULL) = (currency IS NULL))),
+  CONSTRAINT agent_approvals_check1 CHECK (((state <> ALL (ARRAY['approved'::text, 'refused'::text, 'used'::text])) OR (decided_at IS NOT NULL))),
+  CONSTRAINT agent_approvals_check2 CHECK (((state = 'used'::text) = (used_at IS NOT NULL))),
+  CONSTRAINT agent_approvals_check3 CHECK (((finished_at IS NULL) OR (used_at IS NOT NULL))),
+  CONSTRAINT agent_approvals_company_id_key_id_fkey FOREIGN KEY (company_id, key_id) REFERENCES api_keys(company_id, id),
+  CONSTRAINT agent_approvals_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT agent_approvals_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'approved'::text, 'refused'::text, 'used'::text, 'expired'::text]))),
+  CONSTRAINT agent_approvals_tool_check CHECK ((tool = ANY (ARRAY['refund_order'::text, 'retry_order'::text, 'cancel_subscription'::text])))
+);
+CREATE INDEX agent_approvals_of_key ON public.agent_approvals USING btree (company_id, key_id, created_at);
+CREATE INDEX agent_approvals_old ON public.agent_approvals USING btree (created_at);
+CREATE UNIQUE INDEX agent_approvals_open ON public.agent_approvals USING btree (company_id, tool, object_id) WHERE (state = ANY (ARRAY['waiting'::text, 'approved'::text]));
+
 CREATE TABLE api_key_lookups (
   lookup_id text NOT NULL,
   company_id uuid NOT NULL,

@@ -24,6 +24,10 @@ export type { Connection, ConnectionList as Connections } from '../../server/fea
 export type { Rehearsal } from '../../server/features/rehearsals/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
 export type {
+  AgentApproval,
+  AgentApprovalList as AgentApprovals,
+} from '../../server/features/agent-approvals/schemas.ts';
+export type {
   Attention,
   CustomerSummaries,
   CustomerValue,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { connectAgent, use } from '../../tests/support/agents.ts';
 import { openShop, order, type Shop } from '../../tests/support/orders.ts';
 import { programPath } from '../../tests/support/programs.ts';
 import { someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
@@ -17,13 +18,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function overHttp(key = service.key, headers: Record<string, string> = {}): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' });
-  const url = new URL('/mcp', service.baseUrl);
-  const requestInit = { headers: { Authorization: `Bearer ${key}`, ...headers } };
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
-  return client;
-}
+const overHttp = (key = service.key, headers: Record<string, string> = {}): Promise<Client> =>
+  connectAgent(service, key, { headers });
 
 async function overStdio(...options: string[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
@@ -31,14 +27,6 @@ async function overStdio(...options: string[]): Promise<Client> {
   const args = [programPath('svc'), 'mcp', ...options];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, env }));
   return client;
-}
-
-async function use(client: Client, name: string, input: Record<string, unknown> = {}): Promise<Record<string, any>> {
-  const result = await client.callTool({ name, arguments: input });
-  const [content] = result.content;
-  assert.ok(content?.type === 'text');
-  assert.deepEqual(JSON.parse(content.text), result.structuredContent, 'the text is the result as JSON');
-  return { isError: result.isError ?? false, ...(result.structuredContent as object) };
 }
 
 describe('tools over HTTP', () => {

@@ -5,6 +5,8 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly idempotencyKey?: string;
+  /** A person has approved this call. */
+  readonly isApproved?: true;
 }
 
 export interface ApiReply {
@@ -33,7 +35,11 @@ export async function read(call: CallApi, path: string, query: Query = {}): Prom
 }
 
 export async function asked(call: CallApi, request: ApiRequest): Promise<Fields> {
-  const { status, body } = await call(request);
+  return answerOf(await call(request));
+}
+
+/** Throws the error of the API. */
+export function answerOf({ status, body }: ApiReply): Fields {
   const answer = (typeof body === 'object' && body !== null ? body : {}) as Fields;
   if (status < 300) return answer;
   const { code, message, param, request_id, field_errors, doc_url } = (answer.error ?? {}) as Fields;

@@ -190,19 +190,27 @@ async function sections(call: CallApi): Promise<SearchEntry[]> {
   return body as SearchEntry[];
 }
 
+const guidePartChars = 12_000;
+
 const readGuide = defineTool({
   name: 'read_guide',
   title: 'Read a guide',
-  description: 'Returns a guide as markdown. `name` is the end of its address, for example "webhooks" or "quickstart".',
+  description:
+    'Returns a guide as markdown, in parts of 12,000 characters. `name` is the end of its address, for example "webhooks" or ' +
+    '"quickstart". Pass `next_offset` of the result as `offset` for the next part.',
   input: Type.Object(
-    { name: Type.String({ maxLength: 100, pattern: '^[a-z0-9/-]+$' }) },
+    {
+      name: Type.String({ maxLength: 100, pattern: '^[a-z0-9/-]+$' }),
+      offset: Type.Optional(Type.Integer({ minimum: 0 })),
+    },
     { additionalProperties: false },
   ),
   changes: 'nothing',
-  async run({ name }, { call }) {
+  async run({ name, offset = 0 }, { call }) {
     const { status, body } = await call({ method: 'GET', path: `/docs/${name}.md` });
     if (status !== 200) throw new ToolError('This guide does not exist. Use search_guides to find one.', { status });
-    return { markdown: body };
+    const [text, end] = [String(body), offset + guidePartChars];
+    return { markdown: text.slice(offset, end), next_offset: end < text.length ? end : null };
   },
 });
 

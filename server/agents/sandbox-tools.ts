@@ -4,7 +4,7 @@ import { asked, type CallApi, type Fields, read, rowsOf } from './call.ts';
 import { linkOf, rowOf } from './resources.ts';
 import { defineTool, type Tool } from './tool.ts';
 
-/** Tools that change objects of a sandbox. The API checks the permissions of the key; these are never offered to a live key. */
+/** Tools that change objects of a sandbox. The API checks the permissions of the key; a live key gets those of `live-tools.ts` instead. */
 
 const closed = { additionalProperties: false } as const;
 const id = (of: string): ReturnType<typeof Type.String> =>
@@ -69,7 +69,7 @@ const refundOrder = defineTool({
   },
 });
 
-const lastRefund = ({ transactions }: Fields): Fields | null =>
+export const lastRefund = ({ transactions }: Fields): Fields | null =>
   ((transactions ?? []) as readonly Fields[]).findLast(({ type }) => type === 'refund') ?? null;
 
 const retryOrder = defineTool({
@@ -83,6 +83,20 @@ const retryOrder = defineTool({
   },
 });
 
+const cancelSubscription = defineTool({
+  name: 'cancel_subscription',
+  title: 'Cancel a subscription (sandbox)',
+  description: 'Cancels a subscription at once. This cannot be undone, and refunds nothing.',
+  input: Type.Object({ subscription_id: id('subscription'), idempotency_key: repeatable }, closed),
+  changes: 'sandbox',
+  destructive: true,
+  isIdempotent: true,
+  async run({ subscription_id, idempotency_key: key = randomUUID() as string }, { call, baseUrl }) {
+    const request = { method: 'DELETE', path: `/v1/subscriptions/${subscription_id}`, idempotencyKey: key } as const;
+    return rowOf('subscriptions', await asked(call, request), baseUrl);
+  },
+});
+
 const trigger = defineTool({
   name: 'trigger_event',
   title: 'Trigger an event (sandbox)',
@@ -90,6 +104,7 @@ const trigger = defineTool({
     'Makes a real object reach the state that sends an event, for example order.failed, so that webhooks can be tested.',
   input: Type.Object({ type: Type.String({ maxLength: 100 }) }, closed),
   changes: 'sandbox',
+  reachesOut: true,
   run: ({ type }, { call }) => post(call, '/v1/sandbox/events/trigger', { type }),
 });
 
@@ -125,10 +140,19 @@ const deliveries = defineTool({
     closed,
   ),
   changes: 'sandbox',
+  reachesOut: true,
   async run({ webhook_endpoint_id, event_type }, { call }) {
     const endpoint = webhook_endpoint_id ?? rowsOf(await read(call, '/v1/webhook_endpoints', { limit: 1 }))[0]?.id;
     return post(call, `/v1/webhook_endpoints/${String(endpoint)}/test`, event_type ? { event_type } : {});
   },
 });
 
-export const sandboxTools: readonly Tool[] = [createOrder, refundOrder, retryOrder, trigger, advanceClock, deliveries];
+export const sandboxTools: readonly Tool[] = [
+  createOrder,
+  refundOrder,
+  retryOrder,
+  cancelSubscription,
+  trigger,
+  advanceClock,
+  deliveries,
+];

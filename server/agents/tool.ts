@@ -9,17 +9,25 @@ export interface Toolbox {
   readonly baseUrl: string;
 }
 
-/** `sandbox`: changes objects of a sandbox, with a key of a sandbox only. */
+/** `sandbox`: changes objects of a sandbox, with a key of a sandbox only. What changes live objects is in `live-tools.ts`. */
 type Changes = 'nothing' | 'sandbox';
 
-export interface Tool {
+/** What clients read of a tool before they let an agent use it. */
+export interface Annotated {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: TObject;
-  readonly changes: Changes;
   /** A change that cannot be taken back, for example a refund. */
   readonly destructive?: boolean;
+  /** A second call with the same arguments changes nothing more. */
+  readonly isIdempotent?: boolean;
+  /** Reaches others than the service: card networks, servers of webhooks. */
+  readonly reachesOut?: boolean;
+}
+
+export interface Tool extends Annotated {
+  readonly changes: Changes;
   readonly run: (input: never, toolbox: Toolbox) => Promise<Fields>;
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Admissions } from './admissions.ts';
+import { checkAgentKey } from './agent-calls.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
 import type { EarlyRefusal } from './early-refusal.ts';
@@ -42,6 +43,7 @@ export async function admit(
     // A publishable key is in the hands of anyone.
     request.work.isKnown = !admitted.caller.publishable;
     checkPermission(admitted.caller, route, clock.nowMs());
+    checkAgentKey(admitted, route, request);
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
     throw error;

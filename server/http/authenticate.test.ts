@@ -247,7 +247,7 @@ describe('permissions', () => {
     });
   }
 
-  test('a full key stores an explicit list of every permission there is, never a wildcard', async () => {
+  test('a full key stores an explicit list of every usual permission, never a wildcard', async () => {
     const key = await service.createKey(merchant.sandbox);
     const [row] = await service.db.query<{ permissions: string[] }>(
       'SELECT permissions FROM api_keys WHERE lookup_id = $1',

@@ -26,9 +26,15 @@ export const permissions = [
   'payment_links:write',
   'customer_sessions:read',
   'customer_sessions:write',
+  'agents:write',
 ] as const;
 
 export type Permission = (typeof permissions)[number];
+
+/** What a key has that is created without a list. The right of agents to change things is always named. */
+export const usualPermissions: readonly Permission[] = permissions.filter(
+  (permission) => permission !== 'agents:write',
+);
 
 /** The permissions of team members: those of keys, and some for routes that only the dashboard has. */
 export const memberPermissions = [
@@ -48,11 +54,11 @@ export type ReadPermission = Extract<MemberPermission, `${string}:read`>;
 const ofAdmins: readonly string[] = memberPermissions.filter((permission) => permission !== 'company:write');
 
 /**
- * The permissions that a key can grant. A key with all key permissions counts as an admin and can invite into every role
+ * The permissions that a key can grant. A key with all usual permissions counts as an admin and can invite into every role
  * except Owner, although keys cannot have all permissions of a role. Any other key can grant its own permissions.
  */
 export function rightsOfKey(list: readonly string[]): readonly string[] {
-  return permissions.every((permission) => list.includes(permission)) ? ofAdmins : list;
+  return usualPermissions.every((permission) => list.includes(permission)) ? ofAdmins : list;
 }
 
 /** Permissions that allow more than their name suggests. The API reference, the docs and the dashboard show these texts. */
@@ -67,7 +73,9 @@ export const permissionNotes: Readonly<Partial<Record<MemberPermission, string>>
   'customer_sessions:write':
     'Creates links to the page of any customer, which shows the name, the email address, the cards (without numbers) and the payments of the customer.',
   'team_members:write':
-    'Can invite members into roles whose permissions the key or member has. A key with every permission counts as an Admin.',
+    'Can invite members into roles whose permissions the key or member has. A key with every permission but agents:write counts as an Admin.',
+  'agents:write':
+    'Lets agents that use the key at /mcp change something: in a sandbox at once, in live only what a person approves. With a live key that has it, nothing else can be changed.',
 };
 
 export function isPermission(text: string): text is Permission {

@@ -51,6 +51,8 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'due checkout sessions': dueByClock('checkout_sessions', 'expires_at', `t.status = 'open'`),
   'old checkout sessions': hourly,
   'old customer sessions': hourly,
+  'expired approvals': hourly,
+  'old approvals': hourly,
   'polls of processors': anyRow(`processor_connections t WHERE t.removed_at IS NULL
     AND (t.polled_at IS NULL OR t.polled_at < now() - ${pollEveryMs} * interval '1 ms')`),
   'bulk refunds': due('bulk_refund_orders', 'check_at', `t.state = 'waiting'`),

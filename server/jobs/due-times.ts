@@ -128,6 +128,13 @@ export const dueTimes: readonly DueTime[] = [
     furthestMs: String(minuteMs),
   },
   {
+    table: 'agent_approvals',
+    column: 'expires_at',
+    key: ['company_id', 'id'],
+    rows: `t.state IN ('waiting', 'approved')`,
+    furthestMs: String(limits.agentApprovalMinutes * minuteMs),
+  },
+  {
     table: 'rehearsals',
     column: 'leased_until',
     key: ['company_id', 'id'],

@@ -1,3 +1,4 @@
+import { expireAgentApprovals, forgetAgentApprovals } from '../features/agent-approvals/jobs.ts';
 import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { makeCustomerEmails, makeReminders } from '../features/customer-emails/jobs.ts';
 import type { EmailDependencies } from '../features/customer-emails/mail.ts';
@@ -132,6 +133,8 @@ export const shardJobs = [
     everyMs: hourMs,
     run: inBatches(({ db, clock }, size) => forgetCustomerSessions(db, clock, size)),
   },
+  { name: 'expired approvals', everyMs: 60_000, run: inBatches(({ db }, size) => expireAgentApprovals(db, size)) },
+  { name: 'old approvals', everyMs: hourMs, run: inBatches(({ db }, size) => forgetAgentApprovals(db, size)) },
   { name: 'polls of processors', everyMs: 30_000, run: inBatches(pollProcessors, pollBatch) },
   { name: 'bulk refunds', everyMs: 2_000, run: (shard) => executeBulkRefunds(shard, refundBatch) },
   { name: 'exports', everyMs: 2_000, run: (shard) => writeExports(shard, exportedLists(shard)) },

@@ -27,6 +27,7 @@ const dashboardPages = [
   'payment-links',
   'disputes',
   'in-doubt',
+  'approvals',
   'emails',
   'developers',
   'team',

@@ -53,6 +53,7 @@ const others = [
   '/payment-links',
   '/transactions',
   '/in-doubt',
+  '/approvals',
   '/developers',
   '/developers/events',
   '/developers/requests',

@@ -81,25 +81,38 @@ export async function signUp(service: TestService, email?: string): Promise<Pers
 export const companyOf = (person: Person, mode: 'sandbox' | 'live'): string =>
   person.companies.find((company) => company.mode === mode)?.id ?? '';
 
-/** Returns the token of an invitation into the owner's sandbox, with a role by its name. */
-export async function inviteAs(service: TestService, owner: Person, email: string, roleName: string): Promise<string> {
-  const roles = await owner.in('GET', '/v1/roles');
+/** Returns the token of an invitation into the owner's company of this mode, with a role by its name. */
+export async function inviteAs(
+  service: TestService,
+  owner: Person,
+  email: string,
+  roleName: string,
+  mode: 'sandbox' | 'live' = 'sandbox',
+): Promise<string> {
+  const company = companyOf(owner, mode);
+  const roles = await owner.in('GET', '/v1/roles', undefined, { company });
   const role = roles.body.data.find(({ name }: { name: string }) => name === roleName);
-  const invited = await owner.in('POST', '/v1/team_members', {
+  const person = {
     email,
     first_name: 'Grace',
     last_name: 'Hopper',
     phone_number: '+15551234567',
     role_id: role?.id,
-  });
+  };
+  const invited = await owner.in('POST', '/v1/team_members', person, { company });
   if (invited.status !== 201) throw new Error(`the invitation was answered ${invited.status}: ${invited.text}`);
   return invitationOf(service, email);
 }
 
-/** Creates a member with another role in the owner's sandbox, by an invitation. */
-export async function colleague(service: TestService, owner: Person, roleName: string): Promise<Person> {
+/** Creates a member with another role in the owner's company of this mode, by an invitation. */
+export async function colleague(
+  service: TestService,
+  owner: Person,
+  roleName: string,
+  mode: 'sandbox' | 'live' = 'sandbox',
+): Promise<Person> {
   const member = newPerson(service);
-  const token = await inviteAs(service, owner, member.email, roleName);
+  const token = await inviteAs(service, owner, member.email, roleName, mode);
   const body = { password: member.password };
   const accepted = await member.call('POST', `/dashboard/invitations/${token}/accept`, { body });
   if (accepted.status !== 200) throw new Error(`accepting was answered ${accepted.status}: ${accepted.text}`);

@@ -104,6 +104,7 @@ const values: Record<string, readonly [says: string, ...values: string[]]> = {
   S3_ENDPOINT: ['S3_ENDPOINT must be a URL', 'nowhere'],
   S3_PUBLIC_ENDPOINT: ['S3_PUBLIC_ENDPOINT must be a URL', 's3://bucket'],
   SVC_MAX_EVENT_LOOP_DELAY_MS: ['SVC_MAX_EVENT_LOOP_DELAY_MS must be a whole number', '-1'],
+  SVC_AGENT_APPROVALS_PER_DAY: ['SVC_AGENT_APPROVALS_PER_DAY must be', 'many'],
   SVC_AUDIT_DAYS: ['SVC_AUDIT_DAYS must be 0, or a whole number of days from 365', '30'],
   SVC_AUDIT_KEY_DAYS: ['SVC_AUDIT_KEY_DAYS must be 0, or', '5'],
   SVC_MAIL_DAYS: ['SVC_MAIL_DAYS must be 0, or', 'x'],

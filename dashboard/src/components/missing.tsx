@@ -10,7 +10,8 @@ import { Empty } from './empty.tsx';
 
 /** Where the API has the object of a page. */
 const objectPath =
-  /^\/(?:developers\/)?(?<list>orders|customers|subscriptions|transactions|disputes|products|plans|coupons|payment-links|events|webhooks)\/(?<id>[\w-]*\d[\w-]*)$/;
+  /^\/(?:developers\/)?(?<list>approvals|orders|customers|subscriptions|transactions|disputes|products|plans|coupons|payment-links|events|webhooks)\/(?<id>[\w-]*\d[\w-]*)$/;
+const apiPaths: Readonly<Record<string, string>> = { approvals: '/dashboard/agent_approvals' };
 const apiNames: Readonly<Record<string, string>> = { 'payment-links': 'payment_links', webhooks: 'webhook_endpoints' };
 
 /** Another company of the merchant, if it has the object and the member may read it there. */
@@ -19,7 +20,7 @@ function useOwner(): Company | undefined {
   const { pathname } = useLocation();
   const { list = '', id } = objectPath.exec(pathname)?.groups ?? {};
   const others = signedIn ? counterpartsOf(signedIn.session, signedIn.company) : [];
-  const path = `/v1/${apiNames[list] ?? list}/${id}`;
+  const path = `${apiPaths[list] ?? `/v1/${apiNames[list] ?? list}`}/${id}`;
   const { data } = useQuery({
     queryKey: [others.map((other) => other.id).join(), 'exists', path],
     queryFn: async () => {

@@ -11,14 +11,16 @@ interface MatrixProps {
   readonly error?: string | undefined;
   readonly hint?: string;
   readonly locked?: boolean;
+  /** Permissions that the presets leave out, so that they are chosen one by one. */
+  readonly apart?: readonly string[];
 }
 
 const resourceOf = (key: string): string => key.split(':')[0] ?? '';
 
 /** One row per resource, with a column for read and one for write. Members can only grant permissions they have. */
-export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = false }: MatrixProps) {
+export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = false, apart = [] }: MatrixProps) {
   const reasonAgainst = useReasonAgainst();
-  const keys = all.map(({ key }) => key).filter((key) => !reasonAgainst([key]));
+  const keys = all.map(({ key }) => key).filter((key) => !reasonAgainst([key]) && !apart.includes(key));
   const resources = [...new Set(all.map(({ key }) => resourceOf(key)))];
   const toggle = (key: string, on: boolean) =>
     onChange(on ? [...chosen, key] : chosen.filter((other) => other !== key));

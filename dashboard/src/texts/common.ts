@@ -178,6 +178,7 @@ export const shell = {
     transactions: 'Transactions',
     disputes: 'Disputes',
     inDoubt: 'Unconfirmed payments',
+    approvals: 'Approvals',
     emails: 'Emails',
     products: 'Products',
     plans: 'Plans',

@@ -70,6 +70,7 @@ export const home = {
   attention: 'Needs attention',
   noAttention: 'Nothing needs your attention.',
   attentions: {
+    agents_asking: ['1 agent waits for your approval', '# questions of agents wait for your approval'],
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],
     processors_refusing: ['1 processor rejects its credentials', '# processors reject their credentials'],

@@ -1,6 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
-import { type Permission, permissions as allPermissions, rightsOfKey } from '../../http/permissions.ts';
+import { type Permission, rightsOfKey, usualPermissions } from '../../http/permissions.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ControlQueryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -76,11 +76,11 @@ function requireToTouch({ caller }: RequestContext, key: ApiKey): void {
 }
 
 /**
- * Returns all permissions that the member can grant. A key with every permission has the rights of an admin, so a
+ * Returns all usual permissions that the member can grant. A key with every permission has the rights of an admin, so a
  * member who is not an admin cannot grant `team_members:write`.
  */
 function permissionsOf({ caller }: RequestContext): Permission[] {
-  const own = allPermissions.filter((permission) => lackingOf(caller, [permission]).length === 0);
+  const own = usualPermissions.filter((permission) => lackingOf(caller, [permission]).length === 0);
   const lacks = lackingOf(caller, rightsOfKey(own)).length > 0;
   return lacks ? own.filter((permission) => permission !== 'team_members:write') : own;
 }

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
 import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/authenticate.ts';
-import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
+import { type Permission, usualPermissions } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import { isAddressRange, withinRanges } from '../../platform/addresses.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -36,7 +36,7 @@ import type { Shards } from '../../shards/shards.ts';
 export interface NewKey {
   readonly kind: KeyKind;
   readonly name: string;
-  /** Defaults to every permission that exists today; an explicit list is stored either way. */
+  /** Defaults to every usual permission that exists today; an explicit list is stored either way. */
   readonly permissions?: readonly Permission[];
   readonly allowedAddresses?: readonly string[];
   readonly expiresAt?: Date | null;
@@ -100,7 +100,7 @@ export async function createApiKey(
   const key: ApiKey = {
     ...reserved,
     name: options.name,
-    permissions: reserved.kind === 'secret' ? (options.permissions ?? allPermissions) : [],
+    permissions: reserved.kind === 'secret' ? (options.permissions ?? usualPermissions) : [],
     allowedAddresses,
     expiresAt: options.expiresAt ?? null,
     revokedAt: null,

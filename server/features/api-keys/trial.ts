@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
-import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
+import { type Permission, usualPermissions } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import type { ControlQueryable } from '../../platform/database.ts';
 import { secondMs } from '../../platform/durations.ts';
@@ -58,7 +58,7 @@ export async function makeTrialKey(
   const nowMs = clock.nowMs();
   const name = nameFor(context);
   const expiresAt = new Date(nowMs + limits.trialKeySeconds * secondMs);
-  const permissions = allPermissions.filter(
+  const permissions = usualPermissions.filter(
     (permission) => !withheld.includes(permission) && lackingOf(context.caller, [permission]).length === 0,
   );
   const { id, text } = await context.db.transaction(async (transaction) => {

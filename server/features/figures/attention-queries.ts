@@ -18,6 +18,8 @@ const monthOf = (at: string): string => `(extract(year FROM ${at})::smallint, ex
 
 /** `$1` is the company, `$2` its time, `$3` the connections that do not answer. */
 const sources: Readonly<Record<FoundAttention['kind'], string>> = {
+  agents_asking: `SELECT id::text, expires_at AS since FROM agent_approvals
+    WHERE company_id = $1 AND state = 'waiting' AND asked_in = 'dashboard' AND expires_at > now()`,
   disputes_due: `SELECT id::text, evidence_due_at AS since FROM disputes
     WHERE company_id = $1 AND state = 'needs_response' ORDER BY evidence_due_at`,
   payments_in_doubt: `SELECT order_id::text AS id, opened_at AS since FROM open_transactions

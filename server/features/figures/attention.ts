@@ -8,6 +8,7 @@ type AttentionKind = Attention['data'][number]['kind'];
 
 /** Which permission a kind needs. */
 const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
+  agents_asking: 'orders:read',
   disputes_due: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',

@@ -69,6 +69,7 @@ export type Statistics = Omit<Static<typeof statistics>, 'figures'> & {
 };
 
 const attentionKinds = [
+  'agents_asking',
   'disputes_due',
   'payments_in_doubt',
   'processors_refusing',

@@ -61,10 +61,13 @@ const fields = editedFields<Draft>({
   expires_at: { label: developers.expires, show: ({ expires_at }) => typedTime(expires_at) },
 });
 
+/** A key for agents cannot change anything else in live, so it is never part of a usual key. */
+const apart: readonly string[] = ['agents:write'];
+
 function KeyFields({ apiKey, onClose, onMade, all }: KeyFormProps & { readonly all: readonly PermissionEntry[] }) {
   const { company } = useSignedIn();
   // A member can only create keys with permissions they have.
-  const own = all.map(({ key }) => key).filter((key) => company.permissions.includes(key));
+  const own = all.map(({ key }) => key).filter((key) => company.permissions.includes(key) && !apart.includes(key));
   const form = useEditForm({
     object: apiKey,
     path: `/dashboard/api_keys/${apiKey?.id}`,
@@ -95,6 +98,7 @@ function KeyFields({ apiKey, onClose, onMade, all }: KeyFormProps & { readonly a
         <PermissionMatrix
           all={all}
           hint={developers.permissionsHint}
+          apart={apart}
           chosen={form.draft.permissions}
           onChange={(chosen) => form.set('permissions', chosen)}
           error={form.errorOf('permissions')}

@@ -20,6 +20,7 @@ interface Look {
 }
 
 const looks: Readonly<Record<Entry['kind'], Look>> = {
+  agents_asking: { icon: 'shield', tone: 'bad', to: '/approvals', one: '/approvals/' },
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
   processors_refusing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
@@ -76,12 +77,16 @@ export function NeedsAttention() {
 
 /** Kinds whose time is that of the real clock. */
 const real: readonly Entry['kind'][] = [
+  'agents_asking',
   'payments_in_doubt',
   'processors_refusing',
   'processors_wanting_codes',
   'notices_refused',
   'processors_unlinked',
 ];
+
+/** Kinds whose time is the end of the time to answer. */
+const withDeadline: readonly Entry['kind'][] = ['agents_asking', 'disputes_due'];
 
 const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;
 
@@ -108,7 +113,7 @@ function Row({ entry }: { entry: Entry }) {
           </span>
           {entry.since && (
             <span className="block text-sm text-muted">
-              {entry.kind === 'disputes_due' ? home.nextDeadline : home.since}{' '}
+              {withDeadline.includes(entry.kind) ? home.nextDeadline : home.since}{' '}
               <DateTime at={entry.since} real={real.includes(entry.kind)} />
             </span>
           )}

@@ -22,6 +22,8 @@ const watched = [
   'refundOrder',
   'createBulkRefund',
   'voidOrder',
+  'approveAgentCall',
+  'refuseAgentCall',
   'createOrder',
   'cancelSubscription',
   'createApiKey',
