@@ -77,9 +77,13 @@ async function problemsOf(page: Page): Promise<string[]> {
   const outside = "{ exclude: [{ fromFrames: ['#card iframe', '.errors'] }] }";
   const hasFrame = await page.locator('#card iframe').isVisible();
   const violations = await violationsIn(page, hasFrame ? { part: outside } : {});
-  const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+  const overflow = await sidewaysBy(page);
   return [...violations, ...(overflow > 0 ? [`scrolls sideways by ${overflow} px`] : [])];
 }
+
+/** How far the page is wider than its window. */
+const sidewaysBy = async (page: Page): Promise<number> =>
+  Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
 
 /** Looks at the page on a phone and a desktop, in both themes; at a further state of it in one of them. `SVC_PICTURES`: in all. */
 export async function checkLooks(page: Page, picture: string, which = furtherLooks): Promise<void> {
@@ -93,4 +97,8 @@ export async function checkLooks(page: Page, picture: string, which = furtherLoo
       await page.screenshot({ path: `${folder}/${picture}-${name.replace(', ', '-')}.png`, fullPage: true });
     }
   }
+  const last = page.viewportSize();
+  await page.setViewportSize({ width: 320, height: 640 });
+  assert.ok((await sidewaysBy(page)) <= 0, `${picture} is wider than 320 pixels`);
+  if (last) await page.setViewportSize(last);
 }

@@ -5,7 +5,7 @@ export const rehearsal = {
   lead: 'Try your processor before real money moves.',
   about:
     'The rehearsal company connects the test account of your processor. It sends what your live company sends, and takes only the card numbers that processors publish for tests. Its payments, emails and pages are marked as a rehearsal.',
-  open: 'Rehearse with your processor’s test account',
+  open: 'Rehearse with a test account',
   isHere: 'This is the rehearsal company. Connect a test account, then rehearse it.',
   processors: 'Open processors',
   connectTitle: 'Connect a test account',
