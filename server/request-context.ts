@@ -37,6 +37,8 @@ export interface RequestContext {
    * may never arrive.
    */
   readonly auditFirst?: (db: Queryable) => Promise<void>;
+  /** The public address of a customer who is on a page. */
+  readonly customerIp?: string;
   /** A transaction when an idempotency key was sent, so that the work and its stored answer commit together. */
   readonly db: Database;
 }

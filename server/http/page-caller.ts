@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Company } from '../company.ts';
 import { ApiError, tooManyRequests } from '../errors.ts';
 import { readId } from '../platform/ids.ts';
+import { isPublicAddress } from '../platform/outbound/addresses.ts';
 import { createMisses } from '../platform/misses.ts';
 import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
@@ -148,7 +149,11 @@ async function openPage<Subject>(
   const companyId = await companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
   if (!company) throw missed();
-  const context = contextOf(request, { company, caller: visitor }, http);
+  const context = {
+    ...contextOf(request, { company, caller: visitor }, http),
+    // Behind a proxy that is not trusted it would be the address of the proxy.
+    ...(isPublicAddress(request.ip) && { customerIp: request.ip }),
+  };
   const subject = await subjectOf(context, token);
   if (!subject) throw missed();
   const ownLink = sharedToken ? undefined : hashPageToken(token).toString('base64url', 0, 12);

@@ -137,6 +137,7 @@ const vaultCalls = {
       companyTimeMs: Type.Optional(Type.Integer()),
       lookFirst: Type.Optional(Type.Boolean()),
       shipping: Type.Optional(Type.Object(addressFields)),
+      customerIp: Type.Optional(Type.String({ maxLength: 45 })),
       keepsCard: Type.Optional(Type.Boolean()),
       credential: credentialUse,
       billing: Type.Optional(billing),

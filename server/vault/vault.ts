@@ -152,6 +152,7 @@ export interface VaultCharge extends VaultOperation, Money {
   readonly keepsCard?: boolean;
   readonly billing?: Billing;
   readonly shipping?: Omit<Billing, 'email'>;
+  readonly customerIp?: string;
 }
 
 interface OfCharge {

@@ -95,6 +95,7 @@ const shapes = {
       billingAddress: address,
       deliveryAddress: address,
       shopperStatement: matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/),
+      shopperIP: matching(/^[0-9a-fA-F.:]{2,45}$/),
       shopperEmail: matching(/^\S+@\S+$/),
       telephoneNumber: matching(/^\+[\d ()-]{4,20}$/),
     },

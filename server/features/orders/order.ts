@@ -72,6 +72,8 @@ export interface OrderState {
   /** The card of the sale in flight, or of the order. Null if it was deleted. */
   readonly card: CardOfOrder | null;
   readonly customerDeleted: boolean;
+  /** Of the customer, who is present. It is not stored: a charge that is sent again later has none. */
+  readonly customerIp?: string | undefined;
   /** A void is in flight. A void is not a transaction of the order. */
   readonly voiding?: boolean;
 }

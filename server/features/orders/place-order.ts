@@ -35,7 +35,7 @@ export interface PlacedOrder {
   readonly events: readonly EventRow[];
 }
 
-interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card'> {
+interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card' | 'customerIp'> {
   readonly cause: ChargeCause;
   /** What the reference of its charge is derived from. */
   readonly numbered: Numbered;

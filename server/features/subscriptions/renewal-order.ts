@@ -20,13 +20,14 @@ interface Surroundings {
   readonly card: StoredCard;
   readonly nowMs: number;
   readonly requestId: string | null;
+  readonly customerIp?: string | undefined;
   /** The subject of the charge's reference, if it is not the cycle. */
   readonly numbered?: Numbered;
 }
 
 /** Creates the order of one cycle. The order of the first charge has no cycle until it succeeds. */
 export function orderFor(row: SubscriptionRow, cycle: number | null, surroundings: Surroundings): PlacedOrder {
-  const { company, card, nowMs, requestId } = surroundings;
+  const { company, card, nowMs, requestId, customerIp } = surroundings;
   const { subtotal, discount, total } = amountsOf(row, cycle ?? 1);
   const free = total === 0;
   return placeOrder(
@@ -55,6 +56,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
       card: chargedCard(card),
+      customerIp,
       cause: requestId === null ? 'renewal' : 'first_charge',
       numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
     },

@@ -12,9 +12,12 @@ export type AddressCheck = (address: string) => boolean;
 // `::7f00:1`.
 const isGlobal = withinRanges(['0.0.0.0/0', '2000::/3']);
 
+/** An address of the internet, and not of a proxy, a container or this machine. */
+export const isPublicAddress: AddressCheck = (text) => isGlobal(text) && isPlainUnicast(text);
+
 export function addressCheck(allowed: readonly string[]): AddressCheck {
   const operatorAllows = withinRanges(allowed);
-  return (text) => operatorAllows(text) || (isGlobal(text) && isPlainUnicast(text));
+  return (text) => operatorAllows(text) || isPublicAddress(text);
 }
 
 /** Every range that is not plain public unicast has a name: private, loopback, link-local, NAT64, 6to4 and others. */

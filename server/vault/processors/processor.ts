@@ -166,6 +166,8 @@ export interface ChargeRequest extends Money, Sending {
   readonly billing?: Billing;
   /** To whom the goods are sent. Adapters send it where their processor takes it, because banks approve more then. */
   readonly shipping?: Omit<Billing, 'email'>;
+  /** The public IP address of the customer, who is present. Never the one of the merchant's server. */
+  readonly customerIp?: string;
   /** The handle that `prepare` returned. */
   readonly handle?: string;
   /** For an adapter with `removeSaved`, if the customer agreed to keep the card. */

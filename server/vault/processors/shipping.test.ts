@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import { it } from 'node:test';
 import { chargeOf } from '../../../tests/support/processor-requests.ts';
 import { CardNumber } from '../card-number.ts';
 import { authorizationOf } from './adyen/requests.ts';
+import { Secret } from '../../platform/secret.ts';
+import { listen } from '../../../tests/support/listen.ts';
+import { readBody } from '../../../simulators/wire.ts';
+import { acquirerProcessor } from './acquirer/adapter.ts';
 import { saleFields } from './nmi/requests.ts';
 import { confirmIntent, createIntent } from './stripe/requests.ts';
 
@@ -62,4 +67,35 @@ it('NMI gets the delivery address and the descriptor', () => {
     [descriptor, shipping_firstname, shipping_lastname, shipping_address1, shipping_zip],
     ['TEA HOUSE', 'Ada King', 'Byron', '12 St James Square', 'SW1Y 4JH'],
   );
+});
+
+it('Adyen, NMI and acquirers get the address of a customer who is present; Stripe takes none', async () => {
+  const present = { ...request, customerIp: '198.41.0.4' };
+  assert.equal(authorizationOf(present, 'SvcECOM', amount).shopperIP, '198.41.0.4');
+  assert.equal(authorizationOf(request, 'SvcECOM', amount).shopperIP, undefined);
+  assert.equal(saleFields(present, { duplicateSeconds: 0 }).ipaddress, '198.41.0.4');
+  assert.ok(!('ipaddress' in saleFields(request, { duplicateSeconds: 0 })));
+  assert.ok(!JSON.stringify(formOf(confirmIntent('pi_1', 'pm_1', present))).includes('198.41.0.4'));
+});
+
+it('an acquirer gets the delivery address, the descriptor, and the email and address of the customer', async (t) => {
+  const bodies: Record<string, unknown>[] = [];
+  const server = createServer((received, response) => {
+    void readBody(received).then((body) => {
+      bodies.push(JSON.parse(String(body)));
+      response.writeHead(503).end();
+    });
+  });
+  t.after(() => server.close());
+  const options = { url: await listen(server), secret: new Secret('a secret'), timeoutMs: 5_000 };
+  const billing = { ...shipping, email: 'ada@example.com' };
+  const processor = acquirerProcessor({ ...options, descriptor: 'TEA HOUSE' });
+  await processor.charge({ ...request, billing, customerIp: '198.41.0.4' });
+  await acquirerProcessor(options).charge(chargeOf(card));
+  const { postalCode: postal_code, ...address } = shipping;
+  const [full, plain] = bodies;
+  assert.deepEqual(full?.shipping, { ...address, postal_code });
+  assert.deepEqual(full?.billing, { ...address, postal_code, email: 'ada@example.com' });
+  assert.deepEqual([full?.customer_ip, full?.statement_descriptor], ['198.41.0.4', 'TEA HOUSE']);
+  assert.deepEqual(Object.keys(plain ?? {}).toSorted(), ['amount', 'card', 'currency', 'reference']);
 });

@@ -30,11 +30,14 @@ export function aboutCharge(
   cause: ChargeCause,
   state: OrderState,
   card: CardOfOrder,
-): Pick<VaultCharge, 'credential' | 'billing' | 'shipping' | 'keepsCard'> {
+): Pick<VaultCharge, 'credential' | 'billing' | 'shipping' | 'keepsCard' | 'customerIp'> {
   if (state.mode === 'sandbox') return {};
   const { billing, isListed } = card;
   const credential = credentialOf(cause, state);
-  const { shipping } = state.order;
+  const {
+    order: { shipping },
+    customerIp,
+  } = state;
   // A visitor who pays once on a checkout page, and may not be the customer, has not agreed that the card is kept.
   const keepsCard = isListed || state.order.subscription_id !== null;
   const isStored = keepsCard || credential.initiator === 'merchant';
@@ -43,6 +46,7 @@ export function aboutCharge(
     ...(isStored && { credential }),
     ...(billing && { billing: toBilling(billing) }),
     ...(shipping && { shipping: toAddress(shipping) }),
+    ...(customerIp && { customerIp }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import type { ChargeRequest, Processor } from '../processor.ts';
+import type { Billing, ChargeRequest, Processor } from '../processor.ts';
 import { listingOf, lookupOutcomeOf, outcomeOf } from './answers.ts';
 import { receiveNotice } from './notices.ts';
 import { type ExchangeRequest, openExchange } from '../exchange.ts';
@@ -10,10 +10,19 @@ export interface AcquirerOptions {
   readonly url: string;
   readonly secret: Secret<string>;
   readonly timeoutMs?: number;
+  /** What the cardholder reads on the statement. */
+  readonly descriptor?: string | undefined;
+}
+
+function addressOf({ name, phone, line1, line2, city, state, postalCode, country }: Omit<Billing, 'email'>): object {
+  return { name, phone, line1, line2, city, state, postal_code: postalCode, country };
 }
 
 /** What a bridge may pass on to its processor, and may ignore. */
-function describe({ credential, billing, cvc }: Pick<ChargeRequest, 'credential' | 'billing' | 'cvc'>): object {
+function describe(
+  { credential, billing, shipping, customerIp, cvc }: Partial<ChargeRequest>,
+  descriptor: string | undefined,
+): object {
   const code = cvc?.reveal();
   return {
     ...(code !== undefined && { security_code: code }),
@@ -22,24 +31,17 @@ function describe({ credential, billing, cvc }: Pick<ChargeRequest, 'credential'
       sequence: credential.sequence,
       network_transaction_id: credential.networkTransactionId,
     }),
-    ...(billing && {
-      billing: {
-        name: billing.name,
-        line1: billing.line1,
-        line2: billing.line2,
-        city: billing.city,
-        state: billing.state,
-        postal_code: billing.postalCode,
-        country: billing.country,
-      },
-    }),
+    ...(billing && { billing: { ...addressOf(billing), email: billing.email } }),
+    ...(shipping && { shipping: addressOf(shipping) }),
+    ...(customerIp && { customer_ip: customerIp }),
+    ...(descriptor && { statement_descriptor: descriptor }),
   };
 }
 
 const listBytesMax = 4 * 1024 * 1024;
 
 /** A processor that speaks the protocol of docs/acquirer.md. It sends each request once. */
-export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerOptions): Processor {
+export function acquirerProcessor({ url, secret, timeoutMs = 10_000, descriptor }: AcquirerOptions): Processor {
   const exchange = openExchange({
     url,
     timeoutMs,
@@ -57,7 +59,7 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerO
   return {
     async charge({ reference, amount, currency, card, validUntilMs, ...about }) {
       const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
-      const body = { reference, amount, currency, card: sentCard, ...describe(about) };
+      const body = { reference, amount, currency, card: sentCard, ...describe(about, descriptor) };
       const answer = await post('charges', body, validUntilMs);
       const money = { amount, currency };
       return outcomeOf(answer, { kind: 'charge', reference, chargeReference: null, money, last4: card.number.last4 });

@@ -15,15 +15,24 @@ export const acquirerKind: ProcessorKind = {
       isSecret: false,
     },
     { name: 'secret', label: 'Secret', help: 'The secret that the acquirer gave you.', isSecret: true },
+    {
+      name: 'statement_descriptor',
+      label: 'Statement descriptor',
+      help: 'What customers read on their card statement, if your processor takes it.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^[A-Za-z0-9 .,'_?+*/&-]{1,22}$/,
+      rule: "must have at most 22 letters, digits, spaces and . , ' _ ? + * / & -",
+    },
   ],
   origins: [],
   requestLifeMs: 60_000,
   timeoutMs: 10_000,
   sendsNotices: true,
-  open({ url = '', secret = '' }, { timeoutMs }) {
+  open({ url = '', secret = '', statement_descriptor: descriptor }, { timeoutMs }) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new ConfigurationProblem('url', 'must be an http or https URL');
     }
-    return acquirerProcessor({ url, secret: new Secret(secret), timeoutMs });
+    return acquirerProcessor({ url, secret: new Secret(secret), timeoutMs, descriptor });
   },
 };

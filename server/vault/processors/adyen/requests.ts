@@ -61,6 +61,7 @@ interface PaymentContent {
   readonly credential?: CredentialUse;
   readonly billing?: Billing;
   readonly shipping?: ChargeRequest['shipping'];
+  readonly customerIp?: string;
   /** What the cardholder reads on the statement. */
   readonly descriptor?: string | undefined;
 }
@@ -126,7 +127,7 @@ function addressOf(given: Omit<Billing, 'email'> | undefined): Wire<BillingAddre
 
 /** An authorization that is captured only on request: it moves no money. */
 function paymentOf(content: PaymentContent) {
-  const { merchantAccount, reference, amount, card, credential, billing, shipping, descriptor } = content;
+  const { merchantAccount, reference, amount, card, credential, billing, shipping, customerIp, descriptor } = content;
   const billingAddress = addressOf(billing);
   const deliveryAddress = addressOf(shipping);
   return {
@@ -142,6 +143,7 @@ function paymentOf(content: PaymentContent) {
     ...(billingAddress && { billingAddress }),
     ...(deliveryAddress && { deliveryAddress }),
     ...(descriptor && { shopperStatement: descriptor }),
+    ...(customerIp && { shopperIP: customerIp }),
     ...(billing?.email && { shopperEmail: billing.email }),
     ...(billing?.phone?.startsWith('+') && { telephoneNumber: billing.phone }),
   } satisfies Wire<Omit<PaymentRequest, 'paymentMethod'>> & { paymentMethod: Wire<CardDetails> };

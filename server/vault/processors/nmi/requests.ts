@@ -61,6 +61,8 @@ export interface SaleFields extends CardFields, BillingFields, ShippingFields, C
   /** For how long NMI refuses the same amount of the same card. */
   readonly dup_seconds: string;
   readonly cvv?: string;
+  /** Of the customer. */
+  readonly ipaddress?: string;
   /** What the cardholder reads on the statement, if the processor of the account takes it. */
   readonly descriptor?: string;
 }
@@ -177,7 +179,7 @@ const processorFields = (processorId: string | undefined): ProcessorFields =>
   processorId ? { processor_id: processorId } : {};
 
 export function saleFields(
-  { reference, amount, currency, card, cvc, billing, shipping, credential }: ChargeRequest,
+  { reference, amount, currency, card, cvc, billing, shipping, customerIp, credential }: ChargeRequest,
   { duplicateSeconds, processorId, descriptor }: SaleChoices,
 ): SaleFields {
   const code = cvc?.reveal();
@@ -191,6 +193,7 @@ export function saleFields(
     ...processorFields(processorId),
     ...cardFields(card),
     ...(code !== undefined && { cvv: code }),
+    ...(customerIp && { ipaddress: customerIp }),
     ...billingFields(billing),
     ...shippingFields(shipping),
     ...credentialFields(credential),
