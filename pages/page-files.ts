@@ -34,6 +34,7 @@ const docsScripts = [
   'texts',
   'elements',
   'trial-key',
+  'filled-samples',
   'own-samples',
   'reading',
   'ranking',

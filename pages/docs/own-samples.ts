@@ -1,37 +1,27 @@
+import { filledSample, keyPlaceholder, type SampleCode } from './filled-samples.ts';
 import { docsTexts } from './texts.ts';
 import { NotSent, trialKey } from './trial-key.ts';
 
 /** Samples as a reader copies them: with the address of this installation and, for a signed-in member, a key of the sandbox. */
 
-interface Given {
-  readonly url: string;
-  readonly key: string | undefined;
-}
+const usesKey = ({ code, isCall }: SampleCode): boolean =>
+  /\bSVC_KEY\b/.test(code) || code.includes(keyPlaceholder) || isCall;
 
-const placeholder = 'svc_test_sk_…';
-
-const usesKey = (code: string): boolean => /\bSVC_KEY\b/.test(code) || code.includes(placeholder) || needsClient(code);
+/** Samples of these languages are filled in, under the name that their rules have. */
+const languages: Readonly<Record<string, string>> = {
+  sh: 'sh',
+  bash: 'sh',
+  js: 'js',
+  ts: 'js',
+  python: 'python',
+  go: 'go',
+};
 
 /** A call of the reference, which is written without the client. */
-const needsClient = (code: string): boolean =>
-  document.body.classList.contains('reference') && /\bsvc\./.test(code) && !/\bsvc = /.test(code);
-
-/** Before the sample, so that the sample itself stays as the page shows it. */
-function filledSample(code: string, isShell: boolean, { url, key }: Given): string {
-  const filled = code.replaceAll(placeholder, key ?? placeholder);
-  if (!isShell && needsClient(code)) {
-    return `import { Svc } from '@svc-payments/node';\n\nconst svc = new Svc('${key ?? placeholder}', { baseUrl: '${url}' });\n\n${filled}`;
-  }
-  const values = { SVC_URL: url, SVC_KEY: key };
-  const lines = Object.entries(values).flatMap(([name, value]) => {
-    const isUsed = isShell
-      ? new RegExp(`\\$\\{?${name}\\b`).test(code)
-      : /process\.env/.test(code) && code.includes(name);
-    if (!isUsed || value === undefined || code.includes(`export ${name}=`)) return [];
-    return [isShell ? `export ${name}=${value}` : `process.env.${name} ??= '${value}';`];
-  });
-  return [...lines, filled].join('\n');
-}
+const isCallOf = (code: string): boolean =>
+  document.body.classList.contains('reference') &&
+  /\bsvc\.|\bclient\./.test(code) &&
+  !/\bsvc = |\bclient, err := /.test(code);
 
 /** Undefined for a reader who is not signed in, who is not asked again. */
 let isSignedOut = false;
@@ -53,8 +43,9 @@ async function keyOfReader(): Promise<string | undefined> {
 
 export async function sampleToCopy(block: Element | null): Promise<string> {
   const code = (block?.textContent ?? '').trimEnd();
-  const isShell = /language-(sh|bash)/.test(block?.className ?? '');
-  if (!isShell && !/language-(js|ts)/.test(block?.className ?? '')) return code;
-  const key = usesKey(code) ? await keyOfReader().catch(() => undefined) : undefined;
-  return filledSample(code, isShell, { url: location.origin, key });
+  const language = languages[/language-(\w+)/.exec(block?.className ?? '')?.[1] ?? ''];
+  if (!language) return code;
+  const sample = { code, language, isCall: language !== 'sh' && isCallOf(code) };
+  const key = usesKey(sample) ? await keyOfReader().catch(() => undefined) : undefined;
+  return filledSample(sample, { url: location.origin, key });
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
+import { packageNames, publishedNames } from '../../server/package-names.ts';
 import { publisher } from '../../server/publisher.ts';
 import { readJson, readReleaseFile, type ReleaseFile, root, textFile } from './files.ts';
 import { archive } from './tar.ts';
@@ -16,11 +17,6 @@ export interface OtherPackage {
   readonly module?: { readonly path: string; readonly version: string; readonly mod: string };
 }
 
-/** Reserved names, which no one can register, unless the publisher has its own. */
-const pythonPackage = publisher.python_package ?? 'svc-payments';
-const namedInSources = 'svc-payments.internal/go';
-const goModule = publisher.go_module ?? namedInSources;
-
 const { version } = readJson('package.json') as { version: string };
 const summary =
   'The payments API for servers: every operation typed, retried where that is safe, and webhooks verified.';
@@ -31,7 +27,7 @@ function filesIn(folder: string, ...patterns: string[]): ReleaseFile[] {
   return globSync(patterns, { cwd: `${root}/${folder}`, exclude: (path) => path.includes('__pycache__') })
     .toSorted()
     .map((path) => readReleaseFile(`${folder}/${path}`, path))
-    .map(({ path, content }) => ({ path, content }));
+    .map(({ path, content }) => textFile(path, publishedNames(content.toString())));
 }
 
 const addresses = [
@@ -45,17 +41,17 @@ function pythonMetadata(): string {
   const [, needed = ''] = /^dependencies = \[(.*)\]$/m.exec(project) ?? [];
   const dependencies = [...needed.matchAll(/"([^"]+)"/g)].map(([, one]) => `Requires-Dist: ${one}\n`);
   const fields = [
-    `Metadata-Version: 2.4\nName: ${pythonPackage}\nVersion: ${version}\nSummary: ${summary}\n`,
+    `Metadata-Version: 2.4\nName: ${packageNames.python}\nVersion: ${version}\nSummary: ${summary}\n`,
     'License-Expression: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: >=3.10\n',
     ...addresses,
     ...dependencies,
     'Description-Content-Type: text/markdown\n\n',
   ];
-  return fields.join('') + readReleaseFile('sdk/python/README.md').content.toString();
+  return fields.join('') + publishedNames(readReleaseFile('sdk/python/README.md').content.toString());
 }
 
 export function pythonPackages(): OtherPackage[] {
-  const folder = pythonPackage.toLowerCase().replaceAll(/[-_.]+/g, '_');
+  const { pythonFile: folder } = packageNames;
   const info = `${folder}-${version}.dist-info`;
   const own = filesIn(
     'sdk/python',
@@ -83,7 +79,7 @@ export function pythonPackages(): OtherPackage[] {
   });
   const recorded = textFile(`${info}/RECORD`, `${lines.join('')}${info}/RECORD,,\n`);
   const sources = [...own, textFile('PKG-INFO', metadata.content.toString())];
-  const both = { name: pythonPackage, install: 'pip install {url}' };
+  const both = { name: packageNames.python, install: 'pip install {url}' };
   return [
     {
       ...both,
@@ -99,18 +95,16 @@ export function pythonPackages(): OtherPackage[] {
 }
 
 export function goPackage(): OtherPackage {
-  const files = filesIn('sdk/go', '*.go', 'go.mod', 'LICENSE', 'README.md', 'CHANGELOG.md').map((one) =>
-    textFile(one.path, one.content.toString().replaceAll(namedInSources, goModule)),
-  );
+  const files = filesIn('sdk/go', '*.go', 'go.mod', 'LICENSE', 'README.md', 'CHANGELOG.md');
   const mod = files.find(({ path }) => path === 'go.mod')?.content.toString() ?? '';
+  const { go: goModule, goHost } = packageNames;
   const start = `${goModule}@v${version}`;
   const content = zip(files.map((one) => ({ ...one, path: `${start}/${one.path}` })));
-  const [host = ''] = goModule.split('/');
   return {
     file: { path: `svc-payments-go-${version}.zip`, content },
     name: goModule,
     about: summary,
-    install: `GOPROXY={base}/sdk/go GONOSUMDB=${host} go get ${goModule}@v${version}`,
+    install: `GOPROXY={base}/sdk/go GONOSUMDB=${goHost} go get ${goModule}@v${version}`,
     module: { path: goModule, version: `v${version}`, mod },
   };
 }

@@ -191,6 +191,8 @@ test('colored code says the same as the code', () => {
     sql: "SELECT 'it''s' FROM t -- end",
     html: '<a href="x">text</a>',
     yaml: 'a: "b" # c',
+    python: 'for one in f("<b>"): # note',
+    go: 'for one, err := range f("<b>", `t`, nil) { // note',
     other: '<plain>',
   };
   for (const [language, code] of Object.entries(samples)) {

@@ -62,6 +62,28 @@ test('the language of samples is chosen for all of them and kept on the next pag
   assert.equal(await page.getByRole('tab', { name: 'Node', selected: false }).count(), 0);
 });
 
+test('a guide has its samples in four languages, also on a phone, and the choice holds on the next page', async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto('/docs/orders');
+  const sample = page.locator('.tabs', { hasText: 'Q:' }).first();
+  assert.deepEqual(await sample.getByRole('tab').allInnerTexts(), ['curl', 'Node', 'Python', 'Go']);
+  for (const [language, code] of [
+    ['Python', /^found = svc\.orders\.list\(/],
+    ['Go', /^found, err := client\.Orders\.List\(/],
+  ] as const) {
+    await sample.getByRole('tab', { name: language }).click();
+    assert.match(await sample.locator('code:visible').innerText(), code);
+    const edge = await sample.locator('.copy:visible').evaluate((button) => button.getBoundingClientRect().right);
+    assert.ok(edge <= 390, `${language}: the button ends at ${edge}`);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
+  }
+  for (const path of ['/docs/coupons', '/docs/api/orders']) {
+    await page.goto(path);
+    assert.equal(await page.getByRole('tab', { name: 'Go', selected: false }).count(), 0, path);
+  }
+  await page.setViewportSize({ width: 1280, height: 720 });
+});
+
 test('a theme chosen in the guides is used before the next page is painted', async () => {
   await page.emulateMedia({ colorScheme: 'light' });
   await page.goto('/docs/orders');
@@ -114,6 +136,23 @@ test('a copied sample runs as it is, with the address and a key of the sandbox, 
     call,
     /^import \{ Svc \} from '@svc-payments\/node';\n\nconst svc = new Svc\('svc_test_sk_\w+', \{ baseUrl: 'http/,
   );
+  for (const [language, ofCall, ofGuide] of [
+    [
+      'Python',
+      /^from svc_payments import Svc\n\nsvc = Svc\("svc_test_sk_\w+", base_url="http/,
+      /^import os\n\nos\.environ\./,
+    ],
+    ['Go', /^package main\n[^]*\n\tclient, err := svc\.New\("svc_test_sk_\w+", "http/, /^package main\n\nimport \(/],
+  ] as const) {
+    await page.evaluate(`localStorage.setItem('svc.language', '${language}')`);
+    await page.goto('/docs/api/customers');
+    const place = page.locator('#listCustomers').locator('xpath=../..');
+    assert.match(await copied(place.locator('figure:visible').first()), ofCall);
+    await page.goto('/docs/orders');
+    const guide = await copied(page.locator('figure:visible', { hasText: 'SVC_KEY"' }).first());
+    assert.match(guide, ofGuide);
+    assert.match(guide, /"SVC_URL", "http[^]*"SVC_KEY", "svc_test_sk_\w+"/);
+  }
   const stored = await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })');
   assert.doesNotMatch(String(stored), /svc_test_sk/);
   await page.context().clearCookies();

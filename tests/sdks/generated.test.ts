@@ -5,7 +5,8 @@ import { describe, it } from 'node:test';
 import { operations } from '../../sdk/generator/document.ts';
 import { outdatedIn } from '../../sdk/generator/files.ts';
 import { methodNames } from '../../sdk/generator/names.ts';
-import { generatedGo, withoutColumns } from '../../sdk/go/generate.ts';
+import { generatedGo, samplesPath, withoutColumns } from '../../sdk/go/generate.ts';
+import { samplesFile, samplesProgram } from '../../sdk/go/generator/samples.ts';
 import { generatedPython } from '../../sdk/python/generate.ts';
 import { scenarios } from './scenarios.ts';
 
@@ -25,6 +26,18 @@ describe('the generated parts of the SDKs', () => {
     assert.deepEqual(
       outdated.map(([name]) => name),
       [],
+      'run: node sdk/go/generate.ts',
+    );
+  });
+
+  it('match the examples of the OpenAPI document in the samples for Go', () => {
+    const plain = (text: string): string[] =>
+      Object.values(JSON.parse(text) as Record<string, string>).map((code) =>
+        withoutColumns(code.replaceAll(/\n+/g, '\n')),
+      );
+    assert.deepEqual(
+      plain(readFileSync(samplesPath, 'utf8')),
+      plain(samplesFile(samplesProgram())),
       'run: node sdk/go/generate.ts',
     );
   });

@@ -79,16 +79,16 @@ function structOf(name: string, schema: Schema, field: typeof answerField): stri
   return `${comment(`${name} ${schema.description ? `is: ${schema.description}` : 'is an object of the API.'}`)}type ${name} struct {\n${fields.join('')}}\n`;
 }
 
+/** The name of one value: `OrderStatusFailed`. */
+export const enumConstant = (name: string, value: string | number): string =>
+  name === 'EventType' ? `Event${goName(String(value))}` : typeName(name) + goName(String(value).replace('*', 'All'));
+
 function enumOf(name: string): string {
   const { enum: values = [], description } = schemaNamed(name);
   const base = values.every((value) => typeof value === 'number') ? 'int64' : 'string';
-  const constants = values.map((value) => {
-    const own =
-      name === 'EventType'
-        ? `Event${goName(String(value))}`
-        : typeName(name) + goName(String(value).replace('*', 'All'));
-    return `\t${own} ${typeName(name)} = ${JSON.stringify(value)}\n`;
-  });
+  const constants = values.map(
+    (value) => `\t${enumConstant(name, value)} ${typeName(name)} = ${JSON.stringify(value)}\n`,
+  );
   const about = description ? ` ${description}` : '';
   return `// ${typeName(name)} can have values that this version does not know.${about}\ntype ${typeName(name)} ${base}\n\n// Values of ${typeName(name)}.\nconst (\n${constants.join('')})\n`;
 }

@@ -14,7 +14,7 @@ import { comment, goName, goParameter, typeName } from './names.ts';
 /** One type per namespace of the client, one method per operation. */
 
 const operationName = (id: string): string => `op${capitalized(id)}`;
-const paramsName = ({ id }: ApiOperation): string => `${capitalized(id)}Params`;
+export const paramsName = ({ id }: ApiOperation): string => `${capitalized(id)}Params`;
 
 function queryField({ name, schema, bounds, description }: QueryParameter): string {
   if (bounds.length > 0) {

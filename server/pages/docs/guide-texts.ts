@@ -1,7 +1,8 @@
+import { publishedNames } from '../../package-names.ts';
 import { packagesTable } from '../sdk.ts';
 import { type Group, readGuide } from './guide-pages.ts';
 
-/** The guides as an installation shows them: with its own address, for readers who have nothing else of it. */
+/** The guides as an installation shows them: with its own address and the names of its packages, for readers who have nothing else of it. */
 
 /** The address of a service on the reader's machine, which the guides in the repository name. */
 const ownMachine = 'http://127.0.0.1:8080';
@@ -18,6 +19,8 @@ export function guideTexts(baseUrl: string, groups: readonly Group[]): ReadGuide
   return (file) => {
     const text = readGuide(file);
     if (!named.has(file)) return text;
-    return text.replaceAll(ownMachine, baseUrl).replace('<!-- packages -->', () => packagesTable(baseUrl));
+    return publishedNames(text)
+      .replaceAll(ownMachine, baseUrl)
+      .replace('<!-- packages -->', () => packagesTable(baseUrl));
   };
 }

@@ -44,6 +44,17 @@ const languages: Readonly<Record<string, readonly Part[]>> = {
     ['name', /\b[a-zA-Z_]\w*(?=\()/y],
     ['number', number],
   ],
+  go: [
+    ['comment', /\/\/.*/y],
+    ['text', /"(?:[^"\\\n]|\\.)*"|`[^`]*`/y],
+    [
+      'word',
+      /\b(?:break|case|const|continue|defer|else|for|func|go|if|import|map|package|range|return|struct|switch|type|var)\b/y,
+    ],
+    ['value', /\b(?:true|false|nil)\b/y],
+    ['name', /\b[a-zA-Z_]\w*(?=\()/y],
+    ['number', number],
+  ],
   json: [
     ['name', /"(?:[^"\\\n]|\\.)*"(?=\s*:)/y],
     ['text', /"(?:[^"\\\n]|\\.)*"/y],
@@ -107,6 +118,8 @@ const labels: Readonly<Record<string, string>> = {
   bash: 'Shell',
   js: 'JavaScript',
   ts: 'TypeScript',
+  python: 'Python',
+  go: 'Go',
   json: 'JSON',
   sql: 'SQL',
   html: 'HTML',

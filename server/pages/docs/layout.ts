@@ -2,6 +2,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageFile } from '../../../pages/page-files.ts';
+import { publishedNames } from '../../package-names.ts';
 import { escaped } from '../../platform/html.ts';
 import { acceptedEncoding } from '../../http/compression.ts';
 import { asset, scriptType, styleType, versionOf } from '../assets.ts';
@@ -9,7 +10,7 @@ import { asset, scriptType, styleType, versionOf } from '../assets.ts';
 /** The frame of the guides and of the API reference, and how both are sent. */
 
 export const docsStyle = asset(styleType, () => pageFile('docs.css'));
-export const docsScript = asset(scriptType, () => pageFile('docs.js'));
+export const docsScript = asset(scriptType, () => publishedNames(pageFile('docs.js')));
 export const themeScript = asset(scriptType, () => pageFile('theme.js'));
 
 export const docsPolicy =

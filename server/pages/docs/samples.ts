@@ -1,8 +1,9 @@
 import { methodNames } from '../../../sdk/generator/names.ts';
+import goSamples from './go-samples.json' with { type: 'json' };
 import type { Sample } from './highlight.ts';
 import { type Call, type Described, exampleOf } from './openapi.ts';
 
-/** The samples of a call: the same request with curl and with the SDKs for Node and Python. */
+/** The samples of a call: the same request with curl and with the SDKs for Node, Python and Go. */
 
 const pathParameters = ({ parameters, path }: Call, described: Described): Map<string, string> =>
   new Map(
@@ -21,11 +22,15 @@ const isUpload = ({ requestBody }: Call): boolean => requestBody?.content['multi
 export const isList = ({ method, parameters }: Call): boolean =>
   method === 'GET' && parameters.some(({ name }) => name === 'starting_after');
 
+// sdk/go/generate.ts writes them, because a value in Go depends on the type of its field.
+const goCodes: Readonly<Record<string, string>> = goSamples;
+
 export function samplesOf(call: Call, described: Described): Sample[] {
   return [
     { name: 'curl', language: 'sh', code: curlOf(call, described) },
     { name: 'Node', language: 'js', code: nodeOf(call, described) },
     { name: 'Python', language: 'python', code: pythonOf(call, described) },
+    { name: 'Go', language: 'go', code: goCodes[call.operationId] ?? '' },
   ];
 }
 

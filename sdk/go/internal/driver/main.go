@@ -166,11 +166,11 @@ func fill(target reflect.Value, value any) {
 
 // Opt has no exported fields, so its values are made by its constructors.
 func fillOptional(target reflect.Value, value any) {
-	made, known := optional(target.Interface(), value)
+	made, known := optionals[target.Type()]
 	if !known {
 		panic(fmt.Sprintf("the driver cannot make a %s", target.Type()))
 	}
-	target.Set(reflect.ValueOf(made))
+	target.Set(reflect.ValueOf(made(value)))
 }
 
 func opt[T any](value any) any {
@@ -182,22 +182,25 @@ func opt[T any](value any) any {
 	return svc.Some(found)
 }
 
-func optional(target any, value any) (any, bool) {
-	switch target.(type) {
-	case svc.Opt[string]:
-		return opt[string](value), true
-	case svc.Opt[int64]:
-		return opt[int64](value), true
-	case svc.Opt[bool]:
-		return opt[bool](value), true
-	case svc.Opt[map[string]any]:
-		return opt[map[string]any](value), true
-	case svc.Opt[[]string]:
-		return opt[[]string](value), true
-	case svc.Opt[svc.ClockStep]:
-		return opt[svc.ClockStep](value), true
-	}
-	return nil, false
+// A type for each optional value that the scenarios send.
+var optionals = map[reflect.Type]func(any) any{}
+
+func register[T any]() { optionals[reflect.TypeOf(svc.Opt[T]{})] = opt[T] }
+
+func init() {
+	register[string]()
+	register[int64]()
+	register[float64]()
+	register[bool]()
+	register[map[string]any]()
+	register[[]string]()
+	register[svc.ClockStep]()
+	register[svc.CodeBatch]()
+	register[svc.DeliveryStatus]()
+	register[svc.EventType]()
+	register[svc.EventVersion]()
+	register[svc.PricingUpdate]()
+	register[svc.WebhookEndpointStatus]()
 }
 
 func list(c command) (any, error) {
