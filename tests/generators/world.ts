@@ -80,6 +80,8 @@ export interface World {
   readonly env: Record<string, string>;
   /** Fails unless every operation of the document was called and answered as it promises. */
   checkAllCalled(): void;
+  /** Forgets the calls, before another client makes them. */
+  forget(): void;
   stop(): Promise<void>;
 }
 
@@ -106,6 +108,9 @@ export async function startWorld(): Promise<World> {
         [...new Set(promised)].filter((call) => !answered.includes(call)),
         [],
       );
+    },
+    forget() {
+      service.logLines.splice(0);
     },
     async stop() {
       await dispatcher.stop();

@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { version } from '../../server/version.ts';
-import { isCommand, run } from '../generators/world.ts';
+import { run, toolsFolder } from '../generators/world.ts';
 import { startTestService } from '../support/service.ts';
 import { startDriver } from './driver.ts';
+import { goProgram, hasGo, mayInstall } from './present.ts';
+import { goFiles } from './samples.ts';
 import { playAll } from './stage.ts';
 
 /** The Go SDK is free of findings, and plays every scenario. */
 
 const sdk = fileURLToPath(new URL('../../sdk/go/', import.meta.url));
+
+/** With the SDK in the sources. Ranges over functions need this version of the language. */
+const moduleWith = (name: string): string =>
+  `module ${name}\n\ngo 1.23\n\nrequire svc-payments.internal/go v0.0.0\n\nreplace svc-payments.internal/go => ${sdk}\n`;
 
 const program = `package main
 
@@ -37,11 +44,41 @@ func main() {
 }
 `;
 
-if (await isCommand('go', 'version')) {
+const staticcheckVersion = 'v0.8.2';
+const staticcheck = join(toolsFolder, `staticcheck-${staticcheckVersion}`, 'staticcheck');
+
+async function installStaticcheck(): Promise<void> {
+  if (existsSync(staticcheck) || !mayInstall) return;
+  const env = { GOBIN: dirname(staticcheck) };
+  await run('go', ['install', `honnef.co/go/tools/cmd/staticcheck@${staticcheckVersion}`], { env });
+}
+
+if (await hasGo()) {
+  await installStaticcheck();
   test('the Go SDK is formatted and go vet finds nothing', async () => {
     await run('go', ['vet', './...'], { folder: sdk });
     const unformatted = await run('gofmt', ['-l', '.'], { folder: sdk });
     if (unformatted !== '') throw new Error(`run gofmt -w: ${unformatted}`);
+  });
+
+  test('staticcheck finds nothing either', {
+    skip: !existsSync(staticcheck) && 'npm run sdks installs it',
+  }, async () => {
+    await run(staticcheck, ['./...'], { folder: sdk });
+  });
+
+  test('every Go sample of the API reference is a formatted program that go vet accepts, as readers copy it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-go-samples-'));
+    try {
+      const files = goFiles();
+      for (const [name, code] of files) await writeFile(join(folder, name), code);
+      await writeFile(join(folder, 'go.mod'), moduleWith('samples'));
+      await run('go', ['vet', '.'], { folder, env: { GOTOOLCHAIN: 'local' } });
+      assert.equal(await run('gofmt', ['-l', '.'], { folder }), '');
+      process.stdout.write(`${files.size} Go samples of the API reference\n`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   test('a new module gets the Go SDK from the proxy of an installation, and calls it', async () => {
@@ -67,11 +104,7 @@ if (await isCommand('go', 'version')) {
     }
   });
 
-  playAll(async () => {
-    const driver = join(await mkdtemp(join(tmpdir(), 'svc-go-')), 'driver');
-    await run('go', ['build', '-o', driver, './internal/driver'], { folder: sdk });
-    return startDriver('Go', driver, []);
-  });
+  playAll(async () => startDriver('Go', (await goProgram()).program, []));
 } else {
   process.stdout.write('Go is not here, so its SDK is not tested.\n');
 }

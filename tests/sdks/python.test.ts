@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from 'node:test';
-import { installPython } from '../generators/python.ts';
-import { run } from '../generators/world.ts';
+import { run, toolsFolder } from '../generators/world.ts';
 import { startDriver } from './driver.ts';
-import { mayInstall } from './present.ts';
-import { pythonProgram } from './samples.ts';
+import { mayInstall, pythonBin, pythonProgram } from './present.ts';
+import { pythonSamples } from './samples.ts';
 import { playAll } from './stage.ts';
 
 /** The Python SDK plays every scenario, with its blocking and with its asynchronous client. */
 
 const sdk = fileURLToPath(new URL('../../sdk/python/', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const bin = await installPython(join(sdk, 'requirements-dev.txt'), mayInstall);
+const bin = await pythonBin();
+// It is a program for Node, which its package for Python installs when it first runs.
+const forPyright = { PYRIGHT_PYTHON_CACHE_DIR: join(toolsFolder, 'pyright'), PYRIGHT_PYTHON_IGNORE_WARNINGS: '1' };
 
 if (bin === undefined) {
   process.stdout.write('Python or its packages are not here: npm run sdks installs them.\n');
@@ -39,20 +40,30 @@ if (bin === undefined) {
     const folder = await mkdtemp(join(tmpdir(), 'svc-mypy-'));
     try {
       const samples = join(folder, 'samples.py');
-      await writeFile(samples, pythonProgram());
+      await writeFile(samples, pythonSamples());
       await run(join(bin, 'mypy'), ['--cache-dir', folder, 'src', samples], { folder: sdk });
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   });
 
-  const env = { PYTHONPATH: join(sdk, 'src') };
-  for (const [name, parameters] of [
-    ['Python', []],
-    ['Async', ['async']],
-  ] as const) {
-    describe(`${name === 'Python' ? 'the blocking' : 'the asynchronous'} client of Python`, () => {
-      playAll(async () => startDriver(name, join(bin, 'python'), [join(sdk, 'driver.py'), ...parameters], { env }));
+  const isHere = mayInstall || existsSync(forPyright.PYRIGHT_PYTHON_CACHE_DIR);
+  test('pyright finds nothing either', { skip: !isHere && 'npm run sdks installs it' }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-pyright-'));
+    try {
+      const samples = join(folder, 'samples.py');
+      await writeFile(samples, pythonSamples());
+      const options = ['--warnings', '--pythonpath', join(bin, 'python'), '--project', '.'];
+      await run(join(bin, 'pyright'), [...options, 'src', samples], { folder: sdk, env: forPyright });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  for (const isAsync of [false, true]) {
+    describe(`the ${isAsync ? 'asynchronous' : 'blocking'} client of Python`, () => {
+      const { program, parameters, env } = pythonProgram(bin, isAsync);
+      playAll(async () => startDriver(isAsync ? 'Async' : 'Python', program, parameters, { env }));
     });
   }
 }

@@ -57,4 +57,4 @@ __all__ = [
     "version_of",
     "webhooks",
 ]
-__all__ += _models.__all__
+__all__ += _models.__all__  # pyright: ignore[reportUnsupportedDunderAll]
