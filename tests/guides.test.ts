@@ -10,11 +10,12 @@ import { fileURLToPath } from 'node:url';
 import { version } from '../server/version.ts';
 import { freePort } from './support/listen.ts';
 import { difference, includesLines, type Step, stepsOf } from './support/guide.ts';
+import { type Commands, commandsOf, fileNames, type Language, mark, programText } from './support/guide-programs.ts';
 import { eventually } from './support/webhooks.ts';
 
 /**
  * The guides as a reader follows them: the service as `npm start` starts it, each guide in an empty folder of its own. The address and the keys of
- * the service are set, and the SDK that the service offers is unpacked once for all guides. Guides for contributors have the sources at ~/svc.
+ * the service are set, and the SDKs that the service offers are installed once for all guides. Guides for contributors have the sources at ~/svc.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -26,6 +27,12 @@ let home: string;
 let service: ChildProcess;
 /** What the quickstart tells a reader to set. */
 let known: Record<string, string> = {};
+let commands: Commands = {};
+
+const nameOf = (file: string): string => file.replaceAll('/', '-').replace(/\.md$/, '');
+
+const partsIn = (steps: readonly Step[], language: Language): string[] =>
+  steps.filter((step) => step.language === language).map(({ code }) => code);
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'svc-guides-'));
@@ -51,6 +58,15 @@ before(async () => {
   const { base_url: SVC_URL = '', secret_key: SVC_KEY = '', publishable_key: SVC_PUBLISHABLE_KEY = '' } = demo;
   known = { SVC_URL, SVC_KEY, SVC_PUBLISHABLE_KEY };
   await unpackSdk(SVC_URL);
+  const inGo = guides
+    .map(({ file, steps }) => [nameOf(file), partsIn(steps, 'go')] as const)
+    .filter(([, parts]) => parts.length > 0);
+  const programs = new Map(inGo.map(([name, parts]) => [name, programText('go', parts)]));
+  commands = await commandsOf(home, SVC_URL, programs);
+  for (const language of Object.keys(commands) as Language[]) {
+    const count = guides.flatMap(({ steps }) => partsIn(steps, language)).length;
+    process.stdout.write(`${count} samples in ${language}\n`);
+  }
 });
 
 /** What `npm install` does with the address of the package. Node finds it from every folder under this one. */
@@ -99,24 +115,29 @@ const shellEnd = '{ export -p; declare -f; } > .shell';
 
 class Reader {
   readonly #folder: string;
-  readonly #program: string;
+  readonly #name: string;
+  readonly #steps: readonly Step[];
   readonly #settings: Readonly<Record<string, string>>;
   readonly #running: { readonly child: ChildProcess; output: string }[] = [];
 
-  private constructor(folder: string, program: string, settings: Readonly<Record<string, string>>) {
+  private constructor(
+    folder: string,
+    name: string,
+    steps: readonly Step[],
+    settings: Readonly<Record<string, string>>,
+  ) {
     this.#folder = folder;
-    this.#program = program;
+    this.#name = name;
+    this.#steps = steps;
     this.#settings = settings;
   }
 
   static async begin(name: string, steps: readonly Step[]): Promise<Reader> {
     const folder = join(home, name);
     await mkdir(folder, { recursive: true });
-    // What each part of the program prints ends with a mark.
-    const parts = steps.filter(({ kind }) => kind === 'program').map(({ code }) => `${code}\nconsole.log('\\0');`);
     // Its reader is the operator, in a shell with the settings of the service.
     const operator = name.includes('going-live') ? { SVC_DATA_DIR: join(home, 'svc', '.svc') } : {};
-    return new Reader(folder, parts.join('\n'), { ...known, ...operator, PORT: String(await freePort()) });
+    return new Reader(folder, name, steps, { ...known, ...operator, PORT: String(await freePort()) });
   }
 
   save({ file = '', code }: Step): Promise<void> {
@@ -128,10 +149,11 @@ class Reader {
   }
 
   /** The output of each part. */
-  async program(): Promise<string[]> {
-    await writeFile(join(this.#folder, 'guide.mjs'), this.#program);
-    const output = await this.shell('node guide.mjs');
-    return output.split('\0\n');
+  async program(language: Language): Promise<string[]> {
+    const text = programText(language, partsIn(this.#steps, language));
+    await writeFile(join(this.#folder, fileNames[language]), text);
+    const output = await this.shell(commands[language]?.(this.#name) ?? 'false');
+    return output.split(mark);
   }
 
   async background(code: string): Promise<void> {
@@ -181,21 +203,23 @@ class Reader {
 
 async function follow(name: string, steps: readonly Step[]): Promise<void> {
   const reader = await Reader.begin(name, steps);
-  let parts: string[] | undefined;
+  const outputs = new Map<Language, string[]>();
+  // Languages that are not here have no command.
+  const here = steps.filter(({ language }) => language === undefined || commands[language]);
   try {
-    for (const step of steps) {
-      const { kind, code, expected, later } = step;
+    for (const step of here) {
+      const { kind, code, language = 'js', expected, later } = step;
       let output = '';
       if (kind === 'file') await reader.save(step);
       else if (kind === 'background') await reader.background(code);
       else if (kind === 'shell') output = await reader.shell(code);
       else {
-        if (!parts) {
+        if (!outputs.has(language)) {
           // The program can import files that the guide shows later.
           for (const one of steps.filter((other) => other.kind === 'file')) await reader.save(one);
-          parts = await reader.program();
+          outputs.set(language, await reader.program(language));
         }
-        output = parts.shift() ?? '';
+        output = outputs.get(language)?.shift() ?? '';
       }
       for (const one of expected) assert.equal(difference(one, output), '', code);
       for (const lines of later) await reader.prints(lines);
@@ -206,7 +230,7 @@ async function follow(name: string, steps: readonly Step[]): Promise<void> {
 }
 
 const works = ({ file, steps }: (typeof guides)[number]): void => {
-  it(file, () => follow(file.replaceAll('/', '-'), steps));
+  it(file, () => follow(nameOf(file), steps));
 };
 // The company has one clock: while a guide moves it, the card tokens of another would expire.
 const movesTheClock = ({ steps }: (typeof guides)[number]): boolean =>

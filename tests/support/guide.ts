@@ -1,10 +1,11 @@
 import { marked, type Tokens } from 'marked';
+import type { Language } from './guide-programs.ts';
 
 /**
  * Reads the samples of a guide. CONTRIBUTING.md describes how they are marked:
  *
  * - `sh run`: pasted into one shell, block after block. `sh run background`: runs until the guide ends.
- * - `js run`: the blocks of a guide are one program, run at the place of the first block.
+ * - `js run`, `python run`, `go run`: the blocks of a guide in one language are one program, run at the place of the first block.
  * - `js file=NAME`, `html file=NAME`: saved under that name.
  * - `json expect`, `text expect`: the output of the previous block. JSON has at least these fields; `…` is any text.
  * - `text later`: output of a background program that appears soon.
@@ -14,6 +15,8 @@ import { marked, type Tokens } from 'marked';
 export interface Step {
   readonly kind: 'shell' | 'background' | 'program' | 'file';
   readonly code: string;
+  /** Of a program. */
+  readonly language?: Language;
   readonly file?: string;
   readonly expected: readonly Expected[];
   /** The expected output of background programs. */
@@ -24,6 +27,8 @@ interface Expected {
   readonly format: 'json' | 'text';
   readonly text: string;
 }
+
+const isLanguage = (language: string): language is Language => ['js', 'python', 'go'].includes(language);
 
 export function stepsOf(markdown: string): Step[] {
   const steps: (Step & { expected: Expected[]; later: string[] })[] = [];
@@ -50,11 +55,11 @@ export function stepsOf(markdown: string): Step[] {
       push({ kind: 'file', file, code: text });
       [count, isTab] = [1, false];
     } else if (words.includes('run')) {
-      const kind = language === 'js' ? 'program' : words.includes('background') ? 'background' : 'shell';
+      const kind = isLanguage(language) ? 'program' : words.includes('background') ? 'background' : 'shell';
       const joins = isTab;
       isTab = words.some((word) => word.startsWith('tab='));
       count = joins && isTab ? count + 1 : 1;
-      push({ kind, code: text });
+      push({ kind, code: text, ...(isLanguage(language) && { language }) });
     }
   }
   return steps;
