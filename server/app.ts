@@ -20,6 +20,7 @@ import { sampleDataRoutes } from './features/sample-data/dashboard-routes.ts';
 import { exportRoutes } from './features/exports/dashboard-routes.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import type { Connections } from './features/processors/connections.ts';
+import { chargebackRoutes } from './features/disputes/chargeback-routes.ts';
 import { type DisputeDependencies, disputeRoutes } from './features/disputes/routes.ts';
 import { goingLiveRoutes } from './features/going-live/routes.ts';
 import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
@@ -384,6 +385,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...customerEmailRoutes(receipts),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
+    ...chargebackRoutes(disputes),
     ...goingLiveRoutes({ control, webhooks }),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),

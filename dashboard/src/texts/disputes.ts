@@ -98,6 +98,15 @@ const fileKinds: Readonly<Record<string, string>> = {
 };
 
 export const disputes = {
+  unmatched: 'Which payment is it?',
+  unmatchedLead:
+    'Your processor reported these disputes without their payment, and none or several fit by card, amount and date.',
+  unmatchedNone: 'No payment fits. Search for the dispute at your processor.',
+  unmatchedDone: 'Decision saved',
+  matchPayment: 'Dispute this payment',
+  matchPaymentText: 'The order becomes disputed, and the dispute appears in the list. This cannot be undone.',
+  dismissUnmatched: 'Not a payment of this company',
+  dismissUnmatchedText: 'The dispute disappears from this list, and no payment changes.',
   title: 'Disputes',
   lead: 'Charges that cardholders disputed with their bank.',
   dispute: 'Dispute',

@@ -72,6 +72,7 @@ export const home = {
   attentions: {
     agents_asking: ['1 agent waits for your approval', '# questions of agents wait for your approval'],
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
+    chargebacks_unmatched: ['1 dispute needs its payment', '# disputes need their payments'],
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],
     processors_refusing: ['1 processor rejects its credentials', '# processors reject their credentials'],
     processors_wanting_codes: [

@@ -34,7 +34,7 @@ import type { DefenseReasonsList, Dispute, DisputeDetail, DisputeUpdate, FileCre
 
 export interface DisputeDependencies {
   readonly vault: Pick<Vault, 'defenseReasons' | 'submitEvidence' | 'acceptDispute'>;
-  readonly orders: OfCompany<Pick<Orders, 'resolveChargeback'>>;
+  readonly orders: OfCompany<Pick<Orders, 'resolveChargeback' | 'unmatched'>>;
 }
 
 /** In the sandbox these texts decide the dispute. */

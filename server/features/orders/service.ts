@@ -30,6 +30,7 @@ import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './operations/generations.ts';
 import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './operations/intent-queries.ts';
 import { checkNow, openStatistics } from './recovery/due-queries.ts';
+import { type UnmatchedChargebacks, unmatchedChargebacks } from './recovery/decide-chargeback.ts';
 import { dueChannel, isWaiting, type Opened, recallWaiting } from './operations/open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
@@ -102,6 +103,8 @@ export interface Orders {
     page: PageRequest,
     expand: ReadonlySet<string>,
   ): Promise<Page<Order>>;
+  /** Chargebacks of which the processor does not say which payment they are about. */
+  readonly unmatched: UnmatchedChargebacks;
   /** Reconciles the open operations of an order now, instead of when they are due. */
   reconcile(companyId: string, id: string): Promise<void>;
   /** Sends a charge whose intent is recorded. */
@@ -173,6 +176,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     stopRefund: (id, key, refusal) => stopKeyedRefund(charging.db, id, key, refusal),
     retry: (context, id, key, terms) => retryOrder(charging, context, id, key, terms),
     void: (context, id, key) => voidOrder(charging, context, id, key),
+    unmatched: unmatchedChargebacks(charging),
     raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
     get: (context, id, expand) => getOrder(charging, context, id, expand),

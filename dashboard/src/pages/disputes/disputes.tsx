@@ -14,6 +14,7 @@ import { disputes } from '../../texts/disputes.ts';
 import { lists } from '../../texts/lists.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Dispute } from '../../types.ts';
+import { UnmatchedDisputes } from './unmatched.tsx';
 
 const filters: readonly Filter[] = [
   statusFilter(Object.keys(disputes.meanings)),
@@ -32,6 +33,7 @@ export function DisputesPage() {
   const isSandbox = company.mode === 'sandbox';
   return (
     <Page title={disputes.title} lead={disputes.lead}>
+      {!isSandbox && <UnmatchedDisputes />}
       <ResourceTable<Dispute>
         path="/dashboard/disputes"
         query={{ expand }}

@@ -22,6 +22,7 @@ interface Look {
 const looks: Readonly<Record<Entry['kind'], Look>> = {
   agents_asking: { icon: 'shield', tone: 'bad', to: '/approvals', one: '/approvals/' },
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
+  chargebacks_unmatched: { icon: 'flag', tone: 'bad', to: '/disputes' },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
   processors_refusing: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
   processors_wanting_codes: { icon: 'bolt', tone: 'bad', to: '/settings/processors' },
@@ -78,6 +79,7 @@ export function NeedsAttention() {
 /** Kinds whose time is that of the real clock. */
 const real: readonly Entry['kind'][] = [
   'agents_asking',
+  'chargebacks_unmatched',
   'payments_in_doubt',
   'processors_refusing',
   'processors_wanting_codes',

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../platform/database.ts';
-import type { NoticedChargeback } from '../../../vault/processors/notices.ts';
+import type { DisputeReason, NoticedChargeback } from '../../../vault/processors/notices.ts';
 import type { NoticedTransaction } from './notice-queries.ts';
 
 /** Finds the payments that a chargeback may be about, and keeps those that a person decides. */
@@ -103,5 +103,72 @@ export async function keepUnmatched(
       times.happenedAt,
       times.at,
     ],
+  );
+}
+
+export interface UnmatchedRow {
+  readonly id: string;
+  readonly connection_id: string;
+  readonly connection_name: string;
+  readonly processor_id: string;
+  readonly state: 'open' | 'matched' | 'dismissed';
+  readonly date: string | null;
+  readonly first6: string | null;
+  readonly last4: string | null;
+  readonly amount: string | null;
+  readonly reason: DisputeReason;
+  readonly network_reason_code: string | null;
+  readonly reason_text: string | null;
+  readonly happened_at: Date;
+  readonly created_at: Date;
+}
+
+const unmatchedColumns = `id, connection_id, processor_id, state, to_char(charged_back_on, 'YYYY-MM-DD') AS date,
+  card_first6 AS first6, card_last4 AS last4, amount, reason, network_reason_code, reason_text, happened_at, created_at,
+  (SELECT name FROM processor_connections c WHERE c.company_id = unmatched_chargebacks.company_id
+     AND c.id = unmatched_chargebacks.connection_id) AS connection_name`;
+
+/** The oldest of those that wait for a person. */
+export async function findUnmatched(db: Queryable, companyId: string, count: number): Promise<UnmatchedRow[]> {
+  return db.query<UnmatchedRow>(
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks WHERE company_id = $1 AND state = 'open'
+     ORDER BY created_at, id LIMIT $2`,
+    [companyId, count],
+  );
+}
+
+/** Two members cannot decide about one chargeback at once. */
+export async function lockUnmatched(db: Queryable, companyId: string, id: string): Promise<UnmatchedRow | undefined> {
+  const [row] = await db.query<UnmatchedRow>(
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+export async function findChargeOfConnection(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  id: string,
+): Promise<PossibleCharge | undefined> {
+  const [row] = await db.query<PossibleCharge>(
+    `SELECT ${columns} FROM transactions WHERE company_id = $1 AND connection_id = $2 AND id = $3 AND type = 'sale'
+       AND status IN ('succeeded', 'chargeback')`,
+    [companyId, connectionId, id],
+  );
+  return row;
+}
+
+export async function markDecided(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  transactionId: string | null,
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE unmatched_chargebacks SET state = CASE WHEN $3::uuid IS NULL THEN 'dismissed' ELSE 'matched' END,
+       transaction_id = $3, updated_at = $4 WHERE company_id = $1 AND id = $2`,
+    [companyId, id, transactionId, at],
   );
 }

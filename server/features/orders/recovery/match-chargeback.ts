@@ -1,6 +1,6 @@
 import { brandOf } from '../../../platform/card-brands.ts';
 import { minorUnits } from '../../../platform/currencies.ts';
-import type { Database } from '../../../platform/database.ts';
+import type { Database, Queryable } from '../../../platform/database.ts';
 import { dayMs } from '../../../platform/durations.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { NoticedChargeback } from '../../../vault/processors/notices.ts';
@@ -31,11 +31,11 @@ const dateEndMs = 2 * dayMs;
 /** One currency for each number of decimals that processors use. */
 const currenciesByDecimals = ['jpy', 'usd', 'kwd'] as const;
 
-type Facts = Pick<NoticedChargeback, 'date' | 'first6' | 'last4' | 'amount'>;
+type Facts = Pick<NoticedChargeback, 'date' | 'last4' | 'amount'>;
 
 /** The payments that a chargeback may be about, the latest first; undefined if it does not say enough to search. */
-async function possibleCharges(
-  db: Database,
+export async function possibleCharges(
+  db: Queryable,
   place: ChargebackPlace,
   { date, last4, amount }: Facts,
 ): Promise<PossibleCharge[] | undefined> {
@@ -106,7 +106,7 @@ async function lockedMatch(
 }
 
 /** What the dispute about a payment is. A chargeback without a readable amount is about all of it. */
-function disputeOf(
+export function disputeOf(
   {
     id: disputeId,
     amount,

@@ -1,0 +1,119 @@
+import Type, { type Static } from 'typebox';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { choice } from '../../platform/choice.ts';
+import type { OfCompany, RequestContext } from '../../request-context.ts';
+import { disputeReasons } from '../../vault/processors/notices.ts';
+import type { Orders } from '../orders/service.ts';
+
+/** Chargebacks of which the processor does not say which payment they are about: a member of the company decides. */
+
+export interface ChargebackDependencies {
+  readonly orders: OfCompany<Pick<Orders, 'unmatched'>>;
+}
+
+const shownMax = 50;
+
+const unmatchedChargebackList = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        id: uuid(),
+        processor: Type.String({ description: 'The name of the connection.' }),
+        processor_chargeback_id: Type.String(),
+        date: nullable(Type.String({ description: 'As `YYYY-MM-DD`.' })),
+        card_first6: nullable(Type.String()),
+        card_last4: nullable(Type.String()),
+        amount: nullable(Type.String({ description: 'In whole units; the processor does not name the currency.' })),
+        reason: choice(disputeReasons),
+        reason_text: nullable(Type.String({ description: 'The reason in the words of the processor.' })),
+        created_at: timestamp(),
+        payments: Type.Array(
+          Type.Object({ transaction_id: uuid(), order_id: uuid(), amount: Type.Integer(), currency: Type.String() }),
+          { description: 'The payments that fit by card, amount and date.' },
+        ),
+      }),
+    ),
+  },
+  { title: 'UnmatchedChargebackList' },
+);
+export type UnmatchedChargebackList = Static<typeof unmatchedChargebackList>;
+
+const match = Type.Object({ transaction_id: uuid() }, { additionalProperties: false, title: 'ChargebackMatch' });
+
+async function shown({ orders }: ChargebackDependencies, context: RequestContext): Promise<UnmatchedChargebackList> {
+  const found = await orders(context).unmatched.list(context, shownMax);
+  return {
+    data: found.map((row) => ({
+      id: row.id,
+      processor: row.connection_name,
+      processor_chargeback_id: row.processor_id,
+      date: row.date,
+      card_first6: row.first6,
+      card_last4: row.last4,
+      amount: row.amount,
+      reason: row.reason,
+      reason_text: row.reason_text,
+      created_at: row.created_at.toISOString(),
+      payments: row.payments.map(({ id, order_id, amount, currency }) => ({
+        transaction_id: id,
+        order_id,
+        amount,
+        currency,
+      })),
+    })),
+  };
+}
+
+const common = {
+  tag: 'Disputes',
+  resource: 'chargeback',
+  success: { status: 200, schema: unmatchedChargebackList, shape: 'other' },
+  errors: [],
+} as const;
+const changes = {
+  ...common,
+  method: 'POST',
+  category: 'write',
+  idempotency: 'optional',
+  permission: 'orders:write',
+} as const;
+const path = '/dashboard/chargebacks';
+
+/** Used only by the dashboard. */
+export function chargebackRoutes(dependencies: ChargebackDependencies): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path,
+      operationId: 'listUnmatchedChargebacks',
+      summary: 'List chargebacks that fit no payment, or several',
+      permission: 'orders:read',
+      category: 'read',
+      idempotency: 'none',
+      handle: ({ context }) => shown(dependencies, context),
+    }),
+    defineRoute({
+      ...changes,
+      path: `${path}/:id/match`,
+      operationId: 'matchChargeback',
+      summary: 'Choose the payment that a chargeback is about, which opens its dispute',
+      body: match,
+      async handle({ context, params, body }) {
+        await dependencies.orders(context).unmatched.match(context, params.id ?? '', body.transaction_id);
+        return shown(dependencies, context);
+      },
+    }),
+    defineRoute({
+      ...changes,
+      path: `${path}/:id/dismiss`,
+      operationId: 'dismissChargeback',
+      summary: 'Record that a chargeback is about no payment that was made here',
+      async handle({ context, params }) {
+        await dependencies.orders(context).unmatched.dismiss(context, params.id ?? '');
+        return shown(dependencies, context);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,84 @@
+import { ApiError, invalidField, notFound } from '../../../errors.ts';
+import { minorUnits } from '../../../platform/currencies.ts';
+import type { RequestContext } from '../../../request-context.ts';
+import type { Charging } from '../operations/charging.ts';
+import {
+  findChargeOfConnection,
+  findUnmatched,
+  lockUnmatched,
+  markDecided,
+  type PossibleCharge,
+  type UnmatchedRow,
+} from './chargeback-queries.ts';
+import { disputeOf, possibleCharges } from './match-chargeback.ts';
+import { recordDispute } from './notice-effects.ts';
+
+/** A person decides which payment a chargeback is about. */
+
+interface UnmatchedChargeback extends UnmatchedRow {
+  readonly payments: readonly PossibleCharge[];
+}
+
+export interface UnmatchedChargebacks {
+  /** The oldest that wait, each with the payments that fit. */
+  list(context: RequestContext, count: number): Promise<UnmatchedChargeback[]>;
+  /** Opens the dispute of the payment. */
+  match(context: RequestContext, id: string, transactionId: string): Promise<void>;
+  /** Records that it is about no payment that was made here. It can be matched later all the same. */
+  dismiss(context: RequestContext, id: string): Promise<void>;
+}
+
+export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
+  return {
+    async list({ company, db: queryable }, count) {
+      const rows = await findUnmatched(queryable, company.id, count);
+      const found: UnmatchedChargeback[] = [];
+      for (const row of rows) {
+        const place = { companyId: company.id, connectionId: row.connection_id };
+        const payments = (await possibleCharges(queryable, place, row)) ?? [];
+        found.push({ ...row, payments: payments.filter(({ status }) => status !== 'in_progress') });
+      }
+      return found;
+    },
+    async match(context, id, transactionId) {
+      const { db, company } = context;
+      const row = await undecided(context, id, ['open', 'dismissed']);
+      const place = { companyId: company.id, connectionId: row.connection_id };
+      const charge = await findChargeOfConnection(db, place, transactionId);
+      if (!charge)
+        throw invalidField('transaction_id', 'must be a successful payment at the processor of the chargeback');
+      requireEnough(row, charge);
+      const { processor_id, amount, reason, network_reason_code: networkReasonCode, happened_at: happenedAt } = row;
+      const noticed = disputeOf({ id: processor_id, amount, reason, networkReasonCode }, charge);
+      const applied = await recordDispute(charging, db, { ...place, happenedAt }, charge, noticed);
+      if (!applied.isDone)
+        throw new ApiError('invalid_state_transition', 'The payment is being voided. Try again soon.');
+      await markDecided(db, company.id, id, transactionId, new Date(context.nowMs));
+    },
+    async dismiss(context, id) {
+      await undecided(context, id, ['open']);
+      await markDecided(context.db, context.company.id, id, null, new Date(context.nowMs));
+    },
+  };
+}
+
+async function undecided(
+  { db, company }: RequestContext,
+  id: string,
+  states: readonly UnmatchedRow['state'][],
+): Promise<UnmatchedRow> {
+  const row = await lockUnmatched(db, company.id, id);
+  if (!row) throw notFound('chargeback');
+  if (!states.includes(row.state)) {
+    throw new ApiError('invalid_state_transition', `This chargeback is ${row.state} already.`, { param: 'id' });
+  }
+  return row;
+}
+
+/** A chargeback takes back at most what was paid. */
+function requireEnough({ amount }: UnmatchedRow, charge: PossibleCharge): void {
+  const wanted = amount === null ? undefined : minorUnits(amount, charge.currency);
+  if (wanted !== undefined && wanted > charge.amount) {
+    throw invalidField('transaction_id', 'must be a payment of at least the amount of the chargeback');
+  }
+}
