@@ -8,6 +8,7 @@ import { checkEvent } from './event-argument.ts';
 import { programVersion } from '../server/platform/version.ts';
 import { suggestion } from '../server/platform/suggest.ts';
 import type { Flags } from './options.ts';
+import { type Reply, send } from './http.ts';
 import { bodyArgument, isObject } from './json-argument.ts';
 import { chosenProfile, defaultProfile, type Profile } from './profiles.ts';
 import { withProgress } from './progress.ts';
@@ -101,41 +102,41 @@ export async function call(
   body?: unknown,
   { signal, idempotencyKey = randomUUID() }: CallOptions = {},
 ): Promise<unknown> {
-  const isForm = body instanceof FormData;
+  // A form is built only by an upload; asking for its class would load fetch.
+  const isForm = method === 'POST' && isFormData(body);
   const headers = {
     authorization: `Bearer ${key}`,
     'user-agent': `svc/${programVersion}`,
     ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
     ...(method !== 'GET' && { 'x-svc-idempotency-key': idempotencyKey }),
   };
-  const payload = body === undefined ? undefined : isForm ? body : JSON.stringify(body);
+  const payload = body === undefined ? undefined : isForm ? (body as FormData) : JSON.stringify(body);
   const again =
     method === 'GET' ? '' : ` It may have been executed. Repeat it with --idempotency-key ${idempotencyKey}.`;
-  let response: Response;
-  let text: string;
+  let reply: Reply;
   try {
-    response = await fetch(baseUrl + path, {
+    reply = await send(baseUrl + path, {
       method,
       headers,
       ...(payload !== undefined && { body: payload }),
       ...(signal && { signal }),
     });
-    text = await response.text();
   } catch (error) {
     const hint = wasSent(error) ? again : '';
     throw new ApiFailure(`No response from ${baseUrl}. Is the service running?${hint}`, null);
   }
+  const { status, text } = reply;
   const answer = parsed(text);
-  if (response.ok) return answer;
-  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
-  const hint = response.status >= 500 ? again : '';
-  throw new ApiFailure(explained(response.status, answer, text) + hint, response.status, text, retryAfterSeconds);
+  if (status >= 200 && status < 300) return answer;
+  const retryAfterSeconds = Number(reply.headers['retry-after'] ?? 0);
+  throw new ApiFailure(explained(status, answer, text) + (status >= 500 ? again : ''), status, text, retryAfterSeconds);
 }
+
+const isFormData = (body: unknown): boolean => Object.prototype.toString.call(body) === '[object FormData]';
 
 /** Whether the request can have reached the service. */
 function wasSent(error: unknown): boolean {
-  const { cause } = error as { readonly cause?: { readonly code?: string } };
-  return !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(cause?.code ?? '');
+  return !['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 export async function ask(

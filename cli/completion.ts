@@ -29,8 +29,13 @@ function flagsOf(command: Command): Candidate[] {
   return [...fields, ...own];
 }
 
+/** A word can begin several commands. The one that it names describes it. */
 const unique = (candidates: readonly Candidate[]): Candidate[] => [
-  ...new Map(candidates.map((candidate) => [candidate.word, candidate])).values(),
+  ...new Map(
+    candidates
+      .toSorted((one, other) => Number(one.describe !== '') - Number(other.describe !== ''))
+      .map((each) => [each.word, each]),
+  ).values(),
 ];
 
 /** The words after the given ones in the names of commands. */

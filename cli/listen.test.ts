@@ -229,8 +229,8 @@ describe('svc listen', () => {
     const liveKey = await service.createKey(live);
     const narrow = await service.createKey(service.company, { permissions: ['plans:read'] });
     const mistakes: readonly (readonly [string, string[], RegExp, number?])[] = [
-      [liveKey, [], /is for the sandbox/, 4],
-      [narrow, [], /403 insufficient_permissions/, 4],
+      [liveKey, [], /is for the sandbox/, 5],
+      [narrow, [], /403 insufficient_permissions/, 5],
       [service.key, ['--events', 'order.succeded'], /Unknown event order\.succeded\. Did you mean order\.succeeded\?/],
       [service.key, ['--from-cursor', 'yesterday'], /cursor/, 1],
       [service.key, ['--forward-to', 'http://'], /not a URL/],

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startSvc, svc } from '../tests/support/command.ts';
 import { cloneDatabase } from '../tests/support/database.ts';
+import { programPath } from '../tests/support/programs.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { commands, optionsOf } from './commands.ts';
 import { options } from './options.ts';
@@ -57,6 +58,26 @@ describe('help', () => {
   test('can load every command', async () => {
     for (const { name, load } of commands) assert.equal(typeof (await load()), 'function', name);
   });
+});
+
+/** The fastest of some runs, because other tests use the processor too. */
+async function startMs(...parameters: string[]): Promise<number> {
+  const times: number[] = [];
+  for (let at = 0; at < 5; at += 1) {
+    const begun = performance.now();
+    await run(process.execPath, parameters).catch(() => undefined);
+    times.push(performance.now() - begun);
+  }
+  return Math.min(...times);
+}
+
+test('a command starts about as fast as Node itself', async () => {
+  const node = await startMs('--eval', '0');
+  const away = ['--base-url', '127.0.0.1:1', '--key', 'k'];
+  for (const words of [['--version'], ['--help'], ['customers', 'list', ...away]]) {
+    const started = await startMs(programPath('svc'), ...words);
+    assert.ok(started < 3.5 * node + 50, `svc ${words.join(' ')}: ${started} ms, and Node alone ${node} ms`);
+  }
 });
 
 describe('a mistake', () => {

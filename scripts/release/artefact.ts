@@ -184,16 +184,18 @@ while [ -L "$program" ]; do
 done
 root=$(cd "$(dirname "$program")/.." && pwd)
 node=$root/node/bin/node
-[ -x "$node" ] || node=\${SVC_NODE:-node}
+if [ ! -x "$node" ]; then
+  node=\${SVC_NODE:-node}
+  case $("$node" --version 2>/dev/null || true) in
+    v2[4-9].* | v[3-9][0-9].*) ;;
+    *)
+      echo "Node 24 or newer is required. Install it, set SVC_NODE to its path, or unpack the extras of the release into $root." >&2
+      exit 1
+      ;;
+  esac
+fi
 # The service would report it as an unknown setting.
 unset SVC_NODE
-case $("$node" --version 2>/dev/null || true) in
-  v2[4-9].* | v[3-9][0-9].*) ;;
-  *)
-    echo "Node 24 or newer is required. Install it, set SVC_NODE to its path, or unpack the extras of the release into $root." >&2
-    exit 1
-    ;;
-esac
 if [ "\${1:-}" = start ] && [ $# -eq 1 ]; then
   exec "$node" ${nodeFlags.join(' ')} "$root/server/bundle/start.js"
 fi
