@@ -17,9 +17,10 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'refunded_beyond_captured',
-    means: 'order with refunds above the charged amount',
+    means: 'order with refunds above the captured amount',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
-          WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total HAVING sum(t.amount) > o.total`,
+          WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total, o.captured_amount
+          HAVING sum(t.amount) > coalesce(o.captured_amount, o.total)`,
   },
   {
     name: 'refunded_amount_differs',
@@ -39,7 +40,8 @@ export const checks: readonly Check[] = [
   {
     name: 'paid_without_charge',
     means: 'order that is paid without a charge, or charged but not paid',
-    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > 0 AND (o.status NOT IN ('pending', 'failed')) <> EXISTS (
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > 0 AND (o.status NOT IN ('pending', 'failed')
+            AND NOT (o.status = 'voided' AND o.authorized_amount IS NOT NULL AND o.captured_amount IS NULL)) <> EXISTS (
             SELECT 1 FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale'
               AND t.status <> 'failed')`,
   },
@@ -47,13 +49,35 @@ export const checks: readonly Check[] = [
     name: 'charged_other_amount',
     means: 'order whose charge differs from its total',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
-          WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> o.total`,
+          WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> coalesce(o.captured_amount, o.total)`,
+  },
+  {
+    name: 'released_and_captured',
+    means: 'order whose authorization was released, and captured all the same',
+    sql: `SELECT a.company_id, a.order_id AS id FROM transactions a JOIN transactions t
+            ON t.company_id = a.company_id AND t.order_id = a.order_id AND t.type = 'sale' AND t.status <> 'failed'
+          WHERE a.type = 'auth' AND a.status = 'voided'`,
+  },
+  {
+    name: 'held_without_authorization',
+    means: 'order that waits for a capture of funds without an authorization, or has one and does not wait',
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE (o.capture_before IS NOT NULL) <> EXISTS (
+            SELECT 1 FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'auth'
+              AND t.status = 'succeeded') AND (o.capture_before IS NOT NULL OR o.status = 'pending')`,
+  },
+  {
+    name: 'authorization_not_released',
+    means:
+      'authorization that ended more than a day ago and that the processor has not released: it may have been captured there',
+    sql: `SELECT o.company_id, o.id FROM orders o JOIN companies c ON c.id = o.company_id
+          WHERE o.capture_before < now() + c.clock_offset_ms * interval '1 ms' - interval '1 day'`,
   },
   {
     name: 'pending_without_charge_under_way',
-    means: 'pending order without a charge in progress',
-    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.status = 'pending' AND NOT EXISTS (
-            SELECT 1 FROM open_transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale')`,
+    means: 'pending order without a charge in progress and without held funds',
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.status = 'pending' AND o.capture_before IS NULL AND NOT EXISTS (
+            SELECT 1 FROM open_transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id
+              AND t.type IN ('sale', 'auth'))`,
   },
   {
     name: 'long_in_doubt',

@@ -28,6 +28,10 @@ before(async () => {
   await order(service, shop);
   await order(service, declined, { coupon_code: 'TEA' });
   await order(service, await openShop(service, '4000000000000259'));
+  for (const action of [undefined, 'capture', 'void']) {
+    const { body: held } = await order(service, shop, { capture: 'manual', coupon_code: 'TEA' });
+    if (action) await service.call('POST', `/v1/orders/${held.id}/${action}`);
+  }
   const plan = await somePlan(service);
   for (const card of [undefined, '4000009999000341', '4000009999003220', '4000009999007070']) {
     const customer_id = await someSubscriber(service, card);
@@ -42,6 +46,7 @@ before(async () => {
   await checkAllOpen(service);
   await advance(service, { by: { months: 1, days: 2 } });
   await checkAllOpen(service);
+  await order(service, shop, { capture: 'manual', coupon_code: 'TEA' });
 });
 after(() => service.stop());
 
@@ -78,6 +83,14 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   ],
   charged_other_amount: [
     `UPDATE transactions SET amount = amount + 1 WHERE id = (SELECT sale_id FROM orders WHERE sale_id IS NOT NULL LIMIT 1)`,
+  ],
+  released_and_captured: [
+    `UPDATE transactions SET status = 'voided' WHERE type = 'auth' AND order_id IN (
+       SELECT id FROM orders WHERE captured_amount IS NOT NULL)`,
+  ],
+  held_without_authorization: [`UPDATE orders SET capture_before = NULL WHERE capture_before IS NOT NULL`],
+  authorization_not_released: [
+    `UPDATE orders SET capture_before = now() - interval '2 days' WHERE capture_before IS NOT NULL`,
   ],
   pending_without_charge_under_way: [
     `UPDATE orders SET status = 'pending', failure_code = NULL WHERE id = (SELECT id FROM orders WHERE status = 'failed' LIMIT 1)`,

@@ -743,7 +743,7 @@ CREATE TABLE missing_operations (
   found_at timestamp with time zone NOT NULL DEFAULT now(),
   dismissed_at timestamp with time zone,
   connection_id uuid,
-  CONSTRAINT missing_operations_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'void'::text]))),
+  CONSTRAINT missing_operations_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'authorization'::text, 'capture'::text, 'refund'::text, 'void'::text]))),
   CONSTRAINT missing_operations_pkey PRIMARY KEY (company_id, reference)
 );
 CREATE INDEX missing_operations_subscription ON public.missing_operations USING btree (company_id, subscription_id) WHERE (subscription_id IS NOT NULL);
@@ -801,15 +801,21 @@ CREATE TABLE open_transactions (
   adopted boolean NOT NULL DEFAULT false,
   CONSTRAINT open_transactions_accepted_check CHECK (((state = 'accepted'::text) = (slot = id))),
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
-  CONSTRAINT open_transactions_cause_check CHECK (((cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'refund'::text, 'void'::text])) AND ((cause = ANY (ARRAY['refund'::text, 'void'::text])) OR (type = 'sale'::text)) AND ((cause = type) OR (type = 'sale'::text)))),
+  CONSTRAINT open_transactions_capture_never_waits CHECK (((cause <> 'capture'::text) OR (state <> 'waiting'::text))),
+  CONSTRAINT open_transactions_cause_check CHECK (
+CASE type
+    WHEN 'sale'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'capture'::text]))
+    WHEN 'auth'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text]))
+    ELSE (cause = type)
+END),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT open_transactions_flags_check CHECK (((in_doubt = (state = ANY (ARRAY['in_doubt'::text, 'interrupted'::text]))) AND (interrupted = (state = 'interrupted'::text)) AND (waiting = (state = 'waiting'::text)))),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
   CONSTRAINT open_transactions_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'in_doubt'::text, 'interrupted'::text, 'waiting'::text, 'accepted'::text]))),
-  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text]))),
-  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt)))),
+  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'auth'::text, 'refund'::text, 'void'::text]))),
+  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (NOT in_doubt)))),
   CONSTRAINT open_transactions_waits_check CHECK (((state = 'waiting'::text) = (waits_for IS NOT NULL))),
   CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text]))),
   CONSTRAINT open_transactions_without_cause TRIGGER DEFERRABLE INITIALLY DEFERRED
@@ -866,6 +872,11 @@ CASE
     ELSE status
 END,
   customer_tries smallint NOT NULL DEFAULT 0,
+  authorized_amount bigint,
+  captured_amount bigint,
+  capture_before timestamp with time zone,
+  CONSTRAINT orders_authorized_at_most_total CHECK (((authorized_amount IS NULL) OR ((authorized_amount > 0) AND (authorized_amount <= total)))),
+  CONSTRAINT orders_captured_at_most_authorized CHECK (((captured_amount IS NULL) OR ((captured_amount > 0) AND (captured_amount <= authorized_amount) AND (sale_id IS NOT NULL)))),
   CONSTRAINT orders_check CHECK ((total = (subtotal - discount_amount))),
   CONSTRAINT orders_check1 CHECK (((status <> 'failed'::text) OR (failure_code IS NOT NULL))),
   CONSTRAINT orders_check2 CHECK (((subscription_cycle IS NULL) OR (subscription_id IS NOT NULL))),
@@ -873,14 +884,16 @@ END,
   CONSTRAINT orders_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT orders_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id),
   CONSTRAINT orders_discount_amount_check CHECK ((discount_amount >= 0)),
+  CONSTRAINT orders_held_while_pending CHECK (((capture_before IS NULL) OR ((status = 'pending'::text) AND (authorized_amount IS NOT NULL)))),
   CONSTRAINT orders_number UNIQUE (company_id, order_number),
   CONSTRAINT orders_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT orders_refunded_amount_check CHECK ((refunded_amount >= 0)),
+  CONSTRAINT orders_refunded_at_most_captured CHECK (((captured_amount IS NULL) OR (refunded_amount <= captured_amount))),
   CONSTRAINT orders_refunded_at_most_total CHECK ((refunded_amount <= total)),
   CONSTRAINT orders_sale CHECK (
 CASE
     WHEN (status = ANY (ARRAY['pending'::text, 'failed'::text])) THEN (sale_id IS NULL)
-    ELSE ((sale_id IS NOT NULL) OR (total = 0))
+    ELSE ((sale_id IS NOT NULL) OR (total = 0) OR ((status = 'voided'::text) AND (authorized_amount IS NOT NULL) AND (captured_amount IS NULL)))
 END),
   CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'voided'::text, 'partially_refunded'::text, 'refunded'::text, 'refund_failed'::text, 'chargeback'::text, 'chargeback_accepted'::text, 'chargeback_dismissed'::text]))),
   CONSTRAINT orders_subtotal_check CHECK ((subtotal >= 0)),
@@ -889,6 +902,7 @@ END),
 CREATE INDEX orders_customer ON public.orders USING btree (company_id, customer_id, id);
 CREATE UNIQUE INDEX orders_cycle ON public.orders USING btree (company_id, subscription_id, subscription_cycle) WHERE ((subscription_id IS NOT NULL) AND (subscription_cycle IS NOT NULL));
 CREATE UNIQUE INDEX orders_first_charge ON public.orders USING btree (company_id, subscription_id) WHERE ((subscription_id IS NOT NULL) AND ((subscription_cycle IS NULL) OR (subscription_cycle = 1)));
+CREATE INDEX orders_held ON public.orders USING btree (company_id, capture_before) WHERE (capture_before IS NOT NULL);
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
@@ -1490,7 +1504,9 @@ CREATE TABLE transactions (
   CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'auth'::text])))
 );
 CREATE INDEX transactions_amount ON public.transactions USING btree (company_id, amount, id);
+CREATE INDEX transactions_authorization_id ON public.transactions USING btree (company_id, ((processor_response ->> 'transaction_id'::text))) WHERE ((connection_id IS NOT NULL) AND (type = 'auth'::text));
 CREATE INDEX transactions_customer ON public.transactions USING btree (company_id, customer_id, id);
+CREATE UNIQUE INDEX transactions_one_authorization ON public.transactions USING btree (company_id, order_id) WHERE ((type = 'auth'::text) AND (status <> 'failed'::text));
 CREATE UNIQUE INDEX transactions_one_successful_sale ON public.transactions USING btree (company_id, order_id) WHERE ((type = 'sale'::text) AND (status <> 'failed'::text));
 CREATE INDEX transactions_order ON public.transactions USING btree (company_id, order_id, id);
 CREATE INDEX transactions_processor_id ON public.transactions USING btree (company_id, ((processor_response ->> 'transaction_id'::text))) WHERE ((connection_id IS NOT NULL) AND (type = 'sale'::text));
@@ -1927,6 +1943,7 @@ BEGIN
   FROM generate_series(0, placed.attempt_count + 50) AS n CROSS JOIN (VALUES
     ('sale', CASE WHEN placed.subscription_id IS NULL THEN ARRAY['retry', operation.order_id::text]
       ELSE ARRAY['cycle', placed.subscription_id::text, coalesce(placed.subscription_cycle, 1)::text] END),
+    ('auth', ARRAY['retry', operation.order_id::text]),
     ('refund', ARRAY['refund', operation.order_id::text]),
     ('void', ARRAY['void', operation.order_id::text])) AS s (type, subject)
   WHERE s.type = operation.type
@@ -1935,7 +1952,7 @@ BEGIN
   UPDATE open_transactions SET
     subject = coalesce(found_subject, CASE type WHEN 'refund' THEN ARRAY['refund key'] ELSE ARRAY['key'] END),
     number = coalesce(found_number, 0),
-    cause = CASE WHEN type <> 'sale' THEN type WHEN request_id IS NULL THEN 'renewal'
+    cause = CASE WHEN type IN ('refund', 'void') THEN type WHEN request_id IS NULL AND type = 'sale' THEN 'renewal'
       WHEN found_subject IS NOT NULL THEN 'retry'
       WHEN placed.subscription_id IS NOT NULL THEN 'first_charge' ELSE 'order' END
   WHERE company_id = operation.company_id AND order_id = operation.order_id AND slot = operation.slot AND cause IS NULL;

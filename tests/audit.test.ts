@@ -171,7 +171,7 @@ describe('the audit log', () => {
     const { id: product_id } = (await post('/v1/products', someProduct())).body;
     const order = await post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
     const voiding = (idempotencyKey: string): Promise<Reply> =>
-      owner.in('POST', `/dashboard/orders/${order.body.id}/void`, {}, { idempotencyKey });
+      owner.in('POST', `/v1/orders/${order.body.id}/void`, {}, { idempotencyKey });
     const idempotencyKey = randomUUID();
     const entries = async (): Promise<unknown[]> =>
       (await entriesOf(companyOf(owner, 'sandbox'), 'voidOrder')).map(({ object_id, actor }) => [

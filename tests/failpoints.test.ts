@@ -40,7 +40,7 @@ const masterSecret = '\x07'.repeat(32);
 let acquirer: WalkedProcessor;
 /** Has no worker: what is recovered, and when, is the test's to say. */
 let survivor: TestService;
-/** Works in the dashboard, where charges are voided. */
+/** Owns the company. */
 let operator: Person;
 let company: Company;
 let key: string;
@@ -167,23 +167,29 @@ const orderRequest = (): Request => ({
   body: { customer_id: shop.customerId, items: [{ product_id: shop.productId, quantity: 1 }] },
   idempotencyKey: randomUUID(),
 });
-const request = (orderId: string, action: 'refund' | 'retry', body?: object): Request => ({
+const request = (orderId: string, action: 'capture' | 'refund' | 'retry' | 'void', body?: object): Request => ({
   method: 'POST',
   path: `/v1/orders/${orderId}/${action}`,
   ...(body && { body }),
   idempotencyKey: randomUUID(),
 });
-const voidRequest = (orderId: string): Request => ({
-  method: 'POST',
-  path: `/dashboard/orders/${orderId}/void`,
-  idempotencyKey: randomUUID(),
-});
 const reading = (orderId: string): Request => ({ method: 'GET', path: `/v1/orders/${orderId}` });
 
 const send = ({ method, path, ...options }: Request): Promise<Reply> =>
-  path.startsWith('/dashboard')
-    ? operator.call(method, path, { ...options, company: company.id })
-    : survivor.call(method, path, { ...options, key });
+  survivor.call(method, path, { ...options, key });
+
+/** Only holds the funds. */
+const authorizing = (): Request => {
+  const wanted = orderRequest();
+  return { ...wanted, body: { ...wanted.body, capture: 'manual' } };
+};
+
+async function authorizeOrder(): Promise<string> {
+  await acquirer.control({ next: [] });
+  const reply = await send(authorizing());
+  assert.deepEqual([reply.status, reply.body.status], [201, 'pending'], reply.text);
+  return String(reply.body.id);
+}
 
 async function placeOrder(...faults: readonly string[]): Promise<string> {
   await acquirer.control({ next: faults });
@@ -232,6 +238,58 @@ function saving(failpoint: Failpoint, what: string): Case {
   });
 }
 
+/** The same path as a charge. What stands afterwards is neither captured nor released by anyone. */
+function authorized(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return charging(failpoint, what, faults, {
+    async arrange() {
+      await acquirer.control({ next: faults });
+      const fatal = authorizing();
+      return { fatal, repeat: fatal };
+    },
+    kinds: authorizingKinds,
+    order: 'pending',
+    taken: ['approved authorization'],
+    ...rest,
+    what: `an authorization ${what}`,
+  });
+}
+
+function capturing(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    kinds: authorizingKinds,
+    failpoint,
+    what: `a capture ${what}`,
+    launch: api,
+    async arrange() {
+      const orderId = await authorizeOrder();
+      await acquirer.control({ next: faults });
+      const fatal = request(orderId, 'capture', { amount: 1_000 });
+      return { fatal, repeat: fatal, orderId };
+    },
+    status: 200,
+    order: 'succeeded',
+    taken: ['approved authorization', 'approved capture'],
+    ...rest,
+  };
+}
+
+function releasing(failpoint: Failpoint, what: string): Case {
+  return {
+    kinds: authorizingKinds,
+    failpoint,
+    what: `a release of held funds ${what}`,
+    launch: api,
+    async arrange() {
+      const orderId = await authorizeOrder();
+      const fatal = request(orderId, 'void');
+      return { fatal, repeat: fatal, orderId };
+    },
+    status: 200,
+    order: 'voided',
+    taken: ['approved authorization', 'approved void'],
+  };
+}
+
 function retrying(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
   return {
     failpoint,
@@ -268,6 +326,7 @@ function refunding(failpoint: Failpoint, what: string, faults: readonly string[]
   };
 }
 
+const authorizingKinds: readonly KindName[] = ['acquirer'];
 const preparing: readonly KindName[] = ['stripe', 'adyen'];
 const looksUpSettlements: readonly KindName[] = ['acquirer', 'stripe', 'nmi'];
 
@@ -360,7 +419,7 @@ function voiding(failpoint: Failpoint, what: string, settled = false, rest: Part
       await acquirer.control({ settle_after_ms: settled ? 0 : 60_000 });
       const orderId = await placeOrder();
       await acquirer.control({ settle_after_ms: 0 });
-      const fatal = voidRequest(orderId);
+      const fatal = request(orderId, 'void');
       return { fatal, repeat: fatal, orderId };
     },
     status: 200,
@@ -410,6 +469,22 @@ const everyCase: readonly Case[] = [
   }),
   charging('charge.after_processor', 'whose answer was lost', ['reset_after']),
   charging('charge.after_record', 'that was written down', []),
+  authorized('charge.after_intent', 'that was not sent', []),
+  authorized('charge.after_processor', 'that was approved', []),
+  authorized('charge.after_processor', 'whose answer was lost', ['reset_after']),
+  authorized('charge.after_record', 'that was written down', []),
+  capturing('capture.before_intent', 'that was not begun', []),
+  capturing('capture.after_intent', 'that was not sent', []),
+  capturing('capture.after_processor', 'that was approved', []),
+  capturing('capture.after_processor', 'that was refused while the funds are held', ['decline:57'], {
+    order: 'pending',
+    taken: ['approved authorization', 'declined capture'],
+  }),
+  capturing('capture.after_processor', 'whose answer was lost', ['reset_after']),
+  capturing('capture.after_record', 'that was written down', []),
+  releasing('void.after_intent', 'that was not sent'),
+  releasing('void.after_processor', 'that was approved'),
+  releasing('void.after_record', 'that was written down'),
   retrying('retry.before_intent', 'that was not begun', []),
   retrying('retry.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
   retrying('retry.after_intent', 'that was not sent', [], {
@@ -538,11 +613,10 @@ async function kill({ child, exited, baseUrl, printed }: Doomed, fatal: Request 
     const { method, path, body, idempotencyKey } = fatal;
     // A request that only starts a look may be answered before the process dies of what it finds.
     const origin = await baseUrl;
-    const who = { cookie: operator.cookie, 'svc-company': company.id, origin, 'sec-fetch-site': 'same-origin' };
     await fetch(origin + path, {
       method,
       headers: {
-        ...(path.startsWith('/dashboard') ? who : { authorization: `Bearer ${key}` }),
+        authorization: `Bearer ${key}`,
         ...(body && { 'content-type': 'application/json' }),
         ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
       },

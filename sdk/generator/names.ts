@@ -29,6 +29,8 @@ export const methodNames: Readonly<Record<string, string>> = {
   listOrders: 'orders.list',
   getOrder: 'orders.get',
   getOrderReceipt: 'orders.receipt',
+  captureOrder: 'orders.capture',
+  voidOrder: 'orders.void',
   refundOrder: 'orders.refund',
   retryOrder: 'orders.retry',
 

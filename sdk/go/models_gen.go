@@ -78,6 +78,15 @@ const (
 	ProductFieldUpdatedAt         ProductField = "updated_at"
 )
 
+// CaptureMode can have values that this version does not know. With `manual`, the charge is only authorized: the order stays `pending` and its funds are held until `capture_before`. Capture or void it before then.
+type CaptureMode string
+
+// Values of CaptureMode.
+const (
+	CaptureModeAutomatic CaptureMode = "automatic"
+	CaptureModeManual    CaptureMode = "manual"
+)
+
 // OrderStatus can have values that this version does not know.
 type OrderStatus string
 
@@ -179,6 +188,9 @@ const (
 	OrderFieldDiscountAmount    OrderField = "discount_amount"
 	OrderFieldTotal             OrderField = "total"
 	OrderFieldAmount            OrderField = "amount"
+	OrderFieldAuthorizedAmount  OrderField = "authorized_amount"
+	OrderFieldCaptureBefore     OrderField = "capture_before"
+	OrderFieldCapturedAmount    OrderField = "captured_amount"
 	OrderFieldRefundedAmount    OrderField = "refunded_amount"
 	OrderFieldCoupon            OrderField = "coupon"
 	OrderFieldTransactions      OrderField = "transactions"
@@ -469,6 +481,7 @@ const (
 	EventPaymentMethodAttached      EventType = "payment_method.attached"
 	EventPaymentMethodDetached      EventType = "payment_method.detached"
 	EventOrderCreated               EventType = "order.created"
+	EventOrderAuthorized            EventType = "order.authorized"
 	EventOrderSucceeded             EventType = "order.succeeded"
 	EventOrderFailed                EventType = "order.failed"
 	EventOrderRefunded              EventType = "order.refunded"
@@ -551,6 +564,7 @@ const (
 	EventPatternPaymentMethodAttached      EventPattern = "payment_method.attached"
 	EventPatternPaymentMethodDetached      EventPattern = "payment_method.detached"
 	EventPatternOrderCreated               EventPattern = "order.created"
+	EventPatternOrderAuthorized            EventPattern = "order.authorized"
 	EventPatternOrderSucceeded             EventPattern = "order.succeeded"
 	EventPatternOrderFailed                EventPattern = "order.failed"
 	EventPatternOrderRefunded              EventPattern = "order.refunded"
@@ -908,7 +922,11 @@ type Order struct {
 	// Amount charged.
 	Total int64 `json:"total"`
 	// The same as `total`.
-	Amount int64 `json:"amount"`
+	Amount           int64      `json:"amount"`
+	AuthorizedAmount *int64     `json:"authorized_amount"`
+	CaptureBefore    *time.Time `json:"capture_before"`
+	// Amount taken from the card: the limit of all refunds.
+	CapturedAmount int64 `json:"captured_amount"`
 	// Amount refunded, including refunds that have not settled.
 	RefundedAmount    int64              `json:"refunded_amount"`
 	Coupon            *CouponSnapshot    `json:"coupon"`
@@ -1719,6 +1737,7 @@ type OrderCreate struct {
 	// Lowercase ISO 4217 code.
 	Currency    Opt[string]         `svc:"currency"`
 	CouponCode  Opt[string]         `svc:"coupon_code"`
+	Capture     Opt[CaptureMode]    `svc:"capture"`
 	Description Opt[string]         `svc:"description"`
 	Shipping    Opt[ShippingInput]  `svc:"shipping"`
 	Metadata    Opt[map[string]any] `svc:"metadata"`
@@ -1727,6 +1746,12 @@ type OrderCreate struct {
 // OrderRefund is an object of the API.
 type OrderRefund struct {
 	// Amount in the smallest unit of the currency. Default: the remaining balance. Null is not allowed.
+	Amount Opt[int64] `svc:"amount"`
+}
+
+// OrderCapture is an object of the API.
+type OrderCapture struct {
+	// Amount in the smallest unit of the currency, at most `authorized_amount`; the rest is released. Default: all of it. Null is not allowed.
 	Amount Opt[int64] `svc:"amount"`
 }
 
@@ -2086,6 +2111,8 @@ func newEventObject(kind EventType) any {
 	case "payment_method.detached":
 		return new(PaymentMethod)
 	case "order.created":
+		return new(Order)
+	case "order.authorized":
 		return new(Order)
 	case "order.succeeded":
 		return new(Order)

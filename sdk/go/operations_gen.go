@@ -33,6 +33,8 @@ var (
 	opListOrders                      = operation{method: "GET", path: "/v1/orders", keyed: false, fieldsOf: "orders"}
 	opGetOrder                        = operation{method: "GET", path: "/v1/orders/{id}", keyed: false, fieldsOf: "orders"}
 	opRefundOrder                     = operation{method: "POST", path: "/v1/orders/{id}/refund", keyed: true}
+	opCaptureOrder                    = operation{method: "POST", path: "/v1/orders/{id}/capture", keyed: true}
+	opVoidOrder                       = operation{method: "POST", path: "/v1/orders/{id}/void", keyed: true}
 	opRetryOrder                      = operation{method: "POST", path: "/v1/orders/{id}/retry", keyed: true}
 	opListPlans                       = operation{method: "GET", path: "/v1/plans", keyed: false, fieldsOf: "plans"}
 	opGetPlan                         = operation{method: "GET", path: "/v1/plans/{id}", keyed: false, fieldsOf: "plans"}

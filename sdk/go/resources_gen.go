@@ -327,6 +327,16 @@ func (r *OrdersCalls) Refund(ctx context.Context, orderID string, params *OrderR
 	return fetch[Order](ctx, r.client, call{operation: opRefundOrder, ids: []string{orderID}, body: bodyOf(params), options: opts})
 }
 
+// Capture: Capture the held funds of an order.
+func (r *OrdersCalls) Capture(ctx context.Context, orderID string, params *OrderCapture, opts ...RequestOption) (*Order, error) {
+	return fetch[Order](ctx, r.client, call{operation: opCaptureOrder, ids: []string{orderID}, body: bodyOf(params), options: opts})
+}
+
+// Void: Void an order.
+func (r *OrdersCalls) Void(ctx context.Context, orderID string, opts ...RequestOption) (*Order, error) {
+	return fetch[Order](ctx, r.client, call{operation: opVoidOrder, ids: []string{orderID}, options: opts})
+}
+
 // Retry: Retry a failed charge or refund.
 func (r *OrdersCalls) Retry(ctx context.Context, orderID string, opts ...RequestOption) (*Order, error) {
 	return fetch[Order](ctx, r.client, call{operation: opRetryOrder, ids: []string{orderID}, options: opts})

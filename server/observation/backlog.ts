@@ -1,4 +1,4 @@
-import { operationStatistics } from '../features/orders/service.ts';
+import { authorizationStatistics, operationStatistics } from '../features/orders/service.ts';
 import { refusedConnections } from '../features/processors/service.ts';
 import { mailsDue } from '../features/mails/service.ts';
 import { subscriptionsDue } from '../features/subscriptions/service.ts';
@@ -8,6 +8,7 @@ import type { Queryable } from '../platform/database.ts';
 /** What waits to be done, for metrics and `svc status`. Every query reads the head of an index. */
 export interface Backlog {
   readonly transactions: Awaited<ReturnType<typeof operationStatistics>>;
+  readonly authorizations: Awaited<ReturnType<typeof authorizationStatistics>>;
   readonly renewals: Awaited<ReturnType<typeof subscriptionsDue>>;
   readonly webhooks: Awaited<ReturnType<typeof deliveriesDue>>;
   readonly mails: Awaited<ReturnType<typeof mailsDue>>;
@@ -16,14 +17,15 @@ export interface Backlog {
 }
 
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const [transactions, renewals, webhooks, mails, refused] = await Promise.all([
+  const [transactions, authorizations, renewals, webhooks, mails, refused] = await Promise.all([
     operationStatistics(db),
+    authorizationStatistics(db),
     subscriptionsDue(db),
     deliveriesDue(db),
     mailsDue(db),
     refusedConnections(db),
   ]);
-  return { transactions, renewals, webhooks, mails, refused };
+  return { transactions, authorizations, renewals, webhooks, mails, refused };
 }
 
 /** The backlog of several shards: counts add up, and the oldest is the oldest of all. */
@@ -35,6 +37,11 @@ export function sumOf(backlogs: readonly Backlog[]): Backlog {
       inDoubt: sum(({ transactions }) => transactions.inDoubt),
       oldestInDoubtSeconds: oldest(({ transactions }) => transactions.oldestInDoubtSeconds),
       waiting: sum(({ transactions }) => transactions.waiting),
+    },
+    authorizations: {
+      standing: sum(({ authorizations }) => authorizations.standing),
+      ending: sum(({ authorizations }) => authorizations.ending),
+      ended: sum(({ authorizations }) => authorizations.ended),
     },
     renewals: {
       due: sum(({ renewals }) => renewals.due),

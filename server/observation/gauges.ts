@@ -177,11 +177,15 @@ function stateSamples({ clocks, restores, connections }: NonNullable<GaugeSource
   ];
 }
 
-function backlogSamples({ transactions, renewals, webhooks, mails, refused }: Backlog, sendsMail: boolean): Sample[] {
+function backlogSamples(backlog: Backlog, sendsMail: boolean): Sample[] {
+  const { transactions, authorizations, renewals, webhooks, mails, refused } = backlog;
   return [
     { name: 'svc_transactions_in_doubt', value: transactions.inDoubt },
     { name: 'svc_transactions_in_doubt_oldest_seconds', value: transactions.oldestInDoubtSeconds },
     { name: 'svc_transactions_waiting', value: transactions.waiting },
+    ...(['standing', 'ending', 'ended'] as const).map(
+      (state): Sample => ({ name: 'svc_authorizations', labels: { state }, value: authorizations[state] }),
+    ),
     { name: 'svc_processor_connections_refused', value: refused },
     { name: 'svc_renewals_due', value: renewals.due },
     { name: 'svc_renewals_overdue', value: renewals.overdue },

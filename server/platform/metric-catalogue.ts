@@ -76,10 +76,10 @@ export const catalogue = {
   },
   svc_orders_total: {
     kind: 'counter',
-    help: 'Attempts to charge an order, by outcome. Failed charges have the group of their failure code.',
+    help: 'Attempts to charge an order, by outcome. Failed charges have the group of their failure code. A charge that is captured later counts as authorized first, and as succeeded or failed with each capture.',
     labels: {
       mode: modes,
-      outcome: ['succeeded', 'failed', 'in_doubt', 'waiting'],
+      outcome: ['succeeded', 'authorized', 'failed', 'in_doubt', 'waiting'],
       failure_group: ['none', 'soft', 'card_data', 'account_status', 'fraud', 'configuration'],
     },
     roles: serving,
@@ -97,6 +97,12 @@ export const catalogue = {
   svc_transactions_waiting: {
     kind: 'gauge',
     help: 'Charges that wait because the vault was unavailable, and renewals that wait until a merchant has corrected the connection to the processor.',
+    roles: serving,
+  },
+  svc_authorizations: {
+    kind: 'gauge',
+    help: 'Authorizations whose funds are held: standing in all, ending within a day, and ended but not released yet by the processor. Counted up to 10,000.',
+    labels: { state: ['standing', 'ending', 'ended'] },
     roles: serving,
   },
   svc_renewals_due: {
@@ -128,9 +134,21 @@ export const catalogue = {
   },
   svc_vault_call_duration_seconds: {
     kind: 'histogram',
-    help: 'Duration of calls to the vault. Charges, refunds, voids and lookups have their outcome as result, the others done or failed.',
+    help: 'Duration of calls to the vault. Charges, authorizations, captures, refunds, voids and lookups have their outcome as result, the others done or failed.',
     labels: {
-      operation: ['charge', 'refund', 'void', 'lookup', 'store', 'fingerprint', 'remove', 'connect', 'list'],
+      operation: [
+        'charge',
+        'authorize',
+        'capture',
+        'refund',
+        'void',
+        'lookup',
+        'store',
+        'fingerprint',
+        'remove',
+        'connect',
+        'list',
+      ],
       result: outcomes,
     },
     buckets: callSeconds,
@@ -146,7 +164,7 @@ export const catalogue = {
     help: 'Duration of calls to processors, measured in the vault.',
     labels: {
       processor: ['sandbox', 'acquirer', 'stripe', 'nmi', 'adyen'],
-      operation: ['charge', 'refund', 'void', 'lookup', 'list'],
+      operation: ['charge', 'authorize', 'capture', 'refund', 'void', 'lookup', 'list'],
       result: outcomes,
     },
     buckets: callSeconds,

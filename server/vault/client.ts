@@ -158,6 +158,8 @@ export function remoteVault(
       return vaultHealth.Check(answer) ? answer.now_ms : undefined;
     },
     charge: (charge) => operate<Outcome>('/charge', charge),
+    authorize: (charge) => operate<Outcome>('/authorize', charge),
+    capture: (capture) => operate<Outcome>('/capture', capture),
     refund: (refund) => operate<Outcome>('/refund', refund),
     void: (operation) => operate<Outcome>('/void', operation),
     async lookup(lookup) {

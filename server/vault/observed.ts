@@ -33,6 +33,8 @@ export function observedVault(vault: Vault): Vault {
     connect: (...parameters) => measured('connect', () => vault.connect(...parameters)),
     operations: (request) => measured('list', () => vault.operations(request)),
     charge: (request) => measured('charge', () => vault.charge(request), outcomeOf),
+    authorize: (request) => measured('authorize', () => vault.authorize(request), outcomeOf),
+    capture: (request) => measured('capture', () => vault.capture(request), outcomeOf),
     refund: (request) => measured('refund', () => vault.refund(request), outcomeOf),
     void: (request) => measured('void', () => vault.void(request), outcomeOf),
     lookup: (request) => measured('lookup', () => vault.lookup(request), outcomeOf),

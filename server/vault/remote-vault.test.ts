@@ -115,7 +115,19 @@ describe('the vault over HTTP', () => {
   });
 
   const calls = [
-    ...['/store', '/fingerprint', '/remove', '/charge', '/refund', '/void', '/lookup', '/operations', '/receive'],
+    ...[
+      '/store',
+      '/fingerprint',
+      '/remove',
+      '/charge',
+      '/authorize',
+      '/capture',
+      '/refund',
+      '/void',
+      '/lookup',
+      '/operations',
+      '/receive',
+    ],
     ...['/connections/save', '/connections/forget', '/connections/test', '/poll', '/release', '/verification'],
     ...['/accept-dispute', '/defense-reasons', '/submit-evidence', '/submit-defense'],
   ];

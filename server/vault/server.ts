@@ -10,6 +10,7 @@ import { CardNumber } from './card-number.ts';
 import { type Mount, mountDisputes } from './dispute-calls.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
+import { operationKinds } from './processors/processor.ts';
 import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
 import { withoutSchemas } from '../platform/without-schemas.ts';
 
@@ -37,7 +38,7 @@ const outcome = Type.Object({
 const listing = Type.Object({
   operations: Type.Array(
     Type.Object({
-      kind: choice(['charge', 'refund', 'void']),
+      kind: choice(operationKinds),
       reference: Type.String(),
       chargeReference: text,
       amount: Type.Union([Type.Integer(), Type.Null()]),
@@ -144,7 +145,14 @@ const vaultCalls = {
     }),
   ),
   refund: checkOf(Type.Object({ ...operation, ...money, ...ofCharge })),
-  void: checkOf(Type.Object({ ...operation, ...ofCharge, charged: Type.Optional(Type.Object(money)) })),
+  void: checkOf(
+    Type.Object({
+      ...operation,
+      ...ofCharge,
+      charged: Type.Optional(Type.Object(money)),
+      ofAuthorization: Type.Optional(Type.Boolean()),
+    }),
+  ),
   connect: checkOf(newConnection),
   test: checkOf(Type.Union([newConnection, Type.Object(connectionKey)])),
   connectionKey: checkOf(Type.Object(connectionKey)),
@@ -172,7 +180,8 @@ const vaultCalls = {
       ...operation,
       sent: Type.Optional(Type.Object({ ...money, last4: text })),
       card: Type.Optional(chargedCard),
-      kind: Type.Optional(choice(['charge', 'refund', 'void'])),
+      kind: Type.Optional(choice(operationKinds)),
+      ofAuthorization: Type.Optional(Type.Boolean()),
       ageMs: Type.Optional(Type.Number()),
       isRestored: Type.Optional(Type.Boolean()),
       credential: credentialUse,
@@ -307,8 +316,18 @@ export function buildVaultServer(
     if (!vaultCalls.operations.Check(body)) return reply.code(400).send({ error: 'invalid' });
     return reply.send({ done: true, listing: await vault.operations(body) });
   });
+  mountOperations(app, vault);
+  mountConnections(app, vault);
+  return app;
+}
+
+/** The calls that processors execute, and the lookups of their outcomes. */
+function mountOperations(app: FastifyInstance, vault: Vault): void {
   for (const [path, check, call] of [
     ['/charge', vaultCalls.charge, vault.charge],
+    // A path of its own: a vault of the release before would charge the card.
+    ['/authorize', vaultCalls.charge, vault.authorize],
+    ['/capture', vaultCalls.refund, vault.capture],
     ['/refund', vaultCalls.refund, vault.refund],
     ['/void', vaultCalls.void, vault.void],
     ['/lookup', vaultCalls.lookup, vault.lookup],
@@ -320,8 +339,6 @@ export function buildVaultServer(
       return reply.send({ done: true, outcome: await (call as (body: unknown) => Promise<object>)(request.body) });
     });
   }
-  mountConnections(app, vault);
-  return app;
 }
 
 /**

@@ -17,7 +17,7 @@ export function shardedVault(
     ) =>
     async (request: Request): Promise<Result> =>
       call(await vaultOf(request.companyId), request);
-  /** A charge, refund or void that reaches no shard was not sent. */
+  /** An operation that reaches no shard was not sent. */
   const sent =
     <Request extends { readonly companyId: string }, Result>(
       call: (vault: Vault, request: Request) => Promise<Result>,
@@ -37,6 +37,8 @@ export function shardedVault(
       return left;
     },
     charge: sent((vault, charge) => vault.charge(charge)),
+    authorize: sent((vault, charge) => vault.authorize(charge)),
+    capture: sent((vault, capture) => vault.capture(capture)),
     refund: sent((vault, refund) => vault.refund(refund)),
     void: sent((vault, request) => vault.void(request)),
     async lookup(request) {

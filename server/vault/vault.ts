@@ -18,11 +18,13 @@ import { SecurityCode } from './security-codes.ts';
 import type {
   Billing,
   ConnectionTest,
+  ChargeRequest,
   CredentialUse,
   LookupOutcome,
   ListRequest,
   Listing,
   Money,
+  OperationKind,
   Outcome,
   ReleaseRequest,
   CardAtProcessor,
@@ -43,6 +45,10 @@ export interface Vault extends DisputeVault {
   remove(cards: readonly CardReference[]): Promise<readonly CardReference[]>;
   /** Decrypts the card and charges it. Never throws: a failure is an outcome. */
   charge(charge: VaultCharge): Promise<VaultOutcome>;
+  /** The same, but only holds the funds until they are captured or released. */
+  authorize(charge: VaultCharge): Promise<VaultOutcome>;
+  /** Takes the held funds of an authorization. The rest is released. */
+  capture(capture: VaultCapture): Promise<VaultOutcome>;
   refund(refund: VaultRefund): Promise<VaultOutcome>;
   void(request: VaultVoid): Promise<VaultOutcome>;
   /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer arrive. */
@@ -162,14 +168,19 @@ interface OfCharge {
 
 interface VaultRefund extends VaultOperation, Money, OfCharge {}
 
+interface VaultCapture extends VaultOperation, Money, OfCharge {}
+
 interface VaultVoid extends VaultOperation, OfCharge {
+  /** The charge is an authorization that was not captured. */
+  readonly ofAuthorization?: boolean;
   readonly charged?: Money;
 }
 
 export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly sent?: Money & { readonly last4: string | null };
   readonly card?: ChargedCard;
-  readonly kind?: 'charge' | 'refund' | 'void';
+  readonly kind?: OperationKind;
+  readonly ofAuthorization?: boolean;
   readonly ageMs?: number;
   /** Of a charge. */
   readonly credential?: VaultCharge['credential'];
@@ -219,6 +230,10 @@ export function localVault(
     verification: ({ companyId, cardId }) =>
       findVerification(db, companyId, cardId) as Promise<CardVerification | null>,
     charge: (request) => chargeCard(db, access, request, (key) => savedCard(db, keys, key, clock.nowMs())),
+    authorize: (request) =>
+      chargeCard(db, access, { ...request, authorizesOnly: true }, (key) => savedCard(db, keys, key, clock.nowMs())),
+    capture: (request) =>
+      at(request, async ({ processor }) => (await processor.capture?.(request)) ?? noAuthorizations),
     async operations({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
       if (!connected) throw new Error('no processor is connected');
@@ -264,10 +279,16 @@ const attemptOf = ({ amount, currency }: Money, credential: VaultCharge['credent
   byCustomer: credential?.initiator !== 'merchant',
 });
 
+const noAuthorizations: VaultOutcome = {
+  outcome: 'not_sent',
+  reason: 'the processor has no authorizations that are captured later',
+  failureCode: 'invalid_merchant_configuration',
+};
+
 async function chargeCard(
   db: DatabasePool,
   { openCard, at, counter, codes }: Access,
-  { keepsCard, ...request }: VaultCharge,
+  { keepsCard, ...request }: VaultCharge & Pick<ChargeRequest, 'authorizesOnly'>,
   findSavedCard: (key: SavedCardKey) => Promise<CardAtProcessor>,
 ): Promise<VaultOutcome> {
   let card: OpenedCard | undefined;
@@ -285,6 +306,7 @@ async function chargeCard(
   let usedAt: string | null = null;
   let known: KnownIds = {};
   const outcome = await at(request, async (connected) => {
+    if (request.authorizesOnly && !connected.processor.capture) return noAuthorizations;
     usedAt = connected.connectionId;
     const saved = await savedAt(connected, keepsCard, { ...request, ...request.card }, findSavedCard);
     known = knownIds(connected, networkTransactionIds);

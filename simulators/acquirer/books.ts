@@ -13,6 +13,8 @@ export interface Order {
   readonly amount: number | null;
   readonly currency: string | null;
   readonly last4: string | null;
+  /** Of a void: only if the authorization was not captured. */
+  readonly uncaptured?: boolean;
   readonly exp_month: number | null;
   readonly exp_year: number | null;
 }
@@ -25,6 +27,8 @@ export interface Entry extends Order {
   readonly taken_at_ms: number;
   readonly settles_at_ms: number;
   readonly rejected_at_settlement: boolean;
+  /** Of an authorization. */
+  readonly capture_before_ms?: number;
 }
 
 interface Circumstances {
@@ -33,6 +37,8 @@ interface Circumstances {
   /** The code with which an operation is declined that would be approved. */
   readonly declineCode?: string | undefined;
   readonly rejectAtSettlement?: boolean;
+  /** Until when an authorization can be captured. */
+  readonly captureBeforeMs?: number;
 }
 
 export interface Books {
@@ -61,6 +67,8 @@ export function sameContent(entry: Entry, order: Order): boolean {
 
 const textOf = (code: string): string => (responseTexts as Record<string, string>)[code] ?? 'Declined';
 
+const isFirst = ({ kind }: Pick<Order, 'kind'>): boolean => kind === 'charge' || kind === 'authorization';
+
 const isRejected = (entry: Entry, nowMs: number): boolean =>
   entry.rejected_at_settlement && nowMs >= entry.settles_at_ms;
 
@@ -83,16 +91,33 @@ function operationOf(entry: Entry, voided: boolean, nowMs: number): Operation {
     transaction_id: entry.transaction_id,
     authorization_code: entry.authorization_code,
     taken_at_ms: entry.taken_at_ms,
+    ...(entry.capture_before_ms !== undefined && { capture_before_ms: entry.capture_before_ms }),
   };
+}
+
+/** An authorization is captured once, and neither after its end nor after its void. */
+function refusalOfHeld(
+  order: Order,
+  authorization: Entry,
+  { isCaptured, nowMs }: { readonly isCaptured: boolean; readonly nowMs: number },
+): ResponseCode | undefined {
+  if (isCaptured) return '94';
+  if (nowMs >= (authorization.capture_before_ms ?? 0)) return '12';
+  if (order.kind === 'void') return undefined;
+  if (order.kind !== 'capture' || order.currency !== authorization.currency) return '57';
+  return (order.amount ?? 0) > (authorization.amount ?? 0) ? '13' : undefined;
 }
 
 export function openBooks(): Books {
   const entries = new Map<string, Entry>();
-  /** Approved refunds and voids, by the reference of their charge. */
+  /** Approved captures, refunds and voids, by the reference of their charge or authorization. */
   const followers = new Map<string, Entry[]>();
 
   const isVoided = (charge: Entry): boolean =>
     (followers.get(charge.reference) ?? []).some((entry) => entry.kind === 'void');
+
+  const captureOf = (authorization: Entry): Entry | undefined =>
+    (followers.get(authorization.reference) ?? []).find((entry) => entry.kind === 'capture');
 
   function refundedAmount(charge: Entry, nowMs: number): number {
     const refunds = (followers.get(charge.reference) ?? []).filter((entry) => entry.kind === 'refund');
@@ -100,18 +125,24 @@ export function openBooks(): Books {
   }
 
   function refusal(order: Order, charge: Entry | undefined, nowMs: number): ResponseCode | undefined {
-    if (order.kind === 'charge') return undefined;
+    if (isFirst(order)) return undefined;
     if (!charge) return '25';
     if (charge.response_code !== approvedCode || isVoided(charge)) return '12';
+    const taken = charge.kind === 'authorization' ? captureOf(charge) : charge;
+    // A captured authorization is refunded, and before it settles voided, like a charge.
+    const isHeld = charge.kind === 'authorization' && (taken === undefined || order.kind === 'capture');
+    if (isHeld) return refusalOfHeld(order, charge, { isCaptured: taken !== undefined, nowMs });
+    if (order.uncaptured) return '94';
+    if (!taken || order.kind === 'capture') return '57';
     const refunded = refundedAmount(charge, nowMs);
-    if (order.kind === 'void') return refunded > 0 || nowMs >= charge.settles_at_ms ? '12' : undefined;
+    if (order.kind === 'void') return refunded > 0 || nowMs >= taken.settles_at_ms ? '12' : undefined;
     if (order.currency !== charge.currency) return '12';
-    return (order.amount ?? 0) + refunded > (charge.amount ?? 0) ? '13' : undefined;
+    return (order.amount ?? 0) + refunded > (taken.amount ?? 0) ? '13' : undefined;
   }
 
   function chargeOf(order: Order): Entry | undefined {
     const found = order.charge_reference === null ? undefined : entries.get(order.charge_reference);
-    return found?.kind === 'charge' ? found : undefined;
+    return found && isFirst(found) ? found : undefined;
   }
 
   function restore(entry: Entry): void {
@@ -122,8 +153,7 @@ export function openBooks(): Books {
     else followers.set(entry.charge_reference, [entry]);
   }
 
-  const show = (entry: Entry, nowMs: number): Operation =>
-    operationOf(entry, entry.kind === 'charge' && isVoided(entry), nowMs);
+  const show = (entry: Entry, nowMs: number): Operation => operationOf(entry, isFirst(entry) && isVoided(entry), nowMs);
 
   return {
     restore,
@@ -134,7 +164,7 @@ export function openBooks(): Books {
     get size() {
       return entries.size;
     },
-    take(order, { nowMs, settlesAtMs, declineCode, rejectAtSettlement = false }) {
+    take(order, { nowMs, settlesAtMs, declineCode, rejectAtSettlement = false, captureBeforeMs }) {
       const charge = chargeOf(order);
       const code = refusal(order, charge, nowMs) ?? declineCode ?? approvedCode;
       const approved = code === approvedCode;
@@ -148,6 +178,7 @@ export function openBooks(): Books {
         taken_at_ms: nowMs,
         settles_at_ms: order.kind === 'void' ? nowMs : settlesAtMs,
         rejected_at_settlement: approved && rejectAtSettlement,
+        ...(order.kind === 'authorization' && approved && { capture_before_ms: captureBeforeMs }),
       };
       restore(entry);
       return entry;

@@ -30,6 +30,8 @@ const listMax = 500;
 
 const kindOfPath = new Map<string, OperationKind>([
   ['charges', 'charge'],
+  ['authorizations', 'authorization'],
+  ['captures', 'capture'],
   ['refunds', 'refund'],
   ['voids', 'void'],
 ]);
@@ -67,13 +69,14 @@ function readOrder(kind: OperationKind, body: unknown): Order | undefined {
   const order = { kind, reference: body.reference, charge_reference: null, amount: null, currency: null };
   const noCard = { last4: null, exp_month: null, exp_year: null };
   if (kind === 'void') {
+    const uncaptured = body.uncaptured === true && { uncaptured: true };
     return isReference(body.charge_reference)
-      ? { ...order, ...noCard, charge_reference: body.charge_reference }
+      ? { ...order, ...noCard, ...uncaptured, charge_reference: body.charge_reference }
       : undefined;
   }
   if (!isAmount(body.amount) || !isCurrency(body.currency)) return undefined;
   const money = { amount: body.amount, currency: body.currency };
-  if (kind === 'refund') {
+  if (kind === 'refund' || kind === 'capture') {
     return isReference(body.charge_reference)
       ? { ...order, ...noCard, ...money, charge_reference: body.charge_reference }
       : undefined;
@@ -94,6 +97,8 @@ interface Acquirer {
   readonly secret: Secret<string>;
   /** Changed by `POST /control`. Without it, operations settle after 1 to 3 business days. */
   settleAfterMs: number | undefined;
+  /** How long an authorization can be captured. Changed by `POST /control`. */
+  holdForMs: number;
   isRevoked: boolean;
   isAuthorized(request: IncomingMessage): boolean;
 }
@@ -117,6 +122,7 @@ function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: str
     settlesAtMs: settlesAtMs(acquirer, nowMs),
     declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : testDeclines[order.last4 ?? ''],
     rejectAtSettlement: fault === 'reject_refund',
+    captureBeforeMs: nowMs + acquirer.holdForMs,
   });
   void acquirer.journal.append(entry);
   return entry;
@@ -212,10 +218,17 @@ async function list(acquirer: Acquirer, query: URLSearchParams, response: Server
 }
 
 async function control(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { revoked, ...body } = ((await readJson(request)) ?? {}) as Control & { readonly revoked?: unknown };
+  const { revoked, hold_for_ms, ...body } = ((await readJson(request)) ?? {}) as Control & {
+    readonly revoked?: unknown;
+    readonly hold_for_ms?: unknown;
+  };
+  if (hold_for_ms !== undefined && !isIntegerIn(hold_for_ms, 0, 365 * dayMs)) {
+    return answer(response, 400, { error: 'invalid' });
+  }
   if (!acquirer.faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
   acquirer.faults.set(body);
   if (typeof revoked === 'boolean') acquirer.isRevoked = revoked;
+  if (hold_for_ms !== undefined) acquirer.holdForMs = hold_for_ms;
   if (body.settle_after_ms !== undefined) acquirer.settleAfterMs = body.settle_after_ms ?? undefined;
   answer(response, 200, { done: true });
 }
@@ -275,6 +288,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     requestLifeMs: options.requestLifeMs,
     secret: options.secret,
     settleAfterMs: options.settleAfterMs,
+    holdForMs: 7 * dayMs,
     isRevoked: false,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };

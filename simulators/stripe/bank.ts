@@ -119,6 +119,8 @@ export const isDecline = (fault: string): boolean => declineFault.test(fault);
 export const declineCodeOf = (fault: string | undefined): string | undefined => declineFault.exec(fault ?? '')?.[1];
 
 export interface Habits {
+  /** How long an authorization can be captured. */
+  holdForMs: number;
   /** Whether banks want each card to have been saved by the customer before the merchant charges it, as in Europe. */
   wantsSetUp: boolean;
   /** Whether banks want the customer to confirm each payment, as in Europe. */
@@ -172,4 +174,15 @@ export function chargeOf({ books, nowMs, settlesAfterMs }: { books: Books; nowMs
       ...(decline && { decline }),
       authorizationCode: decline ? null : String(books.charges.size % 1_000_000).padStart(6, '0'),
     });
+}
+
+/** Takes the habits out of the body of `POST /control`. Returns what else it asks for. */
+export function setHabits(
+  bank: Habits,
+  { wants_set_up, wants_authentication, hold_for_ms, ...others }: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (typeof hold_for_ms === 'number') bank.holdForMs = hold_for_ms;
+  if (typeof wants_set_up === 'boolean') bank.wantsSetUp = wants_set_up;
+  if (typeof wants_authentication === 'boolean') bank.wantsAuthentication = wants_authentication;
+  return others;
 }

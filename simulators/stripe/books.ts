@@ -3,6 +3,7 @@ import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs, secondMs } from '../../server/platform/durations.ts';
 import type { Decline } from './bank.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { captureName } from '../../server/vault/processors/stripe/capture-requests.ts';
 import { chargeReferenceName, kindName, referenceName } from '../../server/vault/processors/stripe/requests.ts';
 
 /** The objects of the simulated Stripe, as it stores and shows them. Of a card it keeps only what a receipt may show. */
@@ -40,7 +41,16 @@ export interface Intent {
   readonly metadata: Metadata;
   readonly customerId?: string | null;
   readonly createdMs: number;
-  readonly status: 'requires_payment_method' | 'requires_action' | 'processing' | 'succeeded' | 'canceled';
+  readonly status:
+    | 'requires_payment_method'
+    | 'requires_action'
+    | 'processing'
+    | 'requires_capture'
+    | 'succeeded'
+    | 'canceled';
+  /** Captured only on request, and then perhaps a part. */
+  readonly isManual?: boolean;
+  readonly capturedAmount?: number;
   readonly error: Shown | null;
   readonly chargeId: string | null;
 }
@@ -55,6 +65,8 @@ export interface Charge {
   /** Of a declined charge, what the bank or Radar said. */
   readonly decline?: Decline;
   readonly authorizationCode: string | null;
+  /** Of an authorization: then the payment is cancelled. */
+  readonly captureBeforeMs?: number;
 }
 
 export interface Refund {
@@ -147,10 +159,12 @@ const refundStatus = ({ clock }: Books, { settlesAtMs, fails, first = 'pending' 
 
 const stands = (books: Books, refund: Refund): boolean => refundStatus(books, refund) !== 'failed';
 
+const takenBy = ({ amount, capturedAmount }: Intent): number => capturedAmount ?? amount;
+
 /** What remains of the charge of an intent. */
-export function remainingOf(books: Books, { id, amount }: Intent): number {
-  const refunded = refundsOf(books, id).filter((refund) => stands(books, refund));
-  return refunded.reduce((left, refund) => left - refund.amount, amount);
+export function remainingOf(books: Books, intent: Intent): number {
+  const refunded = refundsOf(books, intent.id).filter((refund) => stands(books, refund));
+  return refunded.reduce((left, refund) => left - refund.amount, takenBy(intent));
 }
 
 export const showMethod = ({ id, last4, exp_month, exp_year, checks, customerId = null }: Method): Shown => ({
@@ -199,8 +213,8 @@ export function showBalanceTransaction({ clock }: Books, charge: Charge): Shown 
   };
 }
 
-export function showCharge(books: Books, charge: Charge): Shown {
-  const { id, intentId, methodId, createdMs, decline, declineCode, authorizationCode } = charge;
+export function showCharge(books: Books, charge: Charge, isListed = false): Shown {
+  const { id, intentId, methodId, createdMs, decline, declineCode, authorizationCode, captureBeforeMs } = charge;
   const intent = books.intents.get(intentId);
   const method = books.methods.get(methodId);
   const approved = declineCode === null;
@@ -211,9 +225,10 @@ export function showCharge(books: Books, charge: Charge): Shown {
     currency: intent?.currency,
     created: seconds(createdMs),
     status: approved ? 'succeeded' : 'failed',
-    captured: approved,
+    captured: approved && intent?.status === 'succeeded',
+    amount_captured: approved && intent?.status === 'succeeded' ? takenBy(intent) : 0,
     paid: approved,
-    payment_intent: intentId,
+    payment_intent: intent && isListed ? showIntent(books, intent, false) : intentId,
     metadata: intent?.metadata,
     failure_code: decline?.error.code ?? null,
     failure_message: decline?.error.message ?? null,
@@ -225,9 +240,10 @@ export function showCharge(books: Books, charge: Charge): Shown {
         checks: method?.checks,
         authorization_code: authorizationCode,
         network_transaction_id: approved ? id.slice(-12) : null,
+        ...(captureBeforeMs !== undefined && { capture_before: seconds(captureBeforeMs) }),
       },
     },
-    balance_transaction: approved ? showBalanceTransaction(books, charge) : null,
+    balance_transaction: approved && intent?.status === 'succeeded' ? showBalanceTransaction(books, charge) : null,
     refunds: { object: 'list', data: refundsOf(books, intentId).map((refund) => showRefund(books, refund)) },
   };
 }
@@ -239,7 +255,9 @@ export function showIntent(books: Books, intent: Intent, isExpanded: boolean): S
     id,
     object: 'payment_intent',
     amount,
-    amount_received: status === 'succeeded' ? amount : 0,
+    amount_received: status === 'succeeded' ? takenBy(intent) : 0,
+    amount_capturable: status === 'requires_capture' ? amount : 0,
+    capture_method: intent.isManual ? 'manual' : 'automatic_async',
     currency,
     created: seconds(createdMs),
     metadata,
@@ -295,11 +313,31 @@ function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Operat
   };
 }
 
+/** An authorization, with its capture or its release. */
+function* listedHeld(books: Books, intent: Intent, charge: Charge): Iterable<Operation> {
+  const reference = intent.metadata[referenceName] ?? intent.id;
+  const last4 = books.methods.get(charge.methodId)?.last4 ?? null;
+  const status = charge.declineCode === null ? 'approved' : 'declined';
+  const isReleased = intent.status === 'canceled';
+  yield operation('authorization', intent, { last4, status, voided: isReleased, taken_at_ms: charge.createdMs });
+  const about = { charge_reference: reference, last4: null, taken_at_ms: charge.createdMs + 1 };
+  if (isReleased) yield operation('void', intent, { ...about, reference: `void of ${reference}` });
+  if (intent.status !== 'succeeded') return;
+  const settled = books.clock.nowMs() >= charge.settlesAtMs;
+  const captured = { reference: intent.metadata[captureName] ?? intent.id, amount: takenBy(intent), settled };
+  const voids = refundsOf(books, intent.id).filter(({ metadata }) => metadata[kindName] === 'void');
+  yield operation('capture', intent, { ...about, ...captured, voided: voids.some((refund) => stands(books, refund)) });
+}
+
 function* listed(books: Books): Iterable<Operation> {
   for (const charge of books.charges.values()) {
     const intent = books.intents.get(charge.intentId);
     if (!intent) continue;
     const approved = charge.declineCode === null;
+    if (intent.isManual) {
+      yield* listedHeld(books, intent, charge);
+      continue;
+    }
     const voids = refundsOf(books, intent.id).filter(({ metadata }) => metadata[kindName] === 'void');
     const voided = voids.some((refund) => stands(books, refund));
     yield operation('charge', intent, {

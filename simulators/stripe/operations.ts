@@ -73,6 +73,7 @@ const createIntent: Operate = ({ books, clock }, _id, form) => {
     customerId,
     createdMs: clock.nowMs(),
     status: 'requires_payment_method',
+    ...(form.get('capture_method') === 'manual' && { isManual: true }),
     error: null,
     chargeId: null,
   };
@@ -126,7 +127,9 @@ const confirm: Operate = (bank, id, form, fault) => {
   const decline = declineOf(bank, method, form, fault);
   const open = chargeOf({ books, nowMs: clock.nowMs(), settlesAfterMs: bank.settleAfterMs ?? 2 * dayMs });
   // If nothing was sent to a bank, and Radar had nothing to say, there is no charge.
-  const charge = !decline || decline.outcome ? open(id, method.id, decline) : undefined;
+  const made = !decline || decline.outcome ? open(id, method.id, decline) : undefined;
+  const isHeld = made !== undefined && !decline && intent.isManual === true;
+  const charge = isHeld ? books.put('charges', { ...made, captureBeforeMs: made.createdMs + bank.holdForMs }) : made;
   const chargeId = charge?.id ?? null;
   if (decline) {
     const error = { ...decline.error, ...(chargeId && { charge: chargeId }), payment_method: showMethod(method) };
@@ -138,6 +141,13 @@ const confirm: Operate = (bank, id, form, fault) => {
   if (form.has('setup_future_usage') && intent.customerId) {
     books.put('methods', { ...method, customerId: intent.customerId, isSetUp: true });
   }
+  if (intent.isManual) {
+    const held = books.put('intents', { ...intent, status: 'requires_capture', chargeId: charge?.id ?? null });
+    notices.emit('payment_intent.amount_capturable_updated', showIntent(books, held, false));
+    if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
+    endHold(bank, held);
+    return ok(showIntent(books, held, true));
+  }
   const status = fault === 'processing' ? 'processing' : 'succeeded';
   const paid = books.put('intents', { ...intent, status, chargeId });
   (status === 'processing' ? endProcessing : reportPaid)(bank, paid);
@@ -145,11 +155,60 @@ const confirm: Operate = (bank, id, form, fault) => {
   return ok(showIntent(books, paid, true));
 };
 
-const cancel: Operate = ({ books }, id) => {
-  const intent = books.intents.get(id);
+/** Stripe cancels a payment whose authorization has ended. */
+function cancelIntent({ books, notices }: Bank, intent: Intent): Intent {
+  const cancelled = books.put('intents', { ...intent, status: 'canceled' });
+  if (intent.status === 'requires_capture')
+    notices.emit('payment_intent.canceled', showIntent(books, cancelled, false));
+  return cancelled;
+}
+
+/** The authorization ends at its time, also after a restart. */
+export function endHold(bank: Bank, { id, chargeId }: Intent): void {
+  const captureBeforeMs = bank.books.charges.get(chargeId ?? '')?.captureBeforeMs ?? 0;
+  const end = (): void => {
+    const intent = bank.books.intents.get(id);
+    if (intent?.status === 'requires_capture') cancelIntent(bank, intent);
+  };
+  setTimeout(end, Math.min(Math.max(0, captureBeforeMs - bank.clock.nowMs()), timerMsMax)).unref();
+}
+
+const timerMsMax = 2 ** 31 - 1;
+
+/** What is to be captured; ended by its time, even if the timer is late. */
+function heldIntent(bank: Bank, id: string): Intent | undefined {
+  const intent = bank.books.intents.get(id);
+  const before = bank.books.charges.get(intent?.chargeId ?? '')?.captureBeforeMs;
+  const hasEnded = intent?.status === 'requires_capture' && before !== undefined && bank.clock.nowMs() >= before;
+  return hasEnded ? cancelIntent(bank, intent) : intent;
+}
+
+const captureHeld: Operate = (bank, id, form, fault) => {
+  const { books, notices } = bank;
+  const intent = heldIntent(bank, id);
   if (!intent) return missing('payment_intent', id);
-  if (!confirmable.includes(intent.status)) return unexpectedState(books, intent);
-  return ok(showIntent(books, books.put('intents', { ...intent, status: 'canceled' }), true));
+  if (intent.status !== 'requires_capture') return unexpectedState(books, intent);
+  const amount = Number(form.get('amount_to_capture') ?? intent.amount);
+  if (amount <= 0 || amount > intent.amount) {
+    const message = 'The requested capture amount is greater than the amount you can capture for this charge.';
+    return refusal(400, message, { code: 'amount_too_large', param: 'amount_to_capture' });
+  }
+  const code = declineCodeOf(fault);
+  if (code) return refusal(402, 'The capture was refused.', { type: 'card_error', code });
+  const metadata = { ...intent.metadata, ...metadataOf(form) };
+  const paid = books.put('intents', { ...intent, metadata, status: 'succeeded', capturedAmount: amount });
+  notices.emit('payment_intent.succeeded', showIntent(books, paid, false));
+  const charge = books.charges.get(paid.chargeId ?? '');
+  if (charge) notices.emit('charge.captured', { ...showCharge(books, charge), balance_transaction: null });
+  return ok(showIntent(books, paid, true));
+};
+
+const cancel: Operate = (bank, id) => {
+  const intent = heldIntent(bank, id);
+  if (!intent) return missing('payment_intent', id);
+  const isOpen = confirmable.includes(intent.status) || intent.status === 'requires_capture';
+  if (!isOpen) return unexpectedState(bank.books, intent);
+  return ok(showIntent(bank.books, cancelIntent(bank, intent), true));
 };
 
 /** Sends the events of a refund when it settles. */
@@ -278,6 +337,7 @@ export const operations: Readonly<Record<string, Operate>> = {
   payment_intents: createIntent,
   'payment_intents/confirm': confirm,
   'payment_intents/cancel': cancel,
+  'payment_intents/capture': captureHeld,
   refunds: createRefund,
   setup_intents: createSetup,
   disputes: updateDispute,

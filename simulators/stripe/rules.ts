@@ -49,7 +49,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   payment_intents: {
     allowed: [
-      ...['amount', 'currency', 'customer', 'statement_descriptor_suffix'],
+      ...['amount', 'currency', 'customer', 'statement_descriptor_suffix', 'capture_method'],
       ...['allowed_payment_method_types[*]', 'metadata[*]'],
     ],
     required: ['amount', 'currency'],
@@ -63,6 +63,7 @@ const rules: Readonly<Record<string, Rule>> = {
     ],
     required: [],
   },
+  'payment_intents/capture': { allowed: ['amount_to_capture', 'metadata[*]', 'expand[*]'], required: [] },
   'payment_intents/cancel': { allowed: ['cancellation_reason', 'expand[*]'], required: [] },
   refunds: { allowed: ['payment_intent', 'amount', 'metadata[*]', 'expand[*]'], required: ['payment_intent'] },
   setup_intents: {
@@ -76,6 +77,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 const choices: Readonly<Record<string, readonly string[]>> = {
   type: ['card'],
+  capture_method: ['automatic', 'automatic_async', 'manual'],
   off_session: ['true', 'false', 'one_off', 'recurring'],
   setup_future_usage: ['off_session', 'on_session'],
   cancellation_reason: ['duplicate', 'fraudulent', 'requested_by_customer', 'abandoned'],

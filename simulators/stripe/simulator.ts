@@ -2,10 +2,11 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../server/platform/clock.ts';
 import type { Secret } from '../../server/platform/secret.ts';
+import { dayMs } from '../../server/platform/durations.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readBody, readJson } from '../wire.ts';
-import { isDecline, isRefusal } from './bank.ts';
+import { isDecline, isRefusal, setHabits } from './bank.ts';
 import {
   balanceId,
   type Books,
@@ -21,7 +22,7 @@ import {
 } from './books.ts';
 import { isCustomer, methodsOf, showCustomer } from './customers.ts';
 import { noticeFaults, openNotices } from './notices.ts';
-import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
+import { type Bank, endHold, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
 import { forbidden, lackedPermission } from './permissions.ts';
 import { checkRequest, refusal } from './rules.ts';
 import { idempotencyHeader, kindName } from '../../server/vault/processors/stripe/requests.ts';
@@ -46,6 +47,7 @@ const requests = [
   'refund',
   'void',
   'cancel',
+  'capture',
   'verify',
   'other',
   'lookup',
@@ -72,10 +74,10 @@ function requestsOf(fault: string): readonly Request[] | undefined {
   if (fault === 'processing') return ['charge'];
   if (fault === 'requires_action') return ['charge', 'verify'];
   if (fault === 'block' || isRefusal(fault)) return ['charge'];
-  if (isDecline(fault)) return ['charge', 'refund', 'void', 'verify'];
+  if (isDecline(fault)) return ['charge', 'capture', 'refund', 'void', 'verify'];
   const revoking = requests.find((request) => fault === `revoke:${request}`);
   if (revoking) return [revoking];
-  return isAmong(operationFaults) || isAmong(busyFaults) ? ['charge', 'refund', 'void'] : undefined;
+  return isAmong(operationFaults) || isAmong(busyFaults) ? ['charge', 'capture', 'refund', 'void'] : undefined;
 }
 
 /** In an outage it is longer. */
@@ -100,6 +102,7 @@ function requestKind(route: string, form: URLSearchParams): Request {
   if (route === 'payment_methods' || route === 'payment_intents') return 'prepare';
   if (route === 'payment_intents/confirm') return 'charge';
   if (route === 'payment_intents/cancel') return 'cancel';
+  if (route === 'payment_intents/capture') return 'capture';
   if (route === 'refunds') return form.get(`metadata[${kindName}]`) === 'void' ? 'void' : 'refund';
   return route === 'setup_intents' ? 'verify' : 'other';
 }
@@ -258,7 +261,9 @@ function look(stripe: Stripe, [resource, id = '', action]: readonly string[], qu
         ),
     );
   }
-  if (resource === 'charges') return found(page(books.charges.values(), query, (row) => showCharge(books, row)));
+  if (resource === 'charges') {
+    return found(page(books.charges.values(), query, (row) => showCharge(books, row, true)));
+  }
   if (resource === 'refunds') {
     const intentId = query.get('payment_intent');
     const rows = [...books.refunds.values()].filter((row) => intentId === null || row.intentId === intentId);
@@ -296,8 +301,8 @@ async function control(stripe: Stripe, path: string, request: IncomingMessage, r
     await stripe.journal.durable();
     return dispute ? answer(response, 200, dispute) : wrong();
   }
-  const { search_lag_ms, webhook, forget_keys, revoked, lacks, wants_set_up, wants_authentication, ...others } =
-    body as Record<string, unknown>;
+  const fields = setHabits(stripe, body as Record<string, unknown>);
+  const { search_lag_ms, webhook, forget_keys, revoked, lacks, ...others } = fields;
   const rest: Control = others;
   if (!stripe.faults.isControl(rest)) return wrong();
   stripe.faults.set(rest);
@@ -305,8 +310,6 @@ async function control(stripe: Stripe, path: string, request: IncomingMessage, r
   if (typeof search_lag_ms === 'number') stripe.searchLagMs = search_lag_ms;
   if (typeof revoked === 'boolean') stripe.isRevoked = revoked;
   if (Array.isArray(lacks)) stripe.lacked = lacks.map(String);
-  if (typeof wants_set_up === 'boolean') stripe.wantsSetUp = wants_set_up;
-  if (typeof wants_authentication === 'boolean') stripe.wantsAuthentication = wants_authentication;
   if (forget_keys === true) stripe.books.keys.clear();
   if (typeof webhook === 'object' && webhook !== null && 'url' in webhook && 'secret' in webhook) {
     const { api_version, account } = webhook as { api_version?: string; account?: string };
@@ -377,9 +380,13 @@ export async function openSimulator({ journalFile, secret, clock, lateMs }: Simu
     settleAfterMs: undefined,
     wantsSetUp: false,
     wantsAuthentication: false,
+    holdForMs: 7 * dayMs,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
-  for (const intent of books.intents.values()) if (intent.status === 'processing') endProcessing(stripe, intent);
+  for (const intent of books.intents.values()) {
+    if (intent.status === 'processing') endProcessing(stripe, intent);
+    if (intent.status === 'requires_capture') endHold(stripe, intent);
+  }
   for (const refund of books.refunds.values()) if (refund.settlesAtMs > clock.nowMs()) watchRefund(stripe, refund);
   const server = createServer((request, response) => {
     // Only the journal can fail here, and a processor without a journal has to end.

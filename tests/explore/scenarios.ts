@@ -56,7 +56,7 @@ function retryOf(orderId: string, key: string): Operation {
 
 function voidOf(orderId: string, key: string): Operation {
   const call: Operation['call'] = ({ orders }, context, request) => orders.void(context, orderId, request);
-  return { key, method: 'POST', path: `/dashboard/orders/${orderId}/void`, body: {}, call };
+  return { key, method: 'POST', path: `/v1/orders/${orderId}/void`, body: {}, call };
 }
 
 function subscriptionOf({ merchant: { shop } }: World, planId: string, key: string): Operation {

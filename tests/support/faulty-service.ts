@@ -3,7 +3,9 @@ import type { Vault } from '../../server/vault/vault.ts';
 import { startTestService, type TestOptions, type TestService } from './service.ts';
 
 /** The processor functions that a test replaces; the others are those of the sandbox. */
-export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup' | 'connect']?: Vault[Name] };
+export type Faults = {
+  -readonly [Name in 'charge' | 'authorize' | 'capture' | 'refund' | 'void' | 'lookup' | 'connect']?: Vault[Name];
+};
 
 export interface FaultyService {
   readonly service: TestService;
@@ -17,6 +19,8 @@ export async function startFaultyService(options: TestOptions = {}, faults: Faul
   const vault: Vault = {
     ...base.vault,
     charge: (request) => (faults.charge ?? base.vault.charge)(request),
+    authorize: (request) => (faults.authorize ?? base.vault.authorize)(request),
+    capture: (request) => (faults.capture ?? base.vault.capture)(request),
     refund: (request) => (faults.refund ?? base.vault.refund)(request),
     void: (request) => (faults.void ?? base.vault.void)(request),
     lookup: (request) => (faults.lookup ?? base.vault.lookup)(request),

@@ -23,7 +23,7 @@ interface LedgerRow {
   readonly reference: string;
   readonly order_id: string;
   readonly sale_id: string | null;
-  readonly type: 'sale' | 'refund' | 'void';
+  readonly type: 'sale' | 'auth' | 'refund' | 'void';
   /** `accepted` is a refund that was accepted and has not settled; the outcome of `undecided` is unknown. */
   readonly status: 'succeeded' | 'failed' | 'voided' | 'chargeback' | 'accepted' | 'undecided';
   readonly amount: number;
@@ -38,6 +38,8 @@ interface OrderRow {
   readonly total: number;
   readonly refunded_amount: number;
   readonly sale_id: string | null;
+  readonly captured_amount: number | null;
+  readonly is_held: boolean;
   readonly sequence: number;
   readonly event_sequences: readonly number[];
 }
@@ -57,7 +59,8 @@ export async function compareLedger(db: Queryable, operations: readonly Journale
      JOIN companies c ON c.id = t.company_id WHERE c.mode = 'live'`,
   );
   const orders = await db.query<OrderRow>(
-    `SELECT o.id, o.status, o.total, o.refunded_amount, o.sale_id, o.sequence,
+    `SELECT o.id, o.status, o.total, o.refunded_amount, o.sale_id, o.captured_amount,
+       o.capture_before IS NOT NULL AS is_held, o.sequence,
        coalesce(e.sequences, '{}') AS event_sequences
      FROM orders o JOIN companies c ON c.id = o.company_id
      LEFT JOIN (
@@ -90,17 +93,16 @@ function missing(operation: JournaledOperation, ours: ReadonlyMap<string, Ledger
   }
   const row = ours.get(operation.reference ?? '');
   if (!row) return [`${what}; we do not know it`];
-  const type = operation.kind === 'charge' ? 'sale' : 'refund';
+  const type = types[operation.kind];
   const wrong: string[] = [];
   if (row.type !== type) wrong.push(`ours is a ${row.type}`);
   if (row.amount !== operation.amount || row.currency !== operation.currency) {
     wrong.push(`ours has ${row.amount} ${row.currency}, theirs ${operation.amount} ${operation.currency}`);
   }
-  if (operation.kind === 'charge' && row.card_last4 !== operation.last4) wrong.push(`ours is on ${row.card_last4}`);
-  const refunded = ours.get(operation.charge_reference ?? '')?.id;
-  if (operation.kind === 'refund' && row.sale_id !== refunded) {
-    wrong.push(`it gives back ${refunded}, ours ${row.sale_id}`);
-  }
+  if (isFirst(operation) && row.card_last4 !== operation.last4) wrong.push(`ours is on ${row.card_last4}`);
+  const about = ours.get(operation.charge_reference ?? '');
+  const isOfOther = about?.type === 'auth' ? about.order_id !== row.order_id : about?.id !== row.sale_id;
+  if (operation.kind === 'refund' && isOfOther) wrong.push(`it gives back ${about?.id}, ours ${row.sale_id}`);
   const { transaction_id } = operation;
   // A charge in doubt that was not captured fails before its id is known.
   const isNameless = row.status === 'undecided' || (operation.status === 'not_captured' && row.status === 'failed');
@@ -112,8 +114,14 @@ function missing(operation: JournaledOperation, ours: ReadonlyMap<string, Ledger
   return wrong.map((why) => `${what}; ${why}`);
 }
 
+const types = { charge: 'sale', authorization: 'auth', capture: 'sale', refund: 'refund', void: 'void' } as const;
+
+const isFirst = ({ kind }: JournaledOperation): boolean => kind === 'charge' || kind === 'authorization';
+
 function expected({ kind, status, settled, voided }: JournaledOperation): readonly LedgerRow['status'][] {
-  if (kind === 'charge') {
+  // Held funds that ended are released by us, and the processor only forgets them.
+  if (kind === 'authorization' && status === 'approved') return voided ? ['voided'] : ['succeeded', 'voided'];
+  if (kind !== 'refund' && kind !== 'void') {
     if (status === 'not_captured') return ['failed', 'voided'];
     if (status !== 'approved') return ['failed'];
     return voided ? ['voided'] : ['succeeded', 'chargeback'];
@@ -134,20 +142,24 @@ function contradictions(order: OrderRow, rows: readonly LedgerRow[]): string[] {
   const sales = rows.filter(({ type, status }) => type === 'sale' && !['failed', 'undecided'].includes(status));
   if (sales.length > 1) wrong.push(`has ${sales.length} successful sales`);
   if ((sales[0]?.id ?? null) !== order.sale_id) wrong.push(`names the sale ${order.sale_id}, has ${sales[0]?.id}`);
-  const undecidedSale = rows.some(({ type, status }) => type === 'sale' && status === 'undecided');
-  if (order.status === 'pending' && !undecidedSale) wrong.push('is pending, and nothing is under way');
-  if ((order.status === 'voided') !== (sales[0]?.status === 'voided')) {
+  const undecidedSale = rows.some(({ type, status }) => type !== 'refund' && status === 'undecided');
+  if (order.status === 'pending' && !undecidedSale && !order.is_held)
+    wrong.push('is pending, and nothing is under way');
+  const isReleased = rows.some(({ type, status }) => type === 'auth' && status === 'voided');
+  if (isReleased && sales.length > 0) wrong.push('was released and captured');
+  if ((order.status === 'voided') !== (sales[0]?.status === 'voided' || isReleased)) {
     wrong.push(`is ${order.status}, its sale ${sales[0]?.status}`);
   }
   const refunded = rows
     .filter(({ type, status }) => type === 'refund' && ['accepted', 'succeeded'].includes(status))
     .reduce((sum, { amount }) => sum + amount, 0);
   if (refunded !== order.refunded_amount) wrong.push(`has ${order.refunded_amount} refunded, its refunds ${refunded}`);
-  if (refunded > order.total) wrong.push(`gave back ${refunded} of ${order.total}`);
+  const taken = order.captured_amount ?? order.total;
+  if (refunded > taken) wrong.push(`gave back ${refunded} of ${taken}`);
   const fits: Readonly<Record<string, boolean>> = {
     succeeded: refunded === 0,
-    partially_refunded: refunded > 0 && refunded < order.total,
-    refunded: refunded === order.total,
+    partially_refunded: refunded > 0 && refunded < taken,
+    refunded: refunded === taken,
   };
   if (fits[order.status] === false) wrong.push(`is ${order.status} with ${refunded} of ${order.total} refunded`);
   const sequences = order.event_sequences.join();

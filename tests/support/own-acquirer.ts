@@ -21,6 +21,8 @@ export interface OwnAcquirer {
   journal(): Promise<Operation[]>;
   /** Sends a charge to it as another merchant would. */
   charge(body: object): Promise<Operation>;
+  /** The same for another operation, by its path. */
+  operate(path: string, body: object): Promise<Operation>;
   stop(): Promise<void>;
 }
 
@@ -46,6 +48,7 @@ export async function openAcquirer(): Promise<OwnAcquirer> {
     },
     journal: async () => (await call('GET', '/journal')).operations,
     charge: async (body) => (await call('POST', '/charges', body)) as Operation,
+    operate: async (path, body) => (await call('POST', `/${path}`, body)) as Operation,
     async stop() {
       server.closeAllConnections();
       server.close();

@@ -15,6 +15,7 @@ type Tone = 'good' | 'bad' | 'warn' | 'plain';
 const looks: Readonly<Record<string, readonly [icon: IconName, tone: Tone]>> = {
   order: ['orders', 'plain'],
   'order.succeeded': ['check', 'good'],
+  'order.authorized': ['card', 'plain'],
   'order.failed': ['close', 'bad'],
   'order.refunded': ['transactions', 'plain'],
   'order.partially_refunded': ['transactions', 'plain'],

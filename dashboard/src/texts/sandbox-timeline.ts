@@ -15,6 +15,7 @@ interface Parts {
 }
 
 const sentences: Readonly<Record<Entry['kind'], (parts: Parts) => string>> = {
+  authorized: ({ amount }) => `ordered for ${amount}, which is held`,
   paid: ({ amount }) => `paid ${amount}`,
   declined: ({ amount, why }) => `payment of ${amount} declined${why}`,
   first_paid: ({ amount, plan }) => `subscribed to ${plan} and paid ${amount}`,

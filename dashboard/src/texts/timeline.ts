@@ -17,11 +17,12 @@ const texts: Readonly<Record<string, (parts: Parts) => string>> = {
   'order.created': ({ amount }) => `Order created for ${amount}`,
   'order.succeeded': ({ amount, card, isRenewal, isFree }) =>
     isFree ? 'Completed without a charge' : `${isRenewal ? 'Renewal charged:' : 'Charged'} ${amount} to ${card}`,
+  'order.authorized': ({ amount, card }) => `Authorized ${amount} on ${card}: the funds are held`,
   'order.failed': ({ amount, card, failure }) => `Charge of ${amount} to ${card} declined${failure}`,
   'order.refunded': ({ amount, card }) => `Refunded ${amount} to ${card}`,
   'order.partially_refunded': ({ amount, card }) => `Refunded ${amount} to ${card} (partial)`,
   'order.refund_failed': ({ amount, failure }) => `Refund ${amount && `of ${amount} `}failed${failure}`,
-  'order.voided': ({ amount }) => `Voided the charge of ${amount}`,
+  'order.voided': ({ amount }) => `Voided ${amount}: the customer pays nothing`,
   'order.chargeback': ({ amount }) => `Cardholder disputed ${amount}`,
   'order.chargeback_accepted': ({ amount }) => `Dispute lost: ${amount} returned to the cardholder`,
   'order.chargeback_dismissed': ({ amount }) => `Dispute won: you keep ${amount}`,

@@ -161,11 +161,12 @@ export async function reserveAgain(
   snapshot: CouponSnapshot,
   id: string,
   customerId: string,
+  decided: 'soon' | 'later' = 'soon',
 ): Promise<void> {
   const code = codeKeyOf(snapshot.code);
   const facts = await findBySnapshot(transaction, companyId, snapshot.id, code, customerId);
   if (!facts) throw new CouponRefused('code_not_found');
-  const redemption = redemptionOf({ facts }, id, customerId, 'soon');
+  const redemption = redemptionOf({ facts }, id, customerId, decided);
   const locked = (await lockForRedemption(transaction, [redemption])).get(id) ?? facts;
   // The rule for first-time customers was checked when the order was created.
   const limits = { ...locked, first_time_customer_only: false };

@@ -36,6 +36,7 @@ import {
 import { findOpenOf, type Opened } from './operations/open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './operations/reference.ts';
 import { resumeOrder } from './recovery/resume.ts';
+import { decidedWhen } from './operations/sales.ts';
 import { findFirstAnswer } from './operations/first-answer.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -174,7 +175,8 @@ async function draft(
   const priced = priceItems(input, facts.products);
   const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, ...cartOf(priced) }) : undefined;
   const { mode, clockOffsetMs } = company;
-  const charged = { mode, clockOffsetMs, card, customerIp, cause: 'order', numbered } as const;
+  const type = input.capture === 'manual' ? 'auth' : 'sale';
+  const charged = { mode, clockOffsetMs, card, customerIp, type, cause: 'order', numbered } as const;
   const placed = placeOrder({ ...orderOf(context, input, card), ...priced, ...discountOf(use) }, charged, nowMs);
   checkShownTotal(input.shownTotal, placed.state.order.total);
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
@@ -215,10 +217,10 @@ const discountOf = (use: CouponUse | undefined): Pick<NewOrder, 'discount_amount
 function intentOf({ state, sale, events }: PlacedOrder, mode: Mode, key: KeyedRequest, use?: CouponUse): Intent {
   const { order } = state;
   const claim = claimOf(key);
-  const redemption = use && redemptionOf(use, order.id, order.customer_id, sale ? 'soon' : 'now');
+  const redemption = use && redemptionOf(use, order.id, order.customer_id, sale ? decidedWhen(sale) : 'now');
   if (!sale) return { order, claim, sale, answerEventId: events.at(-1)?.id, events, redemption };
-  const { id, reference, numbered } = sale;
-  const opened = { id, reference, number: numbered.number, lockMs: lockMs[mode] };
+  const { id, type, reference, numbered } = sale;
+  const opened = { id, type, reference, number: numbered.number, lockMs: lockMs[mode] };
   return { order, claim, sale: opened, answerEventId: undefined, events, redemption };
 }
 

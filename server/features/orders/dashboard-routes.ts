@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { definePhased, defineRoute, type Route } from '../../http/route.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
 import { order } from './schemas.ts';
 import type { OfCompany } from '../../request-context.ts';
 import type { Orders } from './service.ts';
@@ -21,13 +21,6 @@ const resolution = Type.Object({ outcome: choice(['accepted', 'lost', 'dismissed
 /** Operations on orders in the dashboard; the API has no calls for them. */
 export function orderDashboardRoutes(orders: OfCompany<Orders>): Route[] {
   return [
-    definePhased({
-      ...common,
-      path: '/dashboard/orders/:id/void',
-      operationId: 'voidOrder',
-      summary: 'Void a charge that has not settled',
-      phased: ({ context, params }, key) => orders(context).void(context, params.id ?? '', key),
-    }),
     defineRoute({
       ...common,
       path: '/dashboard/orders/:id/chargeback/resolve',

@@ -15,7 +15,7 @@ import {
 import type { Queryable } from '../../platform/database.ts';
 import { joinSql, type Sql, sql, toStatement } from '../../platform/sql.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
-import { inlineTransactions, orderColumns } from './queries.ts';
+import { inlineTransactions, readColumns } from './queries.ts';
 import {
   armsOfAmount,
   armsOfLastFour,
@@ -32,7 +32,7 @@ import {
 
 export type ListedOrder = OrderRow & { readonly transactions: TransactionSummary[] | null };
 
-const listColumns = `${orderColumns}, ${inlineTransactions}`;
+const listColumns = `${readColumns}, ${inlineTransactions}`;
 
 const source: ListSource = {
   table: 'orders',
@@ -61,7 +61,7 @@ interface Served {
 }
 
 /**
- * Rare statuses have an index, and a pending order has an open transaction. Most orders are succeeded, so the list itself is read
+ * Rare statuses have an index, and a pending order has an open transaction or held funds. Most orders are succeeded, so the list itself is read
  * for them.
  */
 function statusFilter(statuses: readonly string[], codes: readonly string[] | undefined): Served {
@@ -70,7 +70,12 @@ function statusFilter(statuses: readonly string[], codes: readonly string[] | un
   const rare = statuses.filter((status) => status !== 'pending');
   const arms: Arm[] = [
     ...(rare.length > 0 ? [{ ...keyArm('rare_status', 'text', rare), ...(codes && { only }) }] : []),
-    ...(statuses.includes('pending') ? [{ table: 'open_transactions', idColumn: 'order_id', only }] : []),
+    ...(statuses.includes('pending')
+      ? [
+          { table: 'open_transactions', idColumn: 'order_id', only },
+          { only: sql`(capture_before IS NOT NULL AND ${only})` },
+        ]
+      : []),
   ];
   return { find: async () => (statuses.includes('succeeded') ? [{ only }] : arms), checks };
 }

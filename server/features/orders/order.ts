@@ -27,6 +27,12 @@ export interface OrderRow {
   discount_amount: number;
   total: number;
   refunded_amount: number;
+  /** Null unless the charge was authorized to be captured later. */
+  authorized_amount?: number | null;
+  /** Of an authorization, once it is captured. */
+  captured_amount?: number | null;
+  /** Until when the authorization can be captured; null unless it stands. */
+  capture_before?: Date | null;
   coupon: CouponSnapshot | null;
   description: string | null;
   shipping: Shipping | null;
@@ -93,6 +99,25 @@ function transactionToWire(transaction: TransactionSummary): OrderTransaction {
   };
 }
 
+const unpaid: readonly OrderStatus[] = ['pending', 'failed', 'voided'];
+
+/** What was taken from the card: the limit of all refunds. */
+export function capturedAmount({ status, total, captured_amount }: OrderRow): number {
+  if (unpaid.includes(status)) return 0;
+  return captured_amount ?? total;
+}
+
+/** Whether funds are held for the order, which can be captured or released. */
+export const isAuthorized = ({ status, capture_before }: OrderRow): boolean =>
+  status === 'pending' && capture_before !== null && capture_before !== undefined;
+
+/** Whether the charge of the order is authorized first, also after it was declined. */
+export const isManual = ({ transactions }: Pick<OrderState, 'transactions'>): boolean =>
+  transactions.some(({ type }) => type === 'auth');
+
+export const authorizationOf = ({ transactions }: Pick<OrderState, 'transactions'>): TransactionSummary | undefined =>
+  transactions.find(({ type, status }) => type === 'auth' && (status === 'succeeded' || status === 'voided'));
+
 export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' | 'transactions' | 'mode'>): Order {
   return {
     id: order.id,
@@ -110,6 +135,9 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
     discount_amount: order.discount_amount,
     total: order.total,
     amount: order.total,
+    authorized_amount: order.authorized_amount ?? null,
+    capture_before: order.capture_before?.toISOString() ?? null,
+    captured_amount: capturedAmount(order),
     refunded_amount: order.refunded_amount,
     coupon: order.coupon,
     transactions: transactions.map(transactionToWire),
@@ -129,12 +157,15 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
   };
 }
 
-/** How the processor finds the charge of the order; undefined if there is no charge. */
-export function chargeOf({
-  order,
-  transactions,
-}: OrderState): { readonly chargeReference: string; readonly chargeTransactionId?: string } | undefined {
-  const sale = order.sale_id === null ? undefined : transactions.find(({ id }) => id === order.sale_id);
+/**
+ * How the processor finds the charge of the order, which is the authorization if there was one; undefined if there is
+ * neither.
+ */
+export function chargeOf(
+  state: OrderState,
+): { readonly chargeReference: string; readonly chargeTransactionId?: string } | undefined {
+  const { order, transactions } = state;
+  const sale = authorizationOf(state) ?? transactions.find(({ id }) => id === order.sale_id);
   if (!sale) return undefined;
   const { reference: chargeReference, processor_transaction_id: id } = sale;
   return { chargeReference, ...(id !== null && { chargeTransactionId: id }) };

@@ -36,6 +36,8 @@ export interface PlacedOrder {
 }
 
 interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card' | 'customerIp'> {
+  /** By default a charge that is captured at once. */
+  readonly type?: NewSale['type'];
   readonly cause: ChargeCause;
   /** What the reference of its charge is derived from. */
   readonly numbered: Numbered;
@@ -44,7 +46,7 @@ interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card
 /** Creates the first version of an order. An order with a total of zero succeeds at once. */
 export function placeOrder(
   input: NewOrder,
-  { cause, numbered, ...surroundings }: Surroundings,
+  { type = 'sale', cause, numbered, ...surroundings }: Surroundings,
   nowMs: number,
 ): PlacedOrder {
   const total = input.subtotal - input.discount_amount;
@@ -71,7 +73,7 @@ export function placeOrder(
     const succeeded = newEvent(company_id, nowMs, 'order.succeeded', toWire(done), 2, request_id);
     return { state: done, sale: undefined, events: [created, succeeded] };
   }
-  const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered });
+  const sale = saleOf(order, { id: newId(nowMs), type, cause, request_id, numbered });
   const state: OrderState = {
     ...common,
     order,
@@ -80,7 +82,7 @@ export function placeOrder(
         id: sale.id,
         reference: sale.reference,
         amount: sale.amount,
-        type: 'sale',
+        type,
         status: 'in_progress',
         currency,
         processor_transaction_id: null,

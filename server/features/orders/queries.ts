@@ -14,6 +14,9 @@ export const orderColumns = `company_id, id, order_number, customer_id, payment_
   subscription_cycle, attempt_count, next_retry_at, failure_code, failure_reason, request_id, sale_id, sequence,
   updated_at`;
 
+/** Also what only an authorization writes. */
+export const readColumns = `${orderColumns}, authorized_amount, captured_amount, capture_before`;
+
 interface StateRow extends OrderRow {
   transactions: TransactionSummary[] | null;
   mode: Mode;
@@ -34,7 +37,7 @@ export const inlineTransactions = `(
   FROM all_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id) AS transactions`;
 
 const stateStatement = `
-  SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
+  SELECT ${readColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
     companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, m.billing_details, m.listed,
     c.deleted_at IS NOT NULL AS customer_deleted,
     ${anyRow(`open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id AND t.type = 'void'`)} AS voiding
@@ -42,7 +45,7 @@ const stateStatement = `
   JOIN companies ON companies.id = orders.company_id
   JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id
   LEFT JOIN open_transactions u ON u.company_id = orders.company_id AND u.order_id = orders.id
-    AND u.slot = '${inFlightSlot}' AND u.type = 'sale'
+    AND u.slot = '${inFlightSlot}' AND u.type IN ('sale', 'auth')
   LEFT JOIN payment_methods m ON m.company_id = orders.company_id
     AND m.id = coalesce(u.payment_method_id, orders.payment_method_id) AND m.deleted_at IS NULL
   WHERE orders.company_id = $1 AND orders.id = $2`;
@@ -154,6 +157,18 @@ export async function findAnswer(db: Queryable, companyId: string, orderId: stri
     [companyId, orderId],
   );
   return row?.object;
+}
+
+export async function scheduleChargeback(
+  db: Queryable,
+  companyId: string,
+  orderId: string,
+  dueAt: Date,
+): Promise<void> {
+  await db.query(
+    'INSERT INTO scheduled_chargebacks (company_id, order_id, due_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    [companyId, orderId, dueAt],
+  );
 }
 
 export interface DueChargeback {

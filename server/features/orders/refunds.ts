@@ -9,9 +9,17 @@ import type { FailureCode, LookupOutcome, Outcome } from '../../vault/processors
 import { type EventType, newEvent } from '../events/service.ts';
 import { generationOf } from './operations/generations.ts';
 import { connectionOf } from './operations/connection.ts';
-import { chargeOf, type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
+import {
+  capturedAmount,
+  chargeOf,
+  type OrderRow,
+  type OrderState,
+  toWire,
+  type TransactionSummary,
+  withTransaction,
+} from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { endReversal } from './operations/reversals.ts';
+import { endFollowing } from './operations/following.ts';
 import { send, type Sent } from './operations/sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
@@ -101,7 +109,7 @@ export async function refuseWhileInFlight(transaction: Database, order: OrderRow
 }
 
 function amountOf(order: OrderRow, { amount }: OrderRefund): number {
-  const left = order.total - order.refunded_amount;
+  const left = capturedAmount(order) - order.refunded_amount;
   if (amount && amount > left) {
     throw invalidField('amount', `must be at most ${left}, the remaining balance of this order`);
   }
@@ -142,7 +150,7 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
   failpoint('refund.after_processor');
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
-  const end = await endReversal(charging, 'refund', opened.numbered.subject, sent);
+  const end = await endFollowing(charging, 'refund', opened.numbered.subject, sent);
   if (end === 'taken over') return currentOrder(charging, intent);
   if (end) throw end;
   if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a refund has no outcome');
@@ -221,7 +229,7 @@ export async function recordRefundOutcome(
     if (!state || !(await acceptOpen(transaction, intent, outcome.response))) return undefined;
     const { order } = state;
     const refunded = order.refunded_amount + intent.amount;
-    const trigger = refunded === order.total ? 'refund_accepted_in_full' : 'refund_accepted_in_part';
+    const trigger = refunded === capturedAmount(order) ? 'refund_accepted_in_full' : 'refund_accepted_in_part';
     const to = {
       ...order,
       // An order under dispute keeps its status, although the refund went through.
@@ -289,7 +297,7 @@ async function closeRefund(
       sequence: order.sequence + 1,
       updated_at: at,
     };
-    const type = change === 'declined' ? 'order.refund_failed' : settledEvent(order.total, transactions);
+    const type = change === 'declined' ? 'order.refund_failed' : settledEvent(capturedAmount(order), transactions);
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, intent.request_id);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
@@ -308,9 +316,9 @@ function endOfRefund(outcome: Extract<Outcome | LookupOutcome, { outcome: 'appro
   return { change: 'declined', code: outcome.failureCode, reason: outcome.failureReason };
 }
 
-function settledEvent(total: number, transactions: readonly TransactionSummary[]): EventType {
+function settledEvent(captured: number, transactions: readonly TransactionSummary[]): EventType {
   const settledInAll = transactions
     .filter(({ type, status }) => type === 'refund' && status === 'succeeded')
     .reduce((sum, { amount }) => sum + amount, 0);
-  return settledInAll === total ? 'order.refunded' : 'order.partially_refunded';
+  return settledInAll === captured ? 'order.refunded' : 'order.partially_refunded';
 }

@@ -8,7 +8,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
 import { isAfterRestore } from '../restores/service.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { capturedAmount, isManual, type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
@@ -23,7 +23,7 @@ import { openOperation } from './operations/open-operation.ts';
 import { nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
-import { isNotRetried, type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
+import { decidedWhen, isNotRetried, type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
 import { lockMs } from './operations/timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
@@ -96,7 +96,7 @@ export async function retryOrder(
 
 /** After a restore, a retry that the database had lost was adopted, so a request that repeats it finds the order paid. */
 async function isRepeated(transaction: Database, { order, transactions }: OrderState): Promise<boolean> {
-  const wasDeclined = transactions.some(({ type, status }) => type === 'sale' && status === 'failed');
+  const wasDeclined = transactions.some(({ type, status }) => type !== 'refund' && status === 'failed');
   return order.status === 'succeeded' && wasDeclined && isAfterRestore(transaction, order.company_id);
 }
 
@@ -152,12 +152,14 @@ async function openSale(
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
   const numbered = nextAttempt(state);
-  const sale = saleOf({ ...order, ...cardOf(terms) }, { id, cause: 'retry', request_id: requestId, numbered });
+  // An order that was to be authorized is not charged without being asked to.
+  const type = isManual(state) ? 'auth' : 'sale';
+  const sale = saleOf({ ...order, ...cardOf(terms) }, { id, type, cause: 'retry', request_id: requestId, numbered });
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
-    await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
+    await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id, decidedWhen(sale));
   }
-  const operation = openOperation(order, { ...sale, type: 'sale', updated_at: new Date(nowMs) });
+  const operation = openOperation(order, { ...sale, updated_at: new Date(nowMs) });
   const opened = await insertOpen(transaction, operation, lockMs[company.mode]);
   if (!opened) throw inUse();
   return { kind: 'sale', state, sale: { ...sale, ...opened } };
@@ -183,7 +185,7 @@ async function openRefundAgain(
   }
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
-  const amount = Math.min(rejected.amount, order.total - order.refunded_amount);
+  const amount = Math.min(rejected.amount, capturedAmount(order) - order.refunded_amount);
   return {
     kind: 'refund',
     state,

@@ -9,7 +9,7 @@ import {
 } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { failureCode, order, orderCreate, orderRefund, orderStatus } from './schemas.ts';
+import { failureCode, order, orderCapture, orderCreate, orderRefund, orderStatus } from './schemas.ts';
 import type { OfCompany } from '../../request-context.ts';
 import type { Orders } from './service.ts';
 
@@ -27,7 +27,7 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       operationId: 'createOrder',
       summary: 'Create an order and charge it',
       description:
-        'Creating an order charges the card. A declined card is not an error: the order has the status `failed` and a ' +
+        'Creating an order charges the card, or with `capture: manual` only holds the funds. A declined card is not an error: the order has the status `failed` and a ' +
         '`failure_code`. 502 `gateway_error` means that the outcome is unknown: repeat the request with the same idempotency key.',
       idempotency: 'required',
       body: orderCreate,
@@ -110,6 +110,38 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       success: { status: 200, schema: order, shape: 'resource' },
       errors: ['invalid_state_transition', 'resource_in_use', 'gateway_error', 'restore_in_progress'],
       phased: ({ context, params, body }, key) => orders(context).refund(context, params.id ?? '', body, key),
+    }),
+    definePhased({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/orders/:id/capture',
+      operationId: 'captureOrder',
+      summary: 'Capture the held funds of an order',
+      description:
+        'Takes the funds that an order with `capture: manual` holds: all of them, or `amount`, and then releases the rest. An order can be ' +
+        'captured once. A refused capture is not an error: the order stays `pending` with a failed transaction, or is `voided` if the funds are ' +
+        'not held any more.',
+      idempotency: 'optional',
+      body: orderCapture,
+      bodyExample: { amount: 4900 },
+      success: { status: 200, schema: order, shape: 'resource' },
+      errors: ['invalid_state_transition', 'resource_in_use', 'gateway_error', 'restore_in_progress'],
+      phased: ({ context, params, body }, key) => orders(context).capture(context, params.id ?? '', body, key),
+    }),
+    definePhased({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/orders/:id/void',
+      operationId: 'voidOrder',
+      summary: 'Void an order',
+      description:
+        'Releases the held funds of an order with `capture: manual`, or cancels a charge that has not settled. The customer pays nothing.',
+      idempotency: 'optional',
+      success: { status: 200, schema: order, shape: 'resource' },
+      errors: ['invalid_state_transition', 'resource_in_use', 'gateway_error', 'restore_in_progress'],
+      phased: ({ context, params }, key) => orders(context).void(context, params.id ?? '', key),
     }),
     definePhased({
       ...common,

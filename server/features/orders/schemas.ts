@@ -62,6 +62,14 @@ export const failureCode = choice(failureCodes, {
   description: 'Why the charge was declined.',
 });
 
+const capture = choice(['automatic', 'manual'], {
+  title: 'CaptureMode',
+  default: 'automatic',
+  description:
+    'With `manual`, the charge is only authorized: the order stays `pending` and its funds are held until `capture_before`. ' +
+    'Capture or void it before then.',
+});
+
 const orderItemInput = Type.Object(
   { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
   { additionalProperties: false, title: 'OrderItemInput' },
@@ -78,6 +86,7 @@ export const orderCreate = Type.Object(
     }),
     currency: Type.Optional(currency),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
+    capture: Type.Optional(capture),
     description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     shipping: Type.Optional(clearable(shippingInput)),
     metadata: Type.Optional(metadataInput),
@@ -100,6 +109,22 @@ export const orderRefund = Type.Object(
   { additionalProperties: false, title: 'OrderRefund' },
 );
 export type OrderRefund = Static<typeof orderRefund>;
+
+export const orderCapture = Type.Object(
+  {
+    amount: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.orderTotalCentsMax,
+        description:
+          'Amount in the smallest unit of the currency, at most `authorized_amount`; the rest is released. Default: all of it. Null ' +
+          'is not allowed.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'OrderCapture' },
+);
+export type OrderCapture = Static<typeof orderCapture>;
 
 const orderItem = Type.Object(
   {
@@ -146,6 +171,15 @@ export const order = Type.Object(
     discount_amount: cents('Discount of the coupon.'),
     total: cents('Amount charged.'),
     amount: cents('The same as `total`.'),
+    authorized_amount: nullable(
+      cents('Funds that were held for the order; null unless it was created with `capture: manual`.'),
+    ),
+    capture_before: nullable(
+      timestamp({
+        description: 'Until when the held funds can be captured. Null unless funds are held now.',
+      }),
+    ),
+    captured_amount: cents('Amount taken from the card: the limit of all refunds.'),
     refunded_amount: cents('Amount refunded, including refunds that have not settled.'),
     coupon: nullable(couponSnapshot),
     transactions: Type.Array(orderTransaction),
@@ -187,6 +221,9 @@ export const order = Type.Object(
         discount_amount: 0,
         total: 9800,
         amount: 9800,
+        authorized_amount: null,
+        capture_before: null,
+        captured_amount: 9800,
         refunded_amount: 0,
         coupon: null,
         transactions: [

@@ -20,6 +20,9 @@ import {
   type Resolution,
   resolveChargeback,
 } from './chargebacks.ts';
+import { captureOrder } from './captures.ts';
+import { heldFundsStatistics } from './authorization-queries.ts';
+import { releaseEnded, releaseEndedOf } from './ended-authorizations.ts';
 import { charge } from './operations/charge.ts';
 import { chargeElsewhere } from './recovery/charge-elsewhere.ts';
 import { countCharge } from './operations/counting.ts';
@@ -50,7 +53,7 @@ import { resend } from './recovery/resend.ts';
 import { resumeOrder } from './recovery/resume.ts';
 import { type RetryTerms, retryOrder } from './retry.ts';
 import type { OpenedSale } from './operations/sales.ts';
-import type { Order, OrderRefund } from './schemas.ts';
+import type { Order, OrderCapture, OrderRefund } from './schemas.ts';
 import { repeatWithinMs } from './operations/timing.ts';
 import { voidOrder } from './voids.ts';
 
@@ -92,6 +95,8 @@ export interface Orders {
   keyedRefund(companyId: string, id: string, key: string): Promise<KeyedRefund | undefined>;
   /** Stores the refusal under the key, so that no refund can begin with it. Returns false if one is recorded. */
   stopRefund(id: string, key: PhasedRequest, refusal: ApiError): Promise<boolean>;
+  /** Takes the held funds of an authorization, or a part of them. */
+  capture(context: RequestContext, id: string, input: OrderCapture, key: PhasedRequest): Promise<PhasedAnswer>;
   retry(context: RequestContext, id: string, key: PhasedRequest, terms?: RetryTerms): Promise<PhasedAnswer>;
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
@@ -118,10 +123,13 @@ export interface Orders {
   /** Job: finds processors that answer again, and makes what is in doubt there due. */
   probeConnections(): Promise<void>;
   raiseDueChargebacks(batch: number): Promise<number>;
+  /** Releases authorizations that were not captured in time. */
+  releaseEnded(batch: number): Promise<number>;
   /** In the sandbox, disputes that were not answered in time are lost. */
   loseDueDisputes(batch: number): Promise<number>;
   /** Called while the clock of a company is advanced. */
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
+  releaseEndedOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
   loseDisputesOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
   /** How many requests of the shard are in a batch, or wait for one. */
   inBatchers(): number;
@@ -163,7 +171,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
       const trace = traceparent();
       const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, trace });
       const { state, sale } = charged;
-      if (order) countCharge(state.mode, charged.outcome);
+      if (order) countCharge(state.mode, charged.outcome, sale.type);
       if (order && connects(state.mode)) dependencies.restores?.recorded(state.order.company_id, sale.id);
       return order;
     },
@@ -174,6 +182,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
     keyedRefund: (companyId, id, key) => findKeyedRefund(charging.db, companyId, id, key),
     stopRefund: (id, key, refusal) => stopKeyedRefund(charging.db, id, key, refusal),
+    capture: (context, id, input, key) => captureOrder(charging, context, id, input, key),
     retry: (context, id, key, terms) => retryOrder(charging, context, id, key, terms),
     void: (context, id, key) => voidOrder(charging, context, id, key),
     unmatched: unmatchedChargebacks(charging),
@@ -190,6 +199,8 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     reconcileDue: (batch) => reconcileDue(charging, batch),
     probeConnections: () => probeConnections(charging),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
+    releaseEnded: (batch) => releaseEnded(charging, batch),
+    releaseEndedOf: (companyId, fromMs, untilMs) => releaseEndedOf(charging, companyId, fromMs, untilMs),
     loseDueDisputes: (batch) => loseDueDisputes(charging, batch),
     loseDisputesOf: (companyId, fromMs, untilMs) => loseDisputesOf(charging, companyId, fromMs, untilMs),
     inBatchers: () => tally.items,
@@ -288,6 +299,11 @@ export async function hasOrdersOf(db: Queryable, companyId: string, customerId: 
 /** Returns how many operations are in doubt or wait for the vault, for metrics and `doctor`. */
 export async function operationStatistics(db: Queryable): ReturnType<typeof openStatistics> {
   return openStatistics(db);
+}
+
+/** Returns how many authorizations stand, end within a day and have ended, for metrics. */
+export async function authorizationStatistics(db: Queryable): ReturnType<typeof heldFundsStatistics> {
+  return heldFundsStatistics(db);
 }
 
 /** Opens an operation that the processor executed and the books miss. Reconciliation then records its outcome. */

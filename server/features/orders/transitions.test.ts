@@ -65,7 +65,7 @@ async function orderThatIs(status: OrderStatus): Promise<string> {
 }
 
 /** As the program would have written it down before it called the processor, or after that took it on. */
-async function openOf(orderId: string, type: 'sale' | 'refund', accepted = false): Promise<string> {
+async function openOf(orderId: string, type: 'sale' | 'auth' | 'refund', accepted = false): Promise<string> {
   const id = newId(service.clock.nowMs());
   await service.db.query(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
@@ -107,6 +107,19 @@ const attempts: Readonly<Record<OrderTrigger, (id: string, status: OrderStatus) 
     await openOf(id, 'sale');
     faults.lookup = declinedOutcome;
     await checkAllOpen(service);
+  },
+  async charge_authorized(id) {
+    await openOf(id, 'auth');
+    faults.lookup = approvedOutcome;
+    await checkAllOpen(service);
+  },
+  async authorization_captured(id) {
+    assertRefused(await service.call('POST', `/v1/orders/${id}/capture`), 422, 'invalid_state_transition');
+  },
+  async authorization_released(id, status) {
+    if (status !== 'succeeded') return attempts.void_approved(id, status);
+    // A void of a charge has another trigger.
+    await service.orders.releaseEnded(10);
   },
   async refund_accepted_in_full(id) {
     assertRefused(await refund(service, id), 422, 'invalid_state_transition');
@@ -160,6 +173,9 @@ describe('the transitions of an order', () => {
       [
         'pending → succeeded',
         'pending → failed',
+        'pending → pending',
+        'pending → voided',
+        'failed → pending',
         'succeeded → refunded',
         'succeeded → partially_refunded',
         'partially_refunded → refunded',

@@ -17,6 +17,9 @@ export type OrderStatus = (typeof orderStatuses)[number];
 export const orderTriggers = [
   'charge_approved',
   'charge_declined',
+  'charge_authorized',
+  'authorization_captured',
+  'authorization_released',
   'refund_accepted_in_full',
   'refund_accepted_in_part',
   'refund_rejected',
@@ -35,6 +38,11 @@ export const orderTransitions: readonly Transition[] = [
   ['pending', 'charge_declined', 'failed'],
   ['failed', 'charge_approved', 'succeeded'],
   ['failed', 'charge_declined', 'failed'],
+  // The funds are held, and the order stays pending until they are captured or released.
+  ['pending', 'charge_authorized', 'pending'],
+  ['failed', 'charge_authorized', 'pending'],
+  ['pending', 'authorization_captured', 'succeeded'],
+  ['pending', 'authorization_released', 'voided'],
   ['succeeded', 'refund_accepted_in_full', 'refunded'],
   ['succeeded', 'refund_accepted_in_part', 'partially_refunded'],
   ['partially_refunded', 'refund_accepted_in_full', 'refunded'],

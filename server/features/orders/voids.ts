@@ -8,9 +8,10 @@ import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { connectionOf } from './operations/connection.ts';
-import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
+import { capturedAmount, chargeOf, isAuthorized, type OrderRow, type OrderState, toWire } from './order.ts';
+import { recordReleased } from './authorizations.ts';
 import { changeSale, countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { endReversal } from './operations/reversals.ts';
+import { endFollowing } from './operations/following.ts';
 import { send } from './operations/sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, transactionChanges } from './transitions.ts';
@@ -35,7 +36,7 @@ interface VoidIntent {
   readonly request_id: string | null;
 }
 
-/** Voids a charge that has not settled: the cardholder never sees it. For operators; the API has no call for it. */
+/** Voids a charge that has not settled, which the cardholder never sees, or releases the funds of an authorization. */
 export async function voidOrder(
   charging: Charging,
   context: RequestContext,
@@ -52,9 +53,10 @@ export async function voidOrder(
         const { order } = state;
         const id = newId(context.nowMs);
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
-        if (!nextOrderStatus(order.status, 'void_approved') || !order.sale_id)
-          throw notVoidable(`its status is ${order.status}`);
+        const isPaid = nextOrderStatus(order.status, 'void_approved') !== undefined && order.sale_id !== null;
+        if (!isPaid && order.status !== 'pending') throw notVoidable(`its status is ${order.status}`);
         await refuseWhileInFlight(transaction, order);
+        if (!isPaid && !isAuthorized(order)) throw notVoidable('no funds are held for it');
         return { state, intent: await openVoid(transaction, context, order, id) };
       });
       return begun && sendVoid(charging, begun.state, begun.intent);
@@ -67,9 +69,15 @@ function notVoidable(why: string): ApiError {
   return new ApiError('invalid_state_transition', `This order cannot be voided: ${why}`, { param: 'id' });
 }
 
-async function openVoid(
+/** Who voids, and when. A request has all of it. */
+type Circumstances = Pick<RequestContext, 'nowMs' | 'auditFirst'> & {
+  readonly company: Pick<RequestContext['company'], 'mode'>;
+  readonly requestId: string | null;
+};
+
+export async function openVoid(
   transaction: Database,
-  { nowMs, company, requestId, auditFirst }: RequestContext,
+  { nowMs, company, requestId, auditFirst }: Circumstances,
   order: OrderRow,
   id: string,
 ): Promise<VoidIntent & Opened> {
@@ -96,11 +104,19 @@ async function openVoid(
 }
 
 /** Sends a void to the processor. The intent is already recorded. */
-async function sendVoid(charging: Charging, state: OrderState, opened: VoidIntent & Opened): Promise<Order> {
+export async function sendVoid(
+  charging: Charging,
+  state: OrderState,
+  opened: VoidIntent & Opened,
+  /** The time by the company's clock, if it is not now. */
+  atMs?: number,
+): Promise<Order> {
   const { order, mode } = state;
   failpoint('void.after_intent');
   const charge = chargeOf(state) ?? { chargeReference: '' };
-  const charged = { amount: order.total, currency: order.currency };
+  const charged = isAuthorized(order)
+    ? { ofAuthorization: true }
+    : { charged: { amount: capturedAmount(order), currency: order.currency } };
   const sent = await send(charging, {
     mode,
     cause: 'void',
@@ -109,17 +125,17 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
     call: (sending) => {
       const { reference, validUntilMs } = sending;
       const operation = { companyId: order.company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
-      return charging.vault.void({ ...operation, ...charge, charged });
+      return charging.vault.void({ ...operation, ...charge, ...charged });
     },
   });
   failpoint('void.after_processor');
   if (!sent) return currentOrder(charging, opened);
   const { intent, outcome } = sent;
-  const end = await endReversal(charging, 'void', subjects.void(order.id), sent);
+  const end = await endFollowing(charging, 'void', subjects.void(order.id), sent);
   if (end === 'taken over') return currentOrder(charging, intent);
   if (end) throw end;
   if (outcome.outcome !== 'approved' && outcome.outcome !== 'declined') throw new Error('a void has no outcome');
-  await recordResult(charging, intent, (there) => recordVoid(there, intent, outcome));
+  await recordResult(charging, intent, (there) => recordVoid(there, intent, outcome, atMs));
   failpoint('void.after_record');
   const there = await whereItIs(charging, intent);
   const recorded = await recordedVoid(there, intent.company_id, intent.order_id, intent.id);
@@ -162,12 +178,13 @@ async function resumeVoid(
 type Known = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
 /** Records the outcome of a void, with its effects on the order. */
-export async function recordVoid(charging: Charging, intent: VoidIntent, known: Known): Promise<void> {
+export async function recordVoid(charging: Charging, intent: VoidIntent, known: Known, atMs?: number): Promise<void> {
   await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
     if (!state || !(await discardOpen(transaction, intent)) || known.outcome === 'not_found') return;
     const { order } = state;
-    const at = new Date(charging.clock.nowMs() + state.clockOffsetMs);
+    const at = new Date(atMs ?? charging.clock.nowMs() + state.clockOffsetMs);
+    if (isAuthorized(order)) return recordRelease(transaction, state, intent, known, at);
     await insertVoid(transaction, intent, known.outcome === 'approved' ? null : known.failureReason, at);
     const status = known.outcome === 'approved' ? nextOrderStatus(order.status, 'void_approved') : undefined;
     if (!status || !order.sale_id) return;
@@ -180,4 +197,17 @@ export async function recordVoid(charging: Charging, intent: VoidIntent, known: 
     const event = newEvent(order.company_id, at.getTime(), 'order.voided', object, to.sequence, intent.request_id);
     await moveOrder(transaction, { from: order, to, events: [event] });
   });
+}
+
+/** Funds that are not held any more are released, also if the processor refused to release them again. */
+async function recordRelease(
+  transaction: Database,
+  state: OrderState,
+  intent: VoidIntent,
+  known: Exclude<Known, { outcome: 'not_found' }>,
+  at: Date,
+): Promise<void> {
+  const isOver = known.outcome === 'approved' || known.isOver === true;
+  await insertVoid(transaction, intent, isOver ? null : known.failureReason, at);
+  if (isOver) await recordReleased(transaction, state, { at, requestId: intent.request_id });
 }

@@ -433,7 +433,7 @@ for (const kind of liveKinds) {
     await revoke(merchant, kind);
     const idempotencyKey = randomUUID();
     const giveBack = (): Promise<Reply> =>
-      merchant.owner.in('POST', `/dashboard/orders/${id}/void`, {}, { company: merchant.company.id, idempotencyKey });
+      merchant.owner.in('POST', `/v1/orders/${id}/void`, {}, { company: merchant.company.id, idempotencyKey });
     assertRefused(await giveBack(), 502, 'gateway_error');
     assert.equal((await readOrder(service, id, merchant)).status, 'succeeded');
     await store(merchant.company.id, merchant.connections[0] ?? '', kind, liveSecrets[kind]);

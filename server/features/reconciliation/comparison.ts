@@ -171,13 +171,16 @@ async function booksOf(
   return booked;
 }
 
+/** An authorization is made as a charge is, and captured later. */
+const isCharge = (kind: ListedOperation['kind']): boolean => kind === 'charge' || kind === 'authorization';
+
 /** Whether our records have the charge at another account, so that both may have executed it. */
 function isElsewhere(
   connections: readonly ComparedConnection[],
   { kind, approved, voided, connectionId }: ListedOperation,
   { connection_id }: BookedRow,
 ): boolean {
-  if (kind !== 'charge' || !approved || voided) return false;
+  if (!isCharge(kind) || !approved || voided) return false;
   const [listed, booked] = [connectionId, connection_id].map((id) => connections.find((one) => one.id === id));
   if (!listed || !booked) return false;
   if (listed.kind !== booked.kind) return true;
@@ -190,12 +193,12 @@ function isElsewhere(
 const isSame = ({ kind, amount, currency, last4 }: ListedOperation, booked: BookedRow): boolean =>
   booked.amount === (amount ?? booked.amount) &&
   booked.currency === (currency ?? booked.currency) &&
-  (kind !== 'charge' || booked.card_last4 === (last4 ?? booked.card_last4));
+  (!isCharge(kind) || booked.card_last4 === (last4 ?? booked.card_last4));
 
 /** Whether the processor was paid for a charge that is open in our records, perhaps at another connection. */
 function isFound(operation: ListedOperation, booked: BookedRow): boolean {
   const { kind, approved, voided } = operation;
-  return booked.status === 'open' && kind === 'charge' && approved && !voided && isSame(operation, booked);
+  return booked.status === 'open' && isCharge(kind) && approved && !voided && isSame(operation, booked);
 }
 
 function differenceOf(
@@ -206,7 +209,7 @@ function differenceOf(
 ): Difference[] {
   const sameMoney = booked.amount === operation.amount && booked.currency === operation.currency;
   if (booked.status === 'open') {
-    const isHeld = operation.kind === 'charge' && operation.approved && !operation.voided;
+    const isHeld = isCharge(operation.kind) && operation.approved && !operation.voided;
     return isHeld ? [{ company_id: companyId, operation, booked, state: 'held' }] : [];
   }
   if (isElsewhere(connections, operation, booked))
@@ -227,7 +230,7 @@ async function attributeAll(
   adopt: boolean,
 ): Promise<Missing[]> {
   if (operations.length === 0) return [];
-  const charges = operations.filter(({ kind }) => kind === 'charge').map(({ reference }) => reference);
+  const charges = operations.filter(({ kind }) => isCharge(kind)).map(({ reference }) => reference);
   const standings = await standingsOf(db, company.id, new Set(charges));
   const chargedBy = operations.flatMap(({ chargeReference }) => chargeReference ?? []).filter(isUuid);
   const sales = new Map((await findBooks(db, [company.id], chargedBy)).map((row) => [row.reference, row]));

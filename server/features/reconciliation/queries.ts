@@ -8,7 +8,7 @@ export interface BookedRow {
   readonly company_id: string;
   readonly reference: string;
   readonly order_id: string;
-  readonly type: 'sale' | 'refund' | 'void';
+  readonly type: 'sale' | 'auth' | 'refund' | 'void';
   readonly status: 'open' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
   readonly amount: number;
   readonly currency: string;
@@ -58,7 +58,7 @@ export async function findFailedOrders(db: Queryable, companyId: string, afterId
   return db.query<FailedOrder>(
     `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon, ARRAY(
        SELECT t.reference FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id
-         AND t.type = 'sale' AND t.reference IS NOT NULL) AS sale_references
+         AND t.type IN ('sale', 'auth') AND t.reference IS NOT NULL) AS sale_references
      FROM orders o WHERE company_id = $1 AND rare_status = 'failed' AND id > $2 ORDER BY id LIMIT 1000`,
     [companyId, afterId],
   );
@@ -75,7 +75,7 @@ export async function findOpenCharges(db: Queryable, companyId: string): Promise
   return db.query<OpenCharge>(
     `SELECT o.id AS order_id, o.subscription_id, o.subscription_cycle, t.subject, t.number, t.reference
      FROM open_transactions t JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
-     WHERE t.company_id = $1 AND t.type = 'sale' AND t.reference IS NOT NULL`,
+     WHERE t.company_id = $1 AND t.type IN ('sale', 'auth') AND t.cause <> 'capture' AND t.reference IS NOT NULL`,
     [companyId],
   );
 }

@@ -1,3 +1,4 @@
+import { operationKinds } from '../../vault/processors/processor.ts';
 import Type, { type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
@@ -17,7 +18,7 @@ export const reconciliationState = Type.Object({
   data: Type.Array(
     Type.Object({
       reference: uuid(),
-      kind: choice(['charge', 'refund', 'void']),
+      kind: choice(operationKinds),
       amount: nullable(Type.Integer()),
       currency: nullable(Type.String()),
       card_last_four: nullable(Type.String()),

@@ -33,6 +33,7 @@ export const remembers = (c: string): string => `coalesce(${c}.gate = 'remembers
 
 /** What a processor executed and the records do not have, for an operation that is about to be sent under its reference. */
 export interface Kept {
+  readonly kind: 'charge' | 'authorization';
   readonly reference: string;
   readonly connection_id: string;
   readonly amount: number | null;
@@ -50,10 +51,10 @@ export async function findKept(
   references: readonly string[],
 ): Promise<Kept | undefined> {
   const [row] = await db.query<Kept>(
-    `SELECT reference, connection_id, amount, currency, card_last4 AS last4, processor_transaction_id AS transaction_id,
+    `SELECT kind, reference, connection_id, amount, currency, card_last4 AS last4, processor_transaction_id AS transaction_id,
        floor(extract(epoch FROM executed_at) * 1000)::bigint AS executed_ms,
        floor(greatest(0, extract(epoch FROM now() - executed_at)) * 1000)::bigint AS age_ms
-     FROM missing_operations WHERE company_id = $1 AND reference = ANY($2::uuid[]) AND kind = 'charge'
+     FROM missing_operations WHERE company_id = $1 AND reference = ANY($2::uuid[]) AND kind IN ('charge', 'authorization')
        AND connection_id IS NOT NULL AND dismissed_at IS NULL ORDER BY executed_at LIMIT 1`,
     [companyId, references],
   );

@@ -1,10 +1,13 @@
 import type { Queryable } from '../../platform/database.ts';
+import { isFreeOrder } from '../orders/authorization-queries.ts';
 import { firstIdOf } from '../../platform/ids.ts';
 
 /** Queries for due work of a sandbox company in all features, and for what happened. */
 
 export interface NextDue {
   readonly subscription: Date | null;
+  /** When held funds are released that were not captured. */
+  readonly authorization: Date | null;
   readonly chargeback: Date | null;
   /** The deadline of a dispute that has not been answered. */
   readonly dispute: Date | null;
@@ -29,6 +32,8 @@ export async function findNextDue(
   const [row] = await db.query<NextDue>(
     `WITH ${ownDeliveries}
      SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
+       (SELECT min(capture_before) FROM orders o JOIN companies c ON c.id = o.company_id
+        WHERE o.company_id = $1 AND capture_before IS NOT NULL AND ${isFreeOrder}) AS authorization,
        (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
        (SELECT min(evidence_due_at) FROM disputes WHERE company_id = $1 AND state = 'needs_response') AS dispute,
        (SELECT min(expires_at) FROM checkout_sessions s WHERE company_id = $1 AND status = 'open' AND NOT EXISTS (
@@ -41,6 +46,7 @@ export async function findNextDue(
   return (
     row ?? {
       subscription: null,
+      authorization: null,
       chargeback: null,
       dispute: null,
       checkout: null,
@@ -61,7 +67,7 @@ export async function awaitTakenSubscriptions(db: Queryable, companyId: string, 
 export async function countChargesUnderWay(db: Queryable, companyId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM open_transactions
-     WHERE company_id = $1 AND type = 'sale' AND state = 'sending' AND locked_until > now()`,
+     WHERE company_id = $1 AND type IN ('sale', 'auth') AND state = 'sending' AND locked_until > now()`,
     [companyId],
   );
   return row?.count ?? 0;

@@ -22,6 +22,7 @@ import {
 
 /** What one event is in a timeline. Events that only repeat another one, such as `subscription.charged`, are not in it. */
 const kindsOfEvents = {
+  'order.authorized': 'authorized',
   'order.succeeded': 'paid',
   'order.failed': 'declined',
   'order.refunded': 'refunded',

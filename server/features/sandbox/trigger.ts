@@ -172,9 +172,13 @@ async function newOrder(
 }
 
 const ordered =
-  (number: string, then?: (context: RequestContext, orders: Orders, id: string) => Promise<unknown>): Recipe =>
+  (
+    number: string,
+    then?: (context: RequestContext, orders: Orders, id: string) => Promise<unknown>,
+    fixed: Overrides = {},
+  ): Recipe =>
   async (context, dependencies, overrides) => {
-    const { id } = await newOrder(context, dependencies, overrides, number);
+    const { id } = await newOrder(context, dependencies, { ...overrides, ...fixed }, number);
     await then?.(context, dependencies.orders(context), id);
     return id;
   };
@@ -263,6 +267,7 @@ const recipes: Partial<Record<EventType, Recipe>> = {
     return id;
   },
   'order.created': ordered(cardsFor.approved),
+  'order.authorized': ordered(cardsFor.approved, undefined, { capture: 'manual' }),
   'order.succeeded': ordered(cardsFor.approved),
   'order.failed': ordered(cardsFor.declined),
   'order.refunded': ordered(cardsFor.approved, refunded(undefined)),

@@ -29,6 +29,9 @@ function called(processor: Processor, { handles, transactions }: StoredCharges):
       if (transactionId !== null) transactions.set(request.reference, transactionId);
       return outcome;
     },
+    ...(processor.capture && {
+      capture: async (request) => processor.capture?.(ofCharge(request)) as Promise<Outcome>,
+    }),
     refund: (request) => processor.refund(ofCharge(request)),
     void: (request) => processor.void(ofCharge(request)),
     lookup(request) {
@@ -54,6 +57,9 @@ export function watched(
   }
   return {
     charge: (request) => check(processor.charge(request)),
+    ...(processor.capture && {
+      capture: (request) => check(processor.capture?.(request) as Promise<Outcome>),
+    }),
     refund: (request) => check(processor.refund(request)),
     void: (request) => check(processor.void(request)),
     lookup: (request) => check(processor.lookup(request)),

@@ -9,6 +9,8 @@ export interface ConformanceSubject {
   approvedCard(): Promise<ProcessorCard>;
   /** A card whose next charge is declined, and the reason. */
   declinedCard(): Promise<{ card: ProcessorCard; failureCode: FailureCode }>;
+  /** How long later authorizations can be captured, in milliseconds. */
+  holdFor?(ms: number): Promise<void>;
   /** Makes later operations settle at once, if settlement takes days. */
   settleAtOnce?(): Promise<void>;
   /** How often this reference was executed, by the books of the processor. */
@@ -28,6 +30,8 @@ export interface ConformanceOptions {
   readonly keepsBooks?: boolean;
   /** Whether its times are exact, and its list contains the operations that it refused; otherwise not checked here. */
   readonly isExact?: boolean;
+  /** Whether it holds funds for a later capture: then its books decide, or only its notices. */
+  readonly authorizes?: 'at_once' | 'by_notice';
   /** Whether a charge can be voided only until it settles. */
   readonly voidsUntilSettled?: boolean;
   /** Whether it shows the authorization code only if the account was set up for it. */

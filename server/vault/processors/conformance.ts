@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { type Approved, assertApproved, assertDeclined, assertSameOutcome } from './conformance-assertions.ts';
+import { conformanceOfAuthorizations } from './conformance-authorizations.ts';
 import { noStoredCharges, watched } from './conformance-calls.ts';
 import type { ConformanceOptions, ConformanceSubject } from './conformance-subject.ts';
 import { type ChargeRequest, type ListedOperation, type Outcome, type Processor } from './processor.ts';
@@ -24,6 +25,7 @@ export function processorConformance(
   {
     keepsBooks = false,
     isExact = true,
+    authorizes,
     voidsUntilSettled = true,
     hidesAuthorizationCode = false,
     broken = { operations: [], lookups: [] },
@@ -170,6 +172,8 @@ export function processorConformance(
         assert.ok(known.includes(outcome), outcome);
       }
     });
+
+    if (authorizes) conformanceOfAuthorizations(begin, { keepsBooks, answersAtOnce: authorizes === 'at_once' });
 
     if (unreachable) {
       it('answers not_sent if the processor is unreachable, and unknown to a lookup', async (t) => {

@@ -53,6 +53,15 @@ export type NoticeSubject =
   | { readonly kind: 'failed_batch' }
   /** The processor holds funds for a charge. If the charge is not captured, they are released. */
   | { readonly kind: 'authorized'; readonly charge: NoticedCharge }
+  /** The held funds of an authorization were released, or it has ended. */
+  | { readonly kind: 'released'; readonly charge: NoticedCharge }
+  /** A capture that was accepted was refused afterwards. The funds may still be held. */
+  | {
+      readonly kind: 'capture_refused';
+      readonly reference: string;
+      readonly charge: NoticedCharge;
+      readonly found: LookupOutcome;
+    }
   /** An approved charge was not captured after all: the customer pays nothing. */
   | { readonly kind: 'not_captured'; readonly charge: NoticedCharge }
   | { readonly kind: 'dispute'; readonly dispute: NoticedDispute }

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { histogram } from '../../platform/metrics.ts';
 import { traced } from '../../platform/spans.ts';
-import type { Preparation, Processor } from './processor.ts';
+import type { Outcome, Preparation, Processor } from './processor.ts';
 
 /** Measures the calls to processors, and notices a processor that does not answer. */
 
@@ -84,9 +84,18 @@ export function observedProcessor(
     ...processor,
     ...(processor.prepare && {
       prepare: (request) =>
-        measured('charge', async () => processor.prepare?.(request) as Promise<Preparation>, itself, 'prepare'),
+        measured(
+          request.authorizesOnly ? 'authorize' : 'charge',
+          async () => processor.prepare?.(request) as Promise<Preparation>,
+          itself,
+          'prepare',
+        ),
     }),
-    charge: (request) => measured('charge', () => processor.charge(request), itself),
+    charge: (request) =>
+      measured(request.authorizesOnly ? 'authorize' : 'charge', () => processor.charge(request), itself),
+    ...(processor.capture && {
+      capture: (request) => measured('capture', async () => processor.capture?.(request) as Promise<Outcome>, itself),
+    }),
     refund: (request) => measured('refund', () => processor.refund(request), itself),
     void: (request) => measured('void', () => processor.void(request), itself),
     lookup: (request) => measured('lookup', () => processor.lookup(request), itself),

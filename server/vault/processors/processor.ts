@@ -1,6 +1,9 @@
 import type { Secret } from '../../platform/secret.ts';
 import type { CardNumber } from '../card-number.ts';
+import type { FailureCode } from './failure-codes.ts';
 import type { DisputeOperations, NoticeDelivery, Polled, PollRequest, Reception } from './notices.ts';
+
+export { type FailureCode, failureCodes, failureGroups, failureReasons, noCodeReason } from './failure-codes.ts';
 
 /**
  * A processor charges cards. An adapter reports only what it knows: a lost answer is `unknown`, and only `lookup` or a
@@ -13,10 +16,16 @@ export interface Processor {
    * so that a lost answer can be resolved. Sent again with the same reference, it returns the same handle.
    */
   prepare?(request: ChargeRequest): Promise<Preparation>;
+  /** With `authorizesOnly` it holds the funds, for `capture`. */
   charge(request: ChargeRequest): Promise<Outcome>;
+  /**
+   * Takes the held funds of an authorization, at most once; the rest is released. Undefined if the processor has no
+   * authorizations: then no charge with `authorizesOnly` is sent to it.
+   */
+  capture?(request: CaptureRequest): Promise<Outcome>;
   /** `approved` means that the refund was accepted; whether the money was returned is known when it has settled. */
   refund(request: RefundRequest): Promise<Outcome>;
-  /** Cancels a charge that has not settled. */
+  /** Cancels a charge that has not settled, or an authorization that was not captured. */
   void(request: VoidRequest): Promise<Outcome>;
   /**
    * Releases the funds that are held for a charge which will not be captured. A captured charge is not changed. Returns
@@ -66,9 +75,13 @@ export interface ListRequest {
   readonly after?: string;
 }
 
+/** An authorization is a charge that only holds the funds. The operations on it name it as their charge. */
+export const operationKinds = ['charge', 'authorization', 'capture', 'refund', 'void'] as const;
+export type OperationKind = (typeof operationKinds)[number];
+
 /** An operation in the processor's books. */
 export interface ListedOperation {
-  readonly kind: 'charge' | 'refund' | 'void';
+  readonly kind: OperationKind;
   readonly reference: string;
   readonly chargeReference: string | null;
   readonly amount: number | null;
@@ -160,6 +173,8 @@ export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
   /** Only with the first charge of a card, if its payment was announced at the capture. It exists only during this call. */
   readonly cvc?: HeldCode;
+  /** Only holds the funds, until they are captured or released. */
+  readonly authorizesOnly?: boolean;
   /** In the sandbox: the time by the company's clock. */
   readonly companyTimeMs?: number;
   readonly credential?: CredentialUse;
@@ -183,7 +198,12 @@ interface OfCharge {
 
 export interface RefundRequest extends Money, Sending, OfCharge {}
 
+/** The charge is the authorization, and the money at most what it holds. */
+export interface CaptureRequest extends Money, Sending, OfCharge {}
+
 export interface VoidRequest extends Sending, OfCharge {
+  /** The charge is an authorization that was not captured. */
+  readonly ofAuthorization?: boolean;
   /** The money of the charge, for processors that void a captured charge by a full refund. */
   readonly charged?: Money;
 }
@@ -205,13 +225,15 @@ export interface LookupRequest extends Partial<OfCharge> {
   /** The handle that was stored before the charge was sent. */
   readonly handle?: string;
   /** What is looked up; undefined for a charge of which only the reference is known. */
-  readonly kind?: 'charge' | 'refund' | 'void';
+  readonly kind?: OperationKind;
+  /** Of a void: whether its charge is an authorization that was not captured. */
+  readonly ofAuthorization?: boolean;
   /** How long ago the operation was first sent, if known. */
   readonly ageMs?: number;
 }
 
 export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
-  kind === 'charge' || (kind === undefined && chargeReference === undefined);
+  kind === 'charge' || kind === 'authorization' || (kind === undefined && chargeReference === undefined);
 
 /**
  * Without a handle nothing was sent that could move money, with any failure. `unknown` means that the processor may have
@@ -273,6 +295,8 @@ export type Outcome =
       readonly paidWithoutCode?: boolean;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
+      /** Of an authorization: until when it can be captured, by the processor's clock, if the processor says so. */
+      readonly captureBeforeMs?: number;
     } & Executed)
   | ({
       readonly outcome: 'declined';
@@ -283,6 +307,8 @@ export type Outcome =
       readonly isProcessorFault?: boolean;
       /** The processor itself blocked the payment, for example because of its risk: no bank or card network has seen it. */
       readonly isUnseenByBank?: boolean;
+      /** Of a capture, and of the void of an authorization: it has ended, or was released before. No funds are held. */
+      readonly isOver?: boolean;
       /** The account takes no charge without the security code, which stored cards do not have. */
       readonly wantsSecurityCode?: boolean;
       /**
@@ -354,48 +380,3 @@ export type ConnectionTest =
     }
   /** A sentence for the person who enters the credentials: what is wrong, and what would be right. */
   | { readonly outcome: 'fails'; readonly problem: string };
-
-/** Every decline reason, with the text that people read. */
-export const failureReasons = {
-  insufficient_funds: 'The card does not have enough funds.',
-  do_not_honor: 'The bank declined the payment without a reason.',
-  card_limit_exceeded: 'The amount exceeds a limit of the card.',
-  processor_declined: 'The processor declined the payment.',
-  issuer_unavailable: 'The card’s bank is unavailable.',
-  unknown: 'The payment was declined for an unknown reason.',
-  expired_card: 'The card has expired.',
-  incorrect_cvv: 'The card’s security code (CVC) is wrong.',
-  invalid_account: 'The card or its account does not exist.',
-  blocked_card: 'The card is blocked.',
-  closed_card: 'The card’s account is closed.',
-  contact_bank: 'The cardholder must contact their bank.',
-  transaction_not_allowed: 'The card or its account does not allow this payment.',
-  lost_stolen_card: 'The card was reported lost or stolen.',
-  fraud_suspected: 'The payment was declined on suspicion of fraud.',
-  duplicate_transaction: 'The processor treated the payment as a duplicate.',
-  invalid_merchant_configuration: 'The processor rejected the merchant’s configuration.',
-  validation_error: 'The processor rejected a field of the request.',
-} as const;
-
-/** Of a charge that was refused because it had no security code. */
-export const noCodeReason =
-  'The merchant’s account at the processor requires the security code (CVC) for every charge, and this one had none.';
-
-export type FailureCode = keyof typeof failureReasons;
-export const failureCodes = Object.keys(failureReasons) as FailureCode[];
-
-/** Groups decline reasons by whether a retry with the same card can succeed. */
-export const failureGroups = {
-  soft: [
-    'insufficient_funds',
-    'do_not_honor',
-    'card_limit_exceeded',
-    'processor_declined',
-    'issuer_unavailable',
-    'unknown',
-  ],
-  card_data: ['expired_card', 'incorrect_cvv', 'invalid_account'],
-  account_status: ['blocked_card', 'closed_card', 'contact_bank', 'transaction_not_allowed'],
-  fraud: ['lost_stolen_card', 'fraud_suspected'],
-  configuration: ['duplicate_transaction', 'invalid_merchant_configuration', 'validation_error'],
-} as const satisfies Record<string, readonly FailureCode[]>;

@@ -75,7 +75,7 @@ function movesOf(order: Order, left: number, company: Company, disputes: readonl
             done: orders.voidDone,
             amount: order.total,
             danger: true,
-            path: `/dashboard/orders/${order.id}/void`,
+            path: `/v1/orders/${order.id}/void`,
             body: {},
           },
         ]

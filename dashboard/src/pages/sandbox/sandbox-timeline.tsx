@@ -24,6 +24,7 @@ const startOf = (iso: string): number => new Date(iso).setHours(0, 0, 0, 0);
 
 /** By the last part of the kind. */
 const looks: Readonly<Record<string, readonly [icon: IconName, tone: string]>> = {
+  authorized: ['card', 'text-muted'],
   paid: ['check', 'text-good'],
   won: ['check', 'text-good'],
   declined: ['close', 'text-bad'],

@@ -31,6 +31,8 @@ export const operations = {
   listOrders: { method: 'GET', path: '/v1/orders', keyed: false, fieldsOf: 'orders' },
   getOrder: { method: 'GET', path: '/v1/orders/{id}', keyed: false, fieldsOf: 'orders' },
   refundOrder: { method: 'POST', path: '/v1/orders/{id}/refund', keyed: true },
+  captureOrder: { method: 'POST', path: '/v1/orders/{id}/capture', keyed: true },
+  voidOrder: { method: 'POST', path: '/v1/orders/{id}/void', keyed: true },
   retryOrder: { method: 'POST', path: '/v1/orders/{id}/retry', keyed: true },
   listPlans: { method: 'GET', path: '/v1/plans', keyed: false, fieldsOf: 'plans' },
   getPlan: { method: 'GET', path: '/v1/plans/{id}', keyed: false, fieldsOf: 'plans' },

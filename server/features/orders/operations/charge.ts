@@ -146,7 +146,8 @@ async function sendCharge(
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
       const operation = { companyId: company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
-      const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
+      const sent = { ...operation, ...about, card: chargedCard, amount, currency };
+      const outcome = await (sale.type === 'auth' ? charging.vault.authorize(sent) : charging.vault.charge(sent));
       if (connection_id !== null) {
         charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
       }

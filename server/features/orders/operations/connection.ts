@@ -21,6 +21,8 @@ const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credent
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 };
 
+export const initiatorOf = (cause: ChargeCause): 'customer' | 'merchant' => credentials[cause].initiator;
+
 function toAddress({ postal_code: postalCode, ...shipping }: Shipping): NonNullable<VaultCharge['shipping']> {
   return { ...shipping, postalCode };
 }

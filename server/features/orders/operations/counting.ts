@@ -1,6 +1,7 @@
 import type { Mode } from '../../../company.ts';
 import { counter } from '../../../platform/metrics.ts';
 import { type FailureCode, failureGroups } from '../../../vault/processors/processor.ts';
+import type { Sale } from './sales.ts';
 import { failureOf, type KnownOutcome } from './record-outcomes.ts';
 
 /** Counts charges by outcome, in memory. */
@@ -12,9 +13,10 @@ const groupOf = new Map<FailureCode, Group>(
   Object.entries(failureGroups).flatMap(([group, codes]) => codes.map((code) => [code, group as Group] as const)),
 );
 
-/** A charge whose outcome is recorded. */
-export function countCharge(mode: Mode, outcome: KnownOutcome): void {
-  if (outcome.outcome === 'approved') return count({ mode, outcome: 'succeeded', failure_group: 'none' });
+/** A charge whose outcome is recorded. An authorization has succeeded when it is captured. */
+export function countCharge(mode: Mode, outcome: KnownOutcome, type: Sale['type'] = 'sale'): void {
+  const approved = type === 'auth' ? 'authorized' : 'succeeded';
+  if (outcome.outcome === 'approved') return count({ mode, outcome: approved, failure_group: 'none' });
   const group = groupOf.get(failureOf(outcome).code) ?? 'none';
   return count({ mode, outcome: 'failed', failure_group: group });
 }

@@ -52,6 +52,13 @@ export function usedByAnother(): ApiError {
   return new ApiError('idempotency_key_conflict', message, { param: 'X-SVC-Idempotency-Key', stored: true });
 }
 
+/** A database that was restored from a backup has forgotten the first capture. */
+export function capturedOtherwise(): ApiError {
+  const message =
+    'The processor has captured another amount of this authorization. The order is updated when its processor was compared with our records.';
+  return new ApiError('invalid_state_transition', message, { param: 'id' });
+}
+
 export function inUse(): ApiError {
   return new ApiError('resource_in_use', 'Another operation on this order is in progress. Retry shortly.', {
     param: 'id',

@@ -14,6 +14,7 @@ import {
   validFor,
 } from './open-queries.ts';
 import type { OrderRow } from '../order.ts';
+import type { Sale } from './sales.ts';
 import { orderColumns } from '../queries.ts';
 
 /**
@@ -25,7 +26,7 @@ export interface Intent {
   readonly claim: Claim;
   /** The sale to be sent; undefined for an order with a total of zero. */
   readonly sale:
-    | { readonly id: string; readonly reference: string; readonly number: number; readonly lockMs: number }
+    | (Pick<Sale, 'id' | 'type' | 'reference'> & { readonly number: number; readonly lockMs: number })
     | undefined;
   readonly answerEventId: string | undefined;
   readonly events: readonly EventRow[];
@@ -82,7 +83,7 @@ const redemptionParameter = firstEvent + eventCount;
 // An array is compared faster than a set is joined: only nested loops are allowed here, each over all rows.
 const isClaimed = (id: string): string => `${id} = ANY (ARRAY(SELECT operation_id FROM claimed))`;
 
-const intentStatement = (more: string): string => `
+const intentStatement = (more: string, type = `'sale'`): string => `
   WITH intent AS MATERIALIZED (
     SELECT i.*, ${validFor('c.request_life_ms')} AS valid_until, c.connection_id,
       i.transaction_id IS NOT NULL AND ${isClosed('c')} AS is_closed, ${remembers('c')} AS remembers
@@ -94,7 +95,7 @@ const intentStatement = (more: string): string => `
     SELECT ${orderColumns}, answer_event_id FROM intent WHERE ${isClaimed('id')}
   ), opened AS (
     INSERT INTO open_transactions (${openColumns})
-    SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
+    SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, ${type}, total, currency,
       card_brand, card_last4, request_id, updated_at, reference, valid_until,
       now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms', connection_id, 'order', '{key}', number
     FROM intent WHERE transaction_id IS NOT NULL AND ${isClaimed('id')}
@@ -105,7 +106,18 @@ const intentStatement = (more: string): string => `
   WHERE is_closed OR ${isClaimed('id')}`;
 
 const recordPlain = intentStatement('');
-const recordRedeeming = intentStatement(`, ${redeemingParts(`$${redemptionParameter}`, isClaimed('id'))}`);
+const redeemingOn = (parameter: number): string => `, ${redeemingParts(`$${parameter}`, isClaimed('id'))}`;
+const recordRedeeming = intentStatement(redeemingOn(redemptionParameter));
+// Authorizations are rare, and have a parameter of their own: no other charge pays for it.
+const authorizedParameter = redemptionParameter;
+const typeOf = `CASE WHEN transaction_id = ANY ($${authorizedParameter}::uuid[]) THEN 'auth' ELSE 'sale' END`;
+const recordAuthorized = intentStatement('', typeOf);
+const recordAuthorizedRedeeming = intentStatement(redeemingOn(authorizedParameter + 1), typeOf);
+
+function statementFor(isAuthorizing: boolean, isRedeeming: boolean): string {
+  if (isAuthorizing) return isRedeeming ? recordAuthorizedRedeeming : recordAuthorized;
+  return isRedeeming ? recordRedeeming : recordPlain;
+}
 
 interface OpenedRow {
   id: string;
@@ -129,8 +141,9 @@ export type Recorded = Opened | typeof closed | undefined;
 /** Returns undefined for an intent that was not recorded, because another request has claimed the key. */
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<Recorded[]> {
   const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
+  const authorized = intents.flatMap(({ sale }) => (sale?.type === 'auth' ? sale.id : []));
   const rows = await db.query<OpenedRow & { is_closed: boolean }>(
-    redemptions.length > 0 ? recordRedeeming : recordPlain,
+    statementFor(authorized.length > 0, redemptions.length > 0),
     [
       ...intentRows.values(
         intents.map(({ order, claim, sale, answerEventId }) => ({
@@ -144,6 +157,7 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
         })),
       ),
       ...eventValues(intents.flatMap(({ events }) => events)),
+      ...(authorized.length > 0 ? [authorized] : []),
       ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
     ],
   );

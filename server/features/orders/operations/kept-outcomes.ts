@@ -37,9 +37,10 @@ export async function keptOutcome(
   return { connectionId: kept.connection_id, found: foundAs(kept, sale, currency), ...(as && { as }) };
 }
 
-function foundAs(kept: Kept, { amount, card_last4 }: OpenedSale, currency: string): ExecutedCharge['found'] {
+function foundAs(kept: Kept, { type, amount, card_last4 }: OpenedSale, currency: string): ExecutedCharge['found'] {
   const executed = { atMs: kept.executed_ms, ageMs: kept.age_ms };
   const isSame =
+    (kept.kind === 'authorization') === (type === 'auth') &&
     (kept.amount ?? amount) === amount &&
     (kept.currency ?? currency) === currency &&
     (kept.last4 ?? card_last4) === card_last4;

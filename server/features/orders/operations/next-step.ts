@@ -123,8 +123,9 @@ const charges: Row['cause'] = ['order', 'first_charge', 'retry', 'renewal'];
 /** A customer waits for the answer, and repeats the request. */
 const requested: Row['cause'] = ['order', 'first_charge'];
 const refunds: Row['cause'] = ['refund'];
-const reversals: Row['cause'] = ['refund', 'void'];
-const all: Row['cause'] = [...charges, ...reversals];
+/** A merchant waits for the answer, and the charge or authorization stays as it was if nothing is executed. */
+const following: Row['cause'] = ['refund', 'void', 'capture'];
+const all: Row['cause'] = [...charges, ...following];
 /** It is certain that nothing was executed. */
 const unexecuted: Row['heard'] = [
   'credentials_refused',
@@ -147,7 +148,7 @@ export const rows: readonly Row[] = [
   // The processor failed. Another one may approve the charge, as a new transaction.
   { state: sending, cause: charges, heard: ['processor_failed'], next: 'another', step: 'record_and_hand_over' },
   { state: sending, cause: charges, heard: ['processor_failed'], next: 'none', step: 'record' },
-  { state: sending, cause: reversals, heard: ['processor_failed'], step: 'record' },
+  { state: sending, cause: following, heard: ['processor_failed'], step: 'record' },
 
   // Nothing was executed. While the company is closed, another connection may have executed it before the restore.
   {
@@ -192,7 +193,7 @@ export const rows: readonly Row[] = [
   { state: sending, cause: requested, heard: ['service_away'], gate: 'open', step: 'wait_for_request' },
   { state: sending, cause: ['renewal'], heard: ['service_away'], gate: 'open', step: 'wait_for_service' },
   { state: sending, cause: ['retry'], heard: ['service_away'], gate: 'open', step: 'discard' },
-  { state: sending, cause: reversals, heard: [...unexecuted, 'never_executed'], step: 'discard' },
+  { state: sending, cause: following, heard: [...unexecuted, 'never_executed'], step: 'discard' },
   { state: sending, cause: all, heard: ['expired'], step: 'extend' },
 
   // It may have been executed.
@@ -202,19 +203,24 @@ export const rows: readonly Row[] = [
 
   // The reference belongs to another operation.
   { state: sending, cause: charges, heard: ['conflict_of_key'], step: 'record' },
-  { state: sending, cause: reversals, heard: ['conflict_of_key'], step: 'discard' },
+  { state: sending, cause: following, heard: ['conflict_of_key'], step: 'discard' },
   { state: sending, cause: [...charges, ...refunds], heard: ['conflict_unpaid', 'expired_key'], step: 'send_as_next' },
   // A paid charge with the same subject may be the same payment, so another charge could charge twice.
   { state: inFlight, cause: charges, heard: ['conflict_paid'], step: 'wait_for_lookup' },
   // Another refund of the order is simply another refund.
   { state: sending, cause: refunds, heard: ['conflict_paid'], step: 'send_as_next' },
-  { state: sending, cause: ['void'], heard: ['conflict_paid', 'conflict_unpaid', 'expired_key'], step: 'discard' },
+  {
+    state: sending,
+    cause: ['void', 'capture'],
+    heard: ['conflict_paid', 'conflict_unpaid', 'expired_key'],
+    step: 'discard',
+  },
   { state: doubted, cause: charges, heard: ['conflict_of_key'], step: 'record' },
   { state: doubted, cause: charges, heard: ['expired_key'], step: 'record_as_other' },
   { state: doubted, cause: charges, heard: ['conflict_unpaid'], step: 'send_as_next' },
   {
     state: doubted,
-    cause: reversals,
+    cause: following,
     heard: ['conflict_of_key', 'conflict_paid', 'conflict_unpaid', 'expired_key'],
     step: 'discard',
   },
@@ -226,7 +232,7 @@ export const rows: readonly Row[] = [
   },
 
   // A lookup did not find it.
-  { state: doubted, cause: reversals, heard: missing, step: 'discard' },
+  { state: doubted, cause: following, heard: missing, step: 'discard' },
   { state: doubted, cause: charges, heard: missing, gate: 'closed', step: 'wait_for_comparison' },
   { state: ['in_doubt'], cause: charges, heard: missing, gate: 'open', step: 'record' },
   { state: ['interrupted'], cause: charges, heard: ['not_found'], gate: 'open', step: 'record' },

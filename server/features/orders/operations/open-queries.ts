@@ -9,6 +9,7 @@ import {
   type OperationTrigger,
   stateAfter,
 } from './operation-moves.ts';
+import { connectionOfNew } from './new-connection-queries.ts';
 import type { Referenced } from './reference.ts';
 import { transactionChanges } from '../transitions.ts';
 
@@ -17,7 +18,8 @@ import { transactionChanges } from '../transitions.ts';
 /** The slot of an operation in flight. An order has one such slot, so it has at most one operation in flight. */
 export const inFlightSlot = '00000000-0000-0000-0000-000000000000';
 
-type OpenType = 'sale' | 'refund' | 'void';
+/** An authorization is an `auth`. Its capture is a `sale` with the cause `capture`. */
+export type OpenType = 'sale' | 'auth' | 'refund' | 'void';
 
 export interface NewOpenTransaction {
   readonly company_id: string;
@@ -44,10 +46,6 @@ export const validFor = (lifeMs: string): string => `date_trunc('milliseconds', 
 
 /** The same for a company, whose id is `$1`. */
 const validUntil = validFor('(SELECT c.request_life_ms FROM companies c WHERE c.id = $1)');
-
-/** Refunds and voids go where the charge of the order went. */
-const connectionOfCharge = `(SELECT t.connection_id FROM orders o
-  JOIN transactions t ON t.company_id = o.company_id AND t.id = o.sale_id WHERE o.company_id = $1 AND o.id = $2)`;
 
 export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
 
@@ -95,7 +93,7 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
        connection_id, cause, subject, number)
      SELECT $1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validFor('c.request_life_ms')},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
-       ${open.type === 'sale' ? 'c.connection_id' : connectionOfCharge}, $15, $16, $17
+       ${connectionOfNew(open.cause)}, $15, $16, $17
      FROM companies c WHERE c.id = $1 AND NOT (${isClosed('c')})
      ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}, ${companyRemembers} AS remembers`,
     [

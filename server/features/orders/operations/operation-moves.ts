@@ -15,9 +15,11 @@ export const operationStates = [
 export type OperationState = (typeof operationStates)[number];
 
 /** Why an operation is made, and so who waits for its outcome. */
-export const operationCauses = ['order', 'retry', 'first_charge', 'renewal', 'refund', 'void'] as const;
+export const operationCauses = ['order', 'retry', 'first_charge', 'renewal', 'refund', 'void', 'capture'] as const;
 export type OperationCause = (typeof operationCauses)[number];
-export type ChargeCause = Exclude<OperationCause, 'refund' | 'void'>;
+/** An operation on a charge or an authorization that is recorded. */
+export type FollowingCause = 'refund' | 'void' | 'capture';
+export type ChargeCause = Exclude<OperationCause, FollowingCause>;
 
 export const operationTriggers = [
   /** It is sent once more, with another validity, at another connection or with another reference. */

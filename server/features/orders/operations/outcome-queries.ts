@@ -29,6 +29,13 @@ export interface OutcomeRecord {
   readonly response: ProcessorResponse | null;
   readonly event: EventRow;
   readonly chargebackAt: Date | null;
+  /** The funds that are held from now on. */
+  readonly held?: HeldFunds | undefined;
+}
+
+export interface HeldFunds {
+  readonly amount: number;
+  readonly captureBefore: Date;
 }
 
 const changeRows = rowsOf({
@@ -68,13 +75,13 @@ const isMoved = (id: string): string => `${id} = ANY (ARRAY(SELECT order_id FROM
 // The operation is looked up for each change. As an ordinary join, PostgreSQL would read all open operations, of which
 // it expects hardly any. It is locked, because another process may be about to close it or to send it again: so the slot
 // has the same operation when it is closed.
-const outcomeStatement = (more: readonly string[]): string => `
+const outcomeStatement = (more: readonly string[], setting = ''): string => `
   WITH moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
       next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
       payment_method_id = c.payment_method_id, card_brand = c.card_brand, card_last4 = c.card_last4,
       failure_code = c.failure_code, failure_reason = c.failure_reason,
-      sale_id = c.sale_id, updated_at = c.updated_at,
+      sale_id = c.sale_id, updated_at = c.updated_at,${setting}
       answer_event_id = CASE WHEN c.replaces_answer THEN c.event_id ELSE coalesce(o.answer_event_id, c.event_id) END
     FROM ${changeRows.from(1)} AS c
     CROSS JOIN LATERAL (
@@ -106,7 +113,15 @@ const disputing = `disputed AS (
     INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
     SELECT company_id, order_id, chargeback_at FROM moved WHERE chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
   )`;
-const redeeming = redemptionOutcomeParts(`$${redemptionParameter}`, isMoved('e.order_id'));
+const redemptionsOn = (parameter: number): string => redemptionOutcomeParts(`$${parameter}`, isMoved('e.order_id'));
+const redeeming = redemptionsOn(redemptionParameter);
+
+// Authorizations are rare, and have a parameter of their own: no other charge pays for it.
+const heldParameter = redemptionParameter;
+const held = (column: string): string => `(SELECT ${column}
+  FROM json_to_recordset($${heldParameter}::json) AS h (order_id uuid, amount bigint, before timestamptz) WHERE h.order_id = o.id)`;
+const holding = ` authorized_amount = coalesce(${held('h.amount')}, o.authorized_amount),
+      capture_before = coalesce(${held('h.before')}, o.capture_before),`;
 
 // PostgreSQL prepares each part of a statement for each batch, whether or not the batch needs it.
 const plain = { usual: outcomeStatement([]), withDisputes: outcomeStatement([disputing]) };
@@ -114,6 +129,17 @@ const withRedemptions = {
   usual: outcomeStatement([redeeming]),
   withDisputes: outcomeStatement([disputing, redeeming]),
 };
+
+const withHeldFunds = {
+  usual: outcomeStatement([disputing], holding),
+  redeeming: outcomeStatement([disputing, redemptionsOn(heldParameter + 1)], holding),
+};
+
+function statementFor(batch: { isHolding: boolean; isRedeeming: boolean; isDisputing: boolean }): string {
+  if (batch.isHolding) return batch.isRedeeming ? withHeldFunds.redeeming : withHeldFunds.usual;
+  const statements = batch.isRedeeming ? withRedemptions : plain;
+  return batch.isDisputing ? statements.withDisputes : statements.usual;
+}
 
 /** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
@@ -156,11 +182,14 @@ export async function writeOutcomes(
     }),
   );
   const isRedeeming = redemptions.length > 0;
-  const statements = isRedeeming ? withRedemptions : plain;
   const isDisputing = changes.some(({ chargeback_at }) => chargeback_at !== null);
-  const rows = await db.query<{ id: string }>(isDisputing ? statements.withDisputes : statements.usual, [
+  const holds = taken.flatMap(({ order, held: funds }) =>
+    funds ? [{ order_id: order.id, amount: funds.amount, before: funds.captureBefore }] : [],
+  );
+  const rows = await db.query<{ id: string }>(statementFor({ isHolding: holds.length > 0, isRedeeming, isDisputing }), [
     ...changeRows.values(changes),
     ...eventValues(taken.map(({ event }) => event)),
+    ...(holds.length > 0 ? [JSON.stringify(holds)] : []),
     ...(isRedeeming ? [JSON.stringify(redemptions)] : []),
   ]);
   const moved = new Set(rows.map(({ id }) => id));

@@ -11,7 +11,8 @@ import { newEvent } from '../../events/service.ts';
 import type { MoneyDependencies } from './charging.ts';
 import type { Opened } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from '../order.ts';
-import { type OutcomeRecord, writeOutcomes } from './outcome-queries.ts';
+import { type HeldFunds, type OutcomeRecord, writeOutcomes } from './outcome-queries.ts';
+import { captureBefore } from './capture-times.ts';
 import { redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from '../schemas.ts';
 import { nextOrderStatus, transactionChanges } from '../transitions.ts';
@@ -84,15 +85,19 @@ async function recordAll(
   return records.map(({ event }, index) => (tookEffect[index] ? (event.object as Order) : undefined));
 }
 
-function redemptionOutcomeOf({ state: { order }, outcome }: ChargeOutcome): RedemptionOutcome | undefined {
+/** While funds are held, the coupon stays reserved. */
+function redemptionOutcomeOf({ state: { order }, sale, outcome }: ChargeOutcome): RedemptionOutcome | undefined {
   const id = redemptionIdOf(order);
-  if (id === undefined) return undefined;
+  if (id === undefined || isHeld(sale, outcome)) return undefined;
   return { company_id: order.company_id, id, order_id: order.id, redeemed: outcome.outcome === 'approved' };
 }
 
+const isHeld = ({ type }: Pick<Sale, 'type'>, { outcome }: KnownOutcome): boolean =>
+  type === 'auth' && outcome === 'approved';
+
 function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {}): OutcomeRecord {
   const { state, sale, outcome, nowMs } = charged;
-  const ended = endOf(outcome);
+  const ended = endOf(sale, outcome, nowMs);
   const isDisowned = outcome.outcome === 'conflict' || charged.disowned === true;
   const transaction = endedSale(state.order, sale, ended, isDisowned);
   const order = chargedOrder({ ...state.order, ...change }, sale, ended, new Date(nowMs));
@@ -111,40 +116,48 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
       ...(charged.trace !== undefined && { trace: charged.trace }),
     },
     chargebackAt: ended.chargebackAfterMs === undefined ? null : new Date(nowMs + ended.chargebackAfterMs),
+    held: ended.held,
   };
 }
 
 /** How a sale has ended, as its transaction, its order and its event record it. */
 interface Ended {
   readonly change: 'approved' | 'declined';
-  readonly event: 'order.succeeded' | 'order.failed';
+  readonly trigger: 'charge_approved' | 'charge_authorized' | 'charge_declined';
+  readonly event: 'order.succeeded' | 'order.authorized' | 'order.failed';
   readonly failure: { readonly failure_code: FailureCode | null; readonly failure_reason: string | null };
   readonly response: ProcessorResponse | null;
   readonly chargebackAfterMs?: number | undefined;
+  readonly held?: HeldFunds;
 }
 
 const noFailure = { failure_code: null, failure_reason: null };
 
-function endOf(outcome: KnownOutcome): Ended {
+function endOf(sale: Sale, outcome: KnownOutcome, nowMs: number): Ended {
   const response = 'response' in outcome ? outcome.response : null;
   if (outcome.outcome === 'approved') {
+    const paid = { change: 'approved', failure: noFailure, response } as const;
+    if (sale.type === 'auth') {
+      const held = { amount: sale.amount, captureBefore: captureBefore(sale.cause, outcome, nowMs) };
+      return { ...paid, trigger: 'charge_authorized', event: 'order.authorized', held };
+    }
     const { chargebackAfterMs } = outcome;
-    return { change: 'approved', event: 'order.succeeded', failure: noFailure, response, chargebackAfterMs };
+    return { ...paid, trigger: 'charge_approved', event: 'order.succeeded', chargebackAfterMs };
   }
   const { code, reason } = failureOf(outcome);
   const failure = { failure_code: code, failure_reason: reason };
-  return { change: 'declined', event: 'order.failed', failure, response };
+  return { change: 'declined', trigger: 'charge_declined', event: 'order.failed', failure, response };
 }
 
 const endedSale = (
   { currency }: OrderRow,
-  { id, reference, amount }: Sale,
+  { id, type, reference, amount }: Sale,
   { change, failure, response }: Ended,
   isDisowned: boolean,
 ): TransactionSummary => ({
   id,
   reference: isDisowned ? id : reference,
-  type: 'sale',
+  type,
   status: transactionChanges[change].to,
   amount,
   currency,
@@ -159,8 +172,8 @@ const paidBy = ({ payment_method_id, card_brand, card_last4 }: Sale): Partial<Or
   card_last4,
 });
 
-function chargedOrder(order: OrderRow, sale: Sale, { change, failure }: Ended, at: Date): OrderRow {
-  const status = nextOrderStatus(order.status, `charge_${change}`);
+function chargedOrder(order: OrderRow, sale: Sale, { change, trigger, failure, held }: Ended, at: Date): OrderRow {
+  const status = nextOrderStatus(order.status, trigger);
   if (!status) throw new Error(`the outcome of a sale cannot be recorded on an order with status ${order.status}`);
   const isPaid = change === 'approved';
   return {
@@ -170,8 +183,9 @@ function chargedOrder(order: OrderRow, sale: Sale, { change, failure }: Ended, a
     status,
     sequence: order.sequence + 1,
     attempt_count: order.attempt_count + (isPaid ? 0 : 1),
-    sale_id: isPaid ? sale.id : null,
+    sale_id: isPaid && !held ? sale.id : null,
     updated_at: at,
+    ...(held && { authorized_amount: held.amount, capture_before: held.captureBefore }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../platform/database.ts';
+import type { OpenType } from './open-queries.ts';
 import { deriveReference, nextFree, type Numbered } from './reference.ts';
 
 /** Finds recorded operations by reference. */
@@ -16,7 +17,7 @@ async function findTaken(db: Queryable, companyId: string, references: readonly 
 
 export interface RecordedOperation {
   readonly id: string;
-  readonly type: 'sale' | 'refund' | 'void';
+  readonly type: OpenType;
   readonly order_id: string;
   readonly connection_id: string | null;
 }

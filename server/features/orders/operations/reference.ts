@@ -15,6 +15,7 @@ export const subjects = {
   keyedRefund: (key: string) => ['refund key', key],
   refund: (orderId: string) => ['refund', orderId],
   void: (orderId: string) => ['void', orderId],
+  capture: (orderId: string) => ['capture', orderId],
 } as const satisfies Record<string, (...parts: never[]) => readonly string[]>;
 
 export interface Numbered {

@@ -1,3 +1,4 @@
+import type { OperationKind } from '../../../vault/processors/processor.ts';
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
@@ -6,6 +7,8 @@ import { deriveReference, type Numbered, recordedSubject } from './reference.ts'
 
 export interface Sale {
   readonly id: string;
+  /** An `auth` holds the funds, and is captured later. */
+  readonly type: 'sale' | 'auth';
   readonly cause: ChargeCause;
   /** What its reference is derived from, as it is recorded. */
   readonly subject: readonly string[];
@@ -24,23 +27,33 @@ export interface NewSale extends Sale {
   readonly numbered: Numbered;
 }
 
+type ForSale = Pick<NewSale, 'id' | 'cause' | 'request_id' | 'numbered'> & Partial<Pick<NewSale, 'type'>>;
+
 export function saleOf(
   { company_id, total, payment_method_id, card_brand, card_last4 }: OrderRow,
-  { id, cause, request_id, numbered }: Pick<NewSale, 'id' | 'cause' | 'request_id' | 'numbered'>,
+  { id, type = 'sale', cause, request_id, numbered }: ForSale,
 ): NewSale {
   const reference = deriveReference(company_id, numbered);
   const subject = recordedSubject(numbered);
   const card = { payment_method_id, card_brand, card_last4 };
-  return { id, cause, subject, reference, numbered, amount: total, request_id, ...card };
+  return { id, type, cause, subject, reference, numbered, amount: total, request_id, ...card };
 }
 
 /** A sale whose intent is recorded, so that it may be sent. One with an idempotency key that was loaded has no subject. */
 export type OpenedSale = Sale & Opened & { readonly numbered?: Numbered | undefined };
 
-/** An open operation is loaded with its cause, which for a sale is that of a charge. */
-export type OpenSale = OpenTransaction & { readonly cause: ChargeCause };
+/** An open operation is loaded with its cause, which for a charge or an authorization is that of a charge. */
+export type OpenSale = OpenTransaction & { readonly type: Sale['type']; readonly cause: ChargeCause };
 
-export const isOpenSale = (open: OpenTransaction): open is OpenSale => open.type === 'sale';
+export const isOpenSale = (open: OpenTransaction): open is OpenSale =>
+  (open.type === 'sale' || open.type === 'auth') && open.cause !== 'capture';
+
+/** How people and processors call an open operation. */
+export function kindOf(open: Pick<OpenTransaction, 'type' | 'cause'>): OperationKind {
+  if (open.cause === 'capture') return 'capture';
+  if (open.type === 'auth') return 'authorization';
+  return open.type === 'sale' ? 'charge' : open.type;
+}
 
 /** A subscription redeems its coupon once, with its first charge. */
 export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle }: OrderRow): string | undefined {
@@ -48,6 +61,9 @@ export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle
   if (subscription_id === null) return id;
   return subscription_cycle === null ? subscription_id : undefined;
 }
+
+/** When it is decided whether the coupon is used: with an authorization at the capture, which may be days later. */
+export const decidedWhen = ({ type }: Pick<Sale, 'type'>): 'soon' | 'later' => (type === 'auth' ? 'later' : 'soon');
 
 /** How a retry ends that was interrupted before it was sent. */
 export const notRetried = {

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../../platform/database.ts';
-import type { ListedOperation } from '../../../vault/processors/processor.ts';
+import type { ListedOperation, OperationKind } from '../../../vault/processors/processor.ts';
 import { canMove, stateAfter } from '../operations/operation-moves.ts';
-import { inFlightSlot } from '../operations/open-queries.ts';
-import type { Numbered } from '../operations/reference.ts';
+import { inFlightSlot, type OpenType } from '../operations/open-queries.ts';
+import { type Numbered, subjects } from '../operations/reference.ts';
 
 /** Adopts operations that the processor executed and the books do not have, as after a restore from a backup. */
 
@@ -22,31 +22,39 @@ export async function openExecuted(
   { company_id, order_id, operation }: ExecutedOperation,
   opened: { readonly id: string; readonly at: Date; readonly agoMs: number },
 ): Promise<boolean> {
-  const type = operation.kind === 'charge' ? 'sale' : operation.kind;
   const rows = await db.query(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, reference, opened_at, valid_until, locked_until, next_check_at,
-       state, adopted, connection_id)
+       state, adopted, connection_id, cause, subject, number)
      SELECT o.company_id, o.id, '${inFlightSlot}', $3, o.customer_id, o.payment_method_id, $4, coalesce($5, o.total),
        o.currency, o.card_brand, coalesce($8, o.card_last4), $6, $7, now() - $9 * interval '1 ms', now(), now(), now(),
-       'in_doubt', true, $10
+       'in_doubt', true, $10, $11, $12, $13
      FROM orders o WHERE o.company_id = $1 AND o.id = $2
      ON CONFLICT DO NOTHING RETURNING 1`,
     [
       company_id,
       order_id,
       opened.id,
-      type,
+      typesOf[operation.kind],
       operation.amount,
       opened.at,
       operation.reference,
       operation.last4,
       opened.agoMs,
       operation.connectionId ?? null,
+      ...(operation.kind === 'capture' ? ['capture', subjects.capture(order_id ?? ''), 0] : [null, null, null]),
     ],
   );
   return rows.length === 1;
 }
+
+const typesOf = {
+  charge: 'sale',
+  authorization: 'auth',
+  capture: 'sale',
+  refund: 'refund',
+  void: 'void',
+} as const satisfies Record<OperationKind, OpenType>;
 
 /**
  * The processor executed a charge that is open in our records, perhaps at another connection or on another card. From here on
@@ -57,7 +65,7 @@ export async function takeExecuted(db: Queryable, companyId: string, operation: 
     `UPDATE open_transactions SET card_last4 = coalesce($3, card_last4), connection_id = coalesce($6, connection_id),
        state = ${stateAfter('listed')}, waits_for = NULL,
        adopted = true, sending = sending + 1, next_check_at = now()
-     WHERE company_id = $1 AND reference = $2 AND type = 'sale' AND amount = coalesce($4, amount)
+     WHERE company_id = $1 AND reference = $2 AND type IN ('sale', 'auth') AND amount = coalesce($4, amount)
        AND currency = coalesce($5, currency) AND ${canMove('listed')}
        AND (state <> 'sending' OR locked_until <= now()) RETURNING 1`,
     [
@@ -86,7 +94,7 @@ export async function takeLater(
        connection_id = coalesce($7, connection_id), state = ${stateAfter('listed')}, waits_for = NULL,
        adopted = true, sending = sending + 1,
        next_check_at = now()
-     WHERE company_id = $1 AND order_id = $2 AND type = 'sale' AND amount = coalesce($5, amount)
+     WHERE company_id = $1 AND order_id = $2 AND type IN ('sale', 'auth') AND cause <> 'capture' AND amount = coalesce($5, amount)
        AND currency = coalesce($6, currency) AND ${canMove('listed')}
        AND (state <> 'sending' OR locked_until <= now()) RETURNING 1`,
     [

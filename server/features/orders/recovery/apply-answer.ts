@@ -10,6 +10,7 @@ import { discardOpen, type OpenTransaction, startSending } from '../operations/o
 import type { OrderState } from '../order.ts';
 import { numberedOf, referenced } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
+import { recordCapture } from '../captures.ts';
 import { recordRefundOutcome, recordRefundSettlement } from '../refunds.ts';
 import { isOpenSale } from '../operations/sales.ts';
 import { noteEarlier } from '../operations/sending.ts';
@@ -81,6 +82,7 @@ async function recordFound(charging: Charging, state: OrderState, open: OpenTran
   if (isOpenSale(open)) return recordSale(charging, state, open, found, false);
   if (found.outcome === 'conflict') throw new Error('a conflict is not an outcome');
   if (open.type === 'void') return recordVoid(charging, open, found);
+  if (open.cause === 'capture') return void (await recordCapture(charging, open, found));
   if (open.state === 'accepted') return recordRefundSettlement(charging, open, found);
   await recordRefundOutcome(charging, open, found);
   // A notice that a refund has settled is the only one, and may arrive before the refund is recorded as accepted.

@@ -4,7 +4,16 @@ import type { LookupOutcome } from '../../../vault/processors/processor.ts';
 import { applyAnswer } from './apply-answer.ts';
 import type { Charging } from '../operations/charging.ts';
 import { checkReferenceNow, claimStopped } from './due-queries.ts';
-import { type Applied, applyDispute, done, failRefund, later, release, voidNotCaptured } from './notice-effects.ts';
+import {
+  type Applied,
+  applyDispute,
+  done,
+  failRefund,
+  later,
+  release,
+  voidNotCaptured,
+  voidReleased,
+} from './notice-effects.ts';
 import { applyChargeback } from './match-chargeback.ts';
 import { markBatchSettled, markSettled, type NoticedTransaction, pollSoon } from './notice-queries.ts';
 import { claimWaiting, type OpenTransaction } from '../operations/open-queries.ts';
@@ -72,6 +81,21 @@ const meanings: Meanings = {
       return isUnpaid ? releaseUnpaid(charging, notice, charge) : done('the charge is paid');
     },
     closedElsewhere: (charging, notice, { charge }) => releaseUnpaid(charging, notice, charge),
+  },
+  released: {
+    open: notDecided,
+    openElsewhere: notMadeHere,
+    closed: voidReleased,
+    closedElsewhere: notMadeHere,
+  },
+  capture_refused: {
+    open: (charging, _notice, { found }, open) => applyOutcome(charging, open, found),
+    openElsewhere: ofAnother,
+    closed: async (charging, notice, { charge }, closed) =>
+      closed.status === 'failed'
+        ? done('the outcome was known')
+        : thenRelease(charging, notice, charge, await voidNotCaptured(charging, notice, closed)),
+    closedElsewhere: ofAnother,
   },
   not_captured: {
     // A charge in doubt that was not captured did not happen.
@@ -146,7 +170,7 @@ const others: Others = {
 function whyIgnored(about: NoticeSubject): string | undefined {
   if (!(about.kind in meanings)) return 'this type has no effect';
   if (about.kind === 'operation' && about.found.outcome === 'unknown') return 'it says nothing certain';
-  const needsReference = about.kind === 'operation' || about.kind === 'authorized';
+  const needsReference = about.kind === 'operation' || about.kind === 'authorized' || about.kind === 'capture_refused';
   return needsReference && referenceOf(about) === null ? 'this is no reference of this service' : undefined;
 }
 

@@ -8,7 +8,7 @@ import type { OrderState } from '../order.ts';
 import { lockOrder } from '../queries.ts';
 import { nextAttempt } from '../retry.ts';
 import { isKeyed, nextFree, type Numbered, subjects } from '../operations/reference.ts';
-import { type OpenedSale, redemptionIdOf, saleOf } from '../operations/sales.ts';
+import { decidedWhen, type OpenedSale, redemptionIdOf, saleOf } from '../operations/sales.ts';
 import type { Order } from '../schemas.ts';
 import { lockMs } from '../operations/timing.ts';
 
@@ -35,12 +35,12 @@ export async function chargeElsewhere(
       if (state.order.subscription_id) await charging.billing.checkRetry(transaction, state.order, nowMs);
       const order = { ...state.order, payment_method_id, card_brand: brand, card_last4 };
       const numbered = attemptElsewhere(state, declined);
-      const sale = saleOf(order, { id: newId(nowMs), cause, request_id, numbered });
+      const sale = saleOf(order, { id: newId(nowMs), type: declined.type, cause, request_id, numbered });
       const redemptionId = redemptionIdOf(order);
       if (order.coupon && redemptionId) {
-        await reserveAgain(transaction, company_id, order.coupon, redemptionId, order.customer_id);
+        await reserveAgain(transaction, company_id, order.coupon, redemptionId, order.customer_id, decidedWhen(sale));
       }
-      const operation = openOperation(order, { ...sale, type: 'sale', updated_at: new Date(nowMs) });
+      const operation = openOperation(order, { ...sale, updated_at: new Date(nowMs) });
       const opened = await insertOpen(transaction, operation, lockMs[state.mode]);
       return opened && { state: { ...state, card }, sale: { ...sale, ...opened } };
     });

@@ -150,7 +150,7 @@ for (const resolver of Object.keys(resolvers) as (keyof typeof resolvers)[]) {
       const merchant = await live.openMerchant('adyen');
       const { id } = (await order(service, merchant.shop, {}, { key: merchant.key })).body;
       const options = { company: merchant.companyId, idempotencyKey: randomUUID() };
-      const cancel = (): Promise<Reply> => merchant.owner.in('POST', `/dashboard/orders/${id}/void`, {}, options);
+      const cancel = (): Promise<Reply> => merchant.owner.in('POST', `/v1/orders/${id}/void`, {}, options);
       const late = { call: 'void', fault: 'void:revoke', resolver } as const;
       assertRefused((await refuseLate(merchant, late, cancel)).reply, 502, 'gateway_error');
       assert.equal((await readOrder(service, id, merchant)).status, 'voided');

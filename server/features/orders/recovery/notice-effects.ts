@@ -7,7 +7,8 @@ import type { Charging } from '../operations/charging.ts';
 import { adoptRecorded, type DisputeRow, saveDispute } from '../dispute-queries.ts';
 import { type NoticedTransaction, returnRefund } from './notice-queries.ts';
 import { findOpenOf } from '../operations/open-queries.ts';
-import { type OrderState, toWire } from '../order.ts';
+import { recordReleased } from '../authorizations.ts';
+import { isAuthorized, type OrderState, toWire } from '../order.ts';
 import { changeSale, lockOrder, moveOrder } from '../queries.ts';
 import type { NoticeToApply } from './resolve-notice.ts';
 import { nextOrderStatus, refundReturned, transactionChanges } from '../transitions.ts';
@@ -107,6 +108,23 @@ export async function voidNotCaptured(
     if (!(await moveOrder(transaction, { from: state.order, to, events: [event] }))) {
       throw new Error('a locked order has changed');
     }
+    return done('the order is voided');
+  });
+}
+
+/** The processor holds no funds any more for an order that waits for its capture. */
+export async function voidReleased(
+  charging: Charging,
+  { companyId }: Place,
+  _about: unknown,
+  { order_id }: NoticedTransaction,
+): Promise<Applied> {
+  return charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, companyId, order_id);
+    if (!state || !isAuthorized(state.order)) return done('no funds are held for the order');
+    const open = await findOpenOf(transaction, companyId, order_id);
+    if (open.length > 0) return later('another operation of the order is decided first');
+    await recordReleased(transaction, state, { at: nowOf(charging, state), requestId: null });
     return done('the order is voided');
   });
 }

@@ -8,7 +8,7 @@ import { refundReturned } from '../transitions.ts';
 export interface NoticedTransaction {
   readonly id: string;
   readonly order_id: string;
-  readonly type: 'sale' | 'refund';
+  readonly type: 'sale' | 'auth' | 'refund';
   readonly status: string;
   readonly amount: number;
   readonly connection_id: string | null;
@@ -28,7 +28,10 @@ export async function findByReference(
   return row;
 }
 
-/** The charge of a connection, by our reference or by the processor's own id. */
+/**
+ * The charge or authorization of a connection, by our reference or by the processor's own id. Processors name a captured
+ * authorization, and mean its capture.
+ */
 export async function findCharge(
   db: Queryable,
   companyId: string,
@@ -36,10 +39,21 @@ export async function findCharge(
   { reference, transactionId }: NoticedCharge,
 ): Promise<NoticedTransaction | undefined> {
   const [row] = await db.query<NoticedTransaction>(
-    `SELECT ${columns} FROM transactions WHERE company_id = $1 AND type = 'sale' AND connection_id = $2
-       AND (reference = $3::uuid OR ($4::text IS NOT NULL AND processor_response->>'transaction_id' = $4))
-     ORDER BY reference IS NOT DISTINCT FROM $3::uuid DESC LIMIT 1`,
+    `SELECT ${columns} FROM transactions WHERE company_id = $1 AND type IN ('sale', 'auth') AND connection_id = $2
+       AND (reference = $3::uuid
+         OR ($4::text IS NOT NULL AND type = 'sale' AND processor_response->>'transaction_id' = $4)
+         OR ($4::text IS NOT NULL AND type = 'auth' AND processor_response->>'transaction_id' = $4))
+     ORDER BY reference IS NOT DISTINCT FROM $3::uuid DESC, type DESC LIMIT 1`,
     [companyId, connectionId, reference, transactionId],
+  );
+  return row?.type === 'auth' ? ((await findCapture(db, companyId, row.order_id)) ?? row) : row;
+}
+
+async function findCapture(db: Queryable, companyId: string, orderId: string): Promise<NoticedTransaction | undefined> {
+  const [row] = await db.query<NoticedTransaction>(
+    `SELECT ${columns} FROM transactions
+     WHERE company_id = $1 AND order_id = $2 AND type = 'sale' AND status <> 'failed'`,
+    [companyId, orderId],
   );
   return row;
 }
@@ -52,7 +66,7 @@ export async function hasOpenSale(
   reference: string | null,
 ): Promise<boolean> {
   const rows = await db.query(
-    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
+    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND connection_id = $2 AND type IN ('sale', 'auth')
        AND ($3::uuid IS NULL OR reference = $3) LIMIT 1`,
     [companyId, connectionId, reference],
   );

@@ -7,11 +7,11 @@ import { checkAllAt, claimDue, claimStopped, findProbes } from './due-queries.ts
 import { findOpenOf, type OpenTransaction, startSending } from '../operations/open-queries.ts';
 import { isInDoubt } from '../operations/operation-moves.ts';
 import { connectionOf, credentialOf } from '../operations/connection.ts';
-import { chargeOf, type OrderState } from '../order.ts';
+import { chargeOf, isAuthorized, type OrderState } from '../order.ts';
 import { findOrder } from '../queries.ts';
 import type { ExecutedCharge } from '../operations/kept-outcomes.ts';
 import { resendOrGiveUp } from './resend.ts';
-import { isOpenSale } from '../operations/sales.ts';
+import { isOpenSale, kindOf } from '../operations/sales.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from '../operations/timing.ts';
 
 /**
@@ -33,18 +33,19 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
   if (!state) return true;
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
-  if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
+  if (isOpenSale(open) && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
   const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
     reference: open.reference,
     validUntilMs: open.valid_until_ms,
-    kind: open.type === 'sale' ? ('charge' as const) : open.type,
+    kind: kindOf(open),
     ageMs: open.age_ms,
     ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(isOpenSale(open) && card && { card: cardOf(card), credential: credentialOf(open.cause, state) }),
-    ...(open.type !== 'sale' && chargeOf(state)),
+    ...(!isOpenSale(open) && chargeOf(state)),
+    ...(open.type === 'void' && isAuthorized(state.order) && { ofAuthorization: true }),
   });
   if (open.connection_id !== null) {
     const connection = { companyId: open.company_id, connectionId: open.connection_id };
@@ -68,8 +69,9 @@ export async function recordElsewhere(
 
 const cardOf = ({ cardId, expMonth, expYear }: ChargedCard): ChargedCard => ({ cardId, expMonth, expYear });
 
-function contentOf({ type, amount, currency, card_last4 }: OpenTransaction): NonNullable<VaultLookup['sent']> {
-  return { amount, currency, last4: type === 'sale' ? card_last4 : null };
+function contentOf(open: OpenTransaction): NonNullable<VaultLookup['sent']> {
+  const { amount, currency, card_last4 } = open;
+  return { amount, currency, last4: isOpenSale(open) ? card_last4 : null };
 }
 
 /**

@@ -26,7 +26,7 @@ export type Resolved =
 
 /** Not every reference at a shared account is one that was derived here. */
 export const referenceOf = (about: NoticeSubject): string | null => {
-  const reference = about.kind === 'operation' ? about.reference : chargeOf(about)?.reference;
+  const reference = 'reference' in about ? about.reference : chargeOf(about)?.reference;
   return reference && isUuid(reference) ? reference : null;
 };
 
@@ -44,9 +44,7 @@ export async function resolveNotice(charging: Charging, notice: NoticeToApply): 
   if (open) return { is: open.connection_id === connectionId ? 'open' : 'open_elsewhere', open };
   const transactionId = chargeOf(about)?.transactionId ?? null;
   const here =
-    about.kind === 'operation'
-      ? undefined
-      : await findCharge(db, companyId, connectionId, { reference, transactionId });
+    'reference' in about ? undefined : await findCharge(db, companyId, connectionId, { reference, transactionId });
   const closed = here ?? (reference ? await findByReference(db, companyId, reference) : undefined);
   if (closed) return { is: closed.connection_id === connectionId ? 'closed' : 'closed_elsewhere', closed };
   return unknown(charging, notice, reference);

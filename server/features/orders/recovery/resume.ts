@@ -5,13 +5,13 @@ import { findFirstAnswer } from '../operations/first-answer.ts';
 import { checkGate } from '../../restores/service.ts';
 import { findOpenOf, type OpenTransaction } from '../operations/open-queries.ts';
 import { isInDoubt } from '../operations/operation-moves.ts';
-import { isOpenSale } from '../operations/sales.ts';
+import { isOpenSale, kindOf } from '../operations/sales.ts';
 
 /** Answers a repeated idempotency key whose operation may still be open. */
 
 /** Returns the response to a repeated idempotency key of a new order; undefined if no order was recorded. */
 export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
-  await reconcileOrFail(charging, companyId, orderId, (open) => open.type === 'sale');
+  await reconcileOrFail(charging, companyId, orderId, isOpenSale);
   return findFirstAnswer(charging.db, companyId, orderId);
 }
 
@@ -27,7 +27,7 @@ export async function reconcileOrFail(
   const open = await findInFlight();
   if (!open) return;
   if (open.locked && !isInDoubt(open)) throw inProgress();
-  const unfinished = gatewayError(open.type === 'sale' ? 'charge' : open.type);
+  const unfinished = gatewayError(kindOf(open));
   if (open.state !== 'waiting') await reconcileInFlight(charging, open, unfinished);
   // A charge that was interrupted and not executed waits for this request.
   const left = open.state === 'waiting' ? open : await findInFlight();

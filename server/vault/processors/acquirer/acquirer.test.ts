@@ -69,10 +69,16 @@ processorConformance(
       return { card, failureCode: 'insufficient_funds' };
     },
     settleAtOnce: () => acquirer.control({ settle_after_ms: 0 }),
+    holdFor: (ms) => acquirer.control({ hold_for_ms: ms }),
     executions: async (reference) => (await taken(reference)).length,
     faults: { next: (fault) => acquirer.control({ next: [fault] }), hasty },
   }),
-  { keepsBooks: true, broken: brokenAnswers, unreachable: async () => connect(await unusedUrl(), 'secret') },
+  {
+    keepsBooks: true,
+    authorizes: 'at_once',
+    broken: brokenAnswers,
+    unreachable: async () => connect(await unusedUrl(), 'secret'),
+  },
 );
 
 describe('an acquirer that lies', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Billing, ChargeRequest, Processor } from '../processor.ts';
-import { listingOf, lookupOutcomeOf, outcomeOf } from './answers.ts';
+import { listingOf, lookupOutcomeOf, outcomeOf, overOf } from './answers.ts';
 import { receiveNotice } from './notices.ts';
 import { type ExchangeRequest, openExchange } from '../exchange.ts';
 
@@ -57,12 +57,20 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000, descriptor 
     return exchange(request);
   };
   return {
-    async charge({ reference, amount, currency, card, validUntilMs, ...about }) {
+    async charge({ reference, amount, currency, card, validUntilMs, authorizesOnly = false, ...about }) {
       const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
       const body = { reference, amount, currency, card: sentCard, ...describe(about, descriptor) };
-      const answer = await post('charges', body, validUntilMs);
+      const answer = await post(authorizesOnly ? 'authorizations' : 'charges', body, validUntilMs);
+      const kind = authorizesOnly ? 'authorization' : 'charge';
       const money = { amount, currency };
-      return outcomeOf(answer, { kind: 'charge', reference, chargeReference: null, money, last4: card.number.last4 });
+      return outcomeOf(answer, { kind, reference, chargeReference: null, money, last4: card.number.last4 });
+    },
+    async capture({ reference, chargeReference, amount, currency, validUntilMs }) {
+      const body = { reference, charge_reference: chargeReference, amount, currency };
+      const answer = await post('captures', body, validUntilMs);
+      const money = { amount, currency };
+      const outcome = outcomeOf(answer, { kind: 'capture', reference, chargeReference, money, last4: null });
+      return { ...outcome, ...overOf(outcome) };
     },
     async refund({ reference, chargeReference, amount, currency, validUntilMs }) {
       const body = { reference, charge_reference: chargeReference, amount, currency };
@@ -70,13 +78,17 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000, descriptor 
       const money = { amount, currency };
       return outcomeOf(answer, { kind: 'refund', reference, chargeReference, money, last4: null });
     },
-    async void({ reference, chargeReference, validUntilMs }) {
-      const body = { reference, charge_reference: chargeReference };
+    async void({ reference, chargeReference, validUntilMs, ofAuthorization = false }) {
+      const body = { reference, charge_reference: chargeReference, ...(ofAuthorization && { uncaptured: true }) };
       const answer = await post('voids', body, validUntilMs);
-      return outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
+      const outcome = outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
+      return { ...outcome, ...(ofAuthorization && overOf(outcome)) };
     },
     async lookup(request) {
-      return lookupOutcomeOf(await exchange({ method: 'GET', path: ['operations', request.reference] }), request);
+      const answer = await exchange({ method: 'GET', path: ['operations', request.reference] });
+      const outcome = lookupOutcomeOf(answer, request);
+      const isOnHold = request.kind === 'capture' || request.ofAuthorization === true;
+      return { ...outcome, ...(isOnHold && overOf(outcome)) };
     },
     receive: (delivery) => receiveNotice(secret, delivery),
     async test() {

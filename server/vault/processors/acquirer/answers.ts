@@ -65,6 +65,7 @@ const operationSchema = Type.Object({
   cvv_result: Type.Optional(nullable),
   network_transaction_id: Type.Optional(nullable),
   voided: Type.Optional(Type.Boolean()),
+  capture_before_ms: Type.Optional(Type.Integer()),
   taken_at_ms: Type.Optional(Type.Integer()),
   now_ms: Type.Optional(Type.Integer()),
 });
@@ -139,11 +140,13 @@ function resultOf(
 ): Extract<Outcome, { outcome: 'approved' | 'declined' }> {
   const { transaction_id, authorization_code, response_code, response_text } = operation;
   const { avs_result = null, cvv_result = null, network_transaction_id: networkTransactionId } = operation;
+  const { capture_before_ms: captureBeforeMs } = operation;
   const response = { transaction_id, authorization_code, avs_result, cvv_result, response_code, response_text };
   const execution = executionOf(operation, nowMs);
   if (operation.status === 'approved') {
     const known = networkTransactionId ? { networkTransactionId } : {};
-    return { outcome: 'approved', response, settled: operation.settled, ...known, ...execution };
+    const held = captureBeforeMs === undefined ? {} : { captureBeforeMs };
+    return { outcome: 'approved', response, settled: operation.settled, ...known, ...held, ...execution };
   }
   // The charge was declined with a code that is not in the table.
   return {
@@ -151,6 +154,12 @@ function resultOf(
     ...(processorFaults.includes(response_code) && { isProcessorFault: true }),
     ...execution,
   };
+}
+
+/** The authorization of this capture or void has ended, or was released: an acquirer says so with code 12. */
+export function overOf(outcome: Outcome | LookupOutcome): { readonly isOver?: true } {
+  const isOver = outcome.outcome === 'declined' && outcome.response.response_code === ('12' satisfies DeclineCode);
+  return isOver ? { isOver } : {};
 }
 
 function conflictWith(operation: Operation, nowMs: number | undefined): Extract<Outcome, { outcome: 'conflict' }> {
@@ -199,6 +208,11 @@ const wrongSecretText = 'The secret of the acquirer is wrong.';
 /** The errors that name the operation which was sent. */
 const rejections: Readonly<Record<string, (error: ShownError) => Outcome>> = {
   '400 invalid': () => declined('validation_error', { response_text: 'A field of the request is invalid.' }),
+  '501 not_supported': () => ({
+    outcome: 'not_sent',
+    reason: 'the acquirer has no authorizations that are captured later',
+    failureCode: 'invalid_merchant_configuration',
+  }),
   '400 expired': ({ nowMs }) => ({ outcome: 'expired', ...(nowMs !== undefined && { nowMs }) }),
 };
 

@@ -1,3 +1,5 @@
+import type { OperationKind } from '../processor.ts';
+
 /** The terms that the acquirer and its adapter share; docs/acquirer.md defines them. */
 
 export const defaultRequestLifeMs = 60_000;
@@ -32,19 +34,20 @@ export const responseTexts = {
 export type ResponseCode = keyof typeof responseTexts;
 export type DeclineCode = Exclude<ResponseCode, '00'>;
 
-export const operationKinds = ['charge', 'refund', 'void'] as const;
-export type OperationKind = (typeof operationKinds)[number];
+export { type OperationKind, operationKinds } from '../processor.ts';
 
 /** An operation as the acquirer reports it. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly reference: string;
-  /** The charge that a refund or void refers to. */
+  /** The charge or authorization that a capture, refund or void refers to. */
   readonly charge_reference: string | null;
   /** Null for the void of an unknown charge. */
   readonly amount: number | null;
   readonly currency: string | null;
   readonly last4: string | null;
+  /** Of an authorization: until when it can be captured. */
+  readonly capture_before_ms?: number;
   /** `rejected`: a refund that was accepted and later rejected at settlement. */
   readonly status: 'approved' | 'declined' | 'rejected';
   readonly settled: boolean;

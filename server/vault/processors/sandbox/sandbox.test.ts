@@ -18,12 +18,16 @@ const card = (digits: string) => ({
   expYear: 2031,
 });
 
-processorConformance('the sandbox', async () => ({
-  processor: sandboxProcessor(service.vaultDb, service.keys),
-  companyId: service.company.id,
-  approvedCard: async () => card('4242424242424242'),
-  declinedCard: async () => ({ card: card('4000000000009995'), failureCode: 'insufficient_funds' }),
-}));
+processorConformance(
+  'the sandbox',
+  async () => ({
+    processor: sandboxProcessor(service.vaultDb, service.keys),
+    companyId: service.company.id,
+    approvedCard: async () => card('4242424242424242'),
+    declinedCard: async () => ({ card: card('4000000000009995'), failureCode: 'insufficient_funds' }),
+  }),
+  { authorizes: 'at_once' },
+);
 
 processorConformance('the sandbox, with cards that remember', async () => ({
   processor: sandboxProcessor(service.vaultDb, service.keys),

@@ -78,6 +78,10 @@ function decide(behaviour: Behaviour, earlierCharges: number, isExpired: boolean
   return null;
 }
 
+/** The capture of an authorization has no card, and has to know that the charge will be disputed. */
+const isDisputedLater = ({ kind }: Behaviour, { authorizesOnly }: ChargeRequest): boolean =>
+  kind === 'chargeback' && authorizesOnly === true;
+
 const isExpired = ({ card: { expMonth, expYear }, companyTimeMs = 0 }: ChargeRequest): boolean =>
   isPast(expMonth, expYear, companyTimeMs);
 
@@ -110,7 +114,8 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
       const { companyId, reference, card } = request;
       const kind = await behaviour(request);
       if (kind?.kind === 'never_arrives') return { outcome: 'unknown', reason: 'no response' };
-      if (!kind || !remembering.has(kind.kind)) return always(reference, kind);
+      const isRemembered = kind !== undefined && (remembering.has(kind.kind) || isDisputedLater(kind, request));
+      if (!isRemembered) return always(reference, kind);
       const operation = await recordOperation(
         db,
         { companyId, reference, kind: 'charge', behaviour: kind.kind, cardId: card.cardId, chargeReference: null },
@@ -129,6 +134,11 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
         );
       }
       return approved(reference);
+    },
+
+    async capture({ companyId, reference, chargeReference }) {
+      const authorization = await findCharge(db, companyId, chargeReference);
+      return approved(reference, authorization?.behaviour === 'chargeback' ? { chargebackAfterMs } : {});
     },
 
     void: async ({ reference }) => approved(reference),

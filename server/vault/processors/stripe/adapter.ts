@@ -1,4 +1,5 @@
 import { isOfCharge, type Processor } from '../processor.ts';
+import { capture, lookupHeld, releaseAuthorization } from './captures.ts';
 import { charge, lookupCharge, prepare } from './charges.ts';
 import { openClient, type StripeOptions } from './client.ts';
 import { testConnection } from './connection-test.ts';
@@ -20,8 +21,13 @@ export function stripeProcessor(options: StripeOptions): Processor {
     prepare: (request) => prepare(client, request),
     charge: (request) => charge(client, request),
     refund: (request) => refund(client, request),
-    void: (request) => voidCharge(client, request),
-    lookup: (request) => (isOfCharge(request) ? lookupCharge(client, request) : lookupRefund(client, request)),
+    capture: (request) => capture(client, request),
+    void: (request) => (request.ofAuthorization ? releaseAuthorization : voidCharge)(client, request),
+    lookup(request) {
+      if (isOfCharge(request)) return lookupCharge(client, request);
+      const isHeld = request.kind === 'capture' || request.ofAuthorization === true;
+      return (isHeld ? lookupHeld : lookupRefund)(client, request);
+    },
     list: (request) => listOperations(client, request),
     verify: (request) => verify(client, request),
     removeSaved: (token) => removeSaved(client, token),

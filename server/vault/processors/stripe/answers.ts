@@ -3,13 +3,12 @@ import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts
 import {
   type LookupOutcome,
   type Money,
-  noResponse,
   type Outcome,
   type Preparation,
   type ProcessorResponse,
 } from '../processor.ts';
 import { amountAtStripe } from './amounts.ts';
-import { authentication, avsOf, cvvOf, refundFailures } from './codes.ts';
+import { authentication, avsOf, cvvOf } from './codes.ts';
 import { blockedByRadar, cleanText, type Declined, declined, declinedAs, declinedBy } from './declines.ts';
 import {
   type Card,
@@ -21,17 +20,15 @@ import {
   readError,
   readIntent,
   readNamed,
-  readRefund,
-  type Refund,
   type StripeError,
 } from './objects.ts';
-import { idempotencyHeader, kindName, referenceName } from './requests.ts';
+import { idempotencyHeader, referenceName } from './requests.ts';
 
 /** Stripe's answers as outcomes. An answer that proves nothing is `unknown`. */
 
-type Approved = Extract<Outcome, { outcome: 'approved' }>;
+export type Approved = Extract<Outcome, { outcome: 'approved' }>;
 type Conflict = Extract<Outcome, { outcome: 'conflict' }>;
-type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
+export type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 export const notSent = (reason: string): Extract<Outcome, { outcome: 'not_sent' }> => ({ outcome: 'not_sent', reason });
@@ -85,7 +82,7 @@ function cardResponse(card: Card | undefined): Pick<ProcessorResponse, 'avs_resu
   return { avs_result: avsOf(card?.checks), cvv_result: cvvOf(card?.checks) };
 }
 
-function executionOf(seconds: number | undefined, askedAtMs: number | undefined): Pick<Approved, 'executed'> {
+export function executionOf(seconds: number | undefined, askedAtMs: number | undefined): Pick<Approved, 'executed'> {
   if (seconds === undefined || askedAtMs === undefined) return {};
   const atMs = seconds * 1_000;
   return { executed: { atMs, ageMs: Math.max(0, askedAtMs - atMs) } };
@@ -104,7 +101,10 @@ type Idle =
   | { readonly outcome: 'unconfirmed' /** The bank waits for the customer. */; readonly wantsCustomer?: true }
   | { readonly outcome: 'canceled' };
 
-function hasMoney({ amount, currency }: { amount: number; currency: string }, money: Money | undefined): boolean {
+export function hasMoney(
+  { amount, currency }: { amount: number; currency: string },
+  money: Money | undefined,
+): boolean {
   return !money || (currency === money.currency && amount === amountAtStripe(money.amount, money.currency));
 }
 
@@ -138,6 +138,21 @@ const errorOf = ({ failure_code, failure_message }: Partial<Charge>): Pick<Payme
   code: failure_code ?? null,
   message: failure_message ?? null,
 });
+function heldUntil(charge: Charge | undefined): Pick<Approved, 'captureBeforeMs'> {
+  const seconds = cardOf(charge)?.capture_before;
+  return typeof seconds === 'number' ? { captureBeforeMs: seconds * 1_000 } : {};
+}
+
+/** Of a capture, or of the release of an authorization. */
+export const capturedIntent = (
+  intent: Pick<Intent, 'id'>,
+  charge: Charge | undefined,
+  askedAtMs: number | undefined,
+): Approved => {
+  // The time of the charge is that of its authorization.
+  const { executed: _, networkTransactionId: __, ...found } = approvedIntent(intent, charge, askedAtMs);
+  return found;
+};
 
 function declinedIntent(
   intent: Pick<Intent, 'id'>,
@@ -174,10 +189,17 @@ const unconfirmed = (): Idle => ({ outcome: 'unconfirmed' });
 const declinedPayment = ({ intent, charge, askedAtMs }: Payment): Declined =>
   declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
 
+/** Of a payment that is captured later, a part may be captured. */
+export const isManual = ({ capture_method }: Pick<Intent, 'capture_method'>): boolean => capture_method === 'manual';
+
 /** By the status of the intent. */
 const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
+  requires_capture: ({ intent, charge, askedAtMs }) =>
+    isManual(intent)
+      ? { ...approvedIntent(intent, charge, askedAtMs), ...heldUntil(charge) }
+      : unknown('the payment waits for a capture that nobody asked for'),
   succeeded: ({ intent, charge, askedAtMs }) =>
-    intent.amount_received === undefined || intent.amount_received === intent.amount
+    intent.amount_received === undefined || intent.amount_received === intent.amount || isManual(intent)
       ? approvedIntent(intent, charge, askedAtMs)
       : unknown('only a part of the amount was received'),
   requires_confirmation: unconfirmed,
@@ -190,6 +212,8 @@ const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
   canceled: (payment) => {
     const { intent, charge } = payment;
     if (charge?.status === 'failed') return declinedPayment(payment);
+    // An authorization that was released, or has ended: it was approved.
+    if (isManual(intent) && charge) return approvedIntent(intent, charge, payment.askedAtMs);
     return intent.latest_charge === null ? { outcome: 'canceled' } : unknown('a cancelled payment has a charge');
   },
 };
@@ -224,6 +248,8 @@ export function intentStanding(answer: Answer | Silence, sent: SentCharge): Retu
 
 /** What an event about a payment says; undefined if that decides nothing. */
 export function intentNotice(intent: Intent, reference: string): LookupOutcome | undefined {
+  // A lookup tells until when the funds are held, which an event does not.
+  if (intent.status === 'requires_capture' || intent.status === 'canceled') return undefined;
   const executed = executedOnly(standingOf(intent, { reference }, undefined));
   return executed?.outcome === 'unknown' ? undefined : executed;
 }
@@ -243,7 +269,7 @@ export function executedOnly(standing: ReturnType<typeof standingOf>): Exclude<t
 }
 
 /** Whether the answer is to the request with this key: Stripe repeats the key in a header. */
-const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;
+export const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;
 
 /** Errors that say how the key was used, and nothing about the operation. */
 export const isAboutKey = (error: StripeError): boolean =>
@@ -290,83 +316,4 @@ export function created(
     return declined('invalid_merchant_configuration', { response_text }, true);
   }
   return rejectionIn(answer) ? declinedBy(error) : notSent(unclear(answer));
-}
-
-export interface SentRefund {
-  readonly kind?: 'refund' | 'void' | undefined;
-  readonly reference: string;
-  readonly intent: string;
-  readonly money?: Money | undefined;
-}
-
-const isRefundOf = (refund: Refund, { reference, intent }: SentRefund): boolean =>
-  refund.metadata?.[referenceName] === reference && idOf(refund.payment_intent) === intent;
-
-export function refundStanding(refund: Refund, askedAtMs: number | undefined): Approved | Declined | Unknown {
-  const { id: transaction_id, status, failure_reason } = refund;
-  const response = { ...noResponse, transaction_id, response_code: status ?? null };
-  const execution = executionOf(refund.created, askedAtMs);
-  if (status === 'succeeded' || status === 'pending' || status === 'requires_action') {
-    return { outcome: 'approved', response, settled: status === 'succeeded', ...execution };
-  }
-  if (status !== 'failed' && status !== 'canceled') return unknown(`the refund is ${status ?? 'without a status'}`);
-  const code = failure_reason ?? status;
-  const failureCode = refundFailures.get(code) ?? (status === 'canceled' ? 'transaction_not_allowed' : 'unknown');
-  return { ...declined(failureCode, { ...response, response_code: code }), ...execution };
-}
-
-/** The outcome of a refund, or a conflict if our reference has another content. */
-export function foundRefund(
-  refund: Refund,
-  sent: SentRefund,
-  askedAtMs: number | undefined,
-): Exclude<LookupOutcome, { outcome: 'not_found' }> {
-  const standing = refundStanding(refund, askedAtMs);
-  const isOurs =
-    hasMoney(refund, sent.money) &&
-    (sent.kind === undefined || (refund.metadata?.[kindName] ?? 'refund') === sent.kind);
-  if (isOurs || standing.outcome === 'unknown') return standing;
-  return {
-    outcome: 'conflict',
-    approved: standing.outcome === 'approved',
-    ...executionOf(refund.created, askedAtMs),
-  };
-}
-
-/**
- * Whether Stripe has answered an earlier request with this reference, and keeps that answer: this one was not executed.
- * Stripe keeps errors too.
- */
-export function isSpent(answer: Answer | Silence, reference: string): boolean {
-  if ('reason' in answer || !isAnswerTo(answer, reference)) return false;
-  const { status, headers } = answer;
-  if (status >= 500) return headers['idempotent-replayed'] === 'true';
-  const error = status === 400 ? readError(jsonOf(answer)) : undefined;
-  return error !== undefined && isKeyReuse(error);
-}
-
-/** Stripe has no code for an amount that is larger than what remains of the charge. */
-function refusedRefund(error: StripeError): Declined {
-  const isAmount = !error.code && error.type === 'invalid_request_error';
-  return isAmount ? declined('validation_error', { response_text: cleanText(error.message) }) : declinedBy(error);
-}
-
-/** Returns undefined if the answer proves nothing, but the list of refunds will. */
-export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outcome | undefined {
-  if ('reason' in answer) return silentOutcome(answer);
-  const body = jsonOf(answer);
-  const refund = answer.status === 200 ? readRefund(body) : undefined;
-  if (refund && isRefundOf(refund, sent)) return foundRefund(refund, sent, answer.askedAtMs);
-  const error = readError(body);
-  if (!error) return unknown(unclear(answer));
-  const refused = refusedKey(answer);
-  if (refused) return refused;
-  if (isSpent(answer, sent.reference)) return undefined;
-  if (!rejectionIn(answer)) return unknown(unclear(answer));
-  if (isKeyReuse(error) || !isAnswerTo(answer, sent.reference)) return undefined;
-  return refusedRefund(error);
-}
-
-export function findRefund(refunds: readonly unknown[], sent: SentRefund): Refund | undefined {
-  return refunds.map(readRefund).find((refund) => refund !== undefined && isRefundOf(refund, sent));
 }

@@ -63,7 +63,10 @@ async function newIntent(
 ): Promise<NewIntent> {
   const { reference, currency } = request;
   const customer = card.customer === undefined ? undefined : { id: card.customer, replaces };
-  const answer = await client.send(requests.createIntent(reference, amount, currency, customer, client.descriptor));
+  const { authorizesOnly } = request;
+  const answer = await client.send(
+    requests.createIntent(reference, amount, currency, customer, client.descriptor, authorizesOnly),
+  );
   if (customer && replaces === undefined && saved.isWithoutCustomer(answer)) {
     const again = await saved.cardWithNewCustomer(client, request, customer.id);
     return 'outcome' in again ? again : newIntent(client, request, amount, again, customer.id);
@@ -73,7 +76,7 @@ async function newIntent(
   if (made.outcome !== 'conflict' || !customer) return made;
   // An earlier sending may have prepared the payment without saving the card.
   const without = answers.created(
-    await client.send(requests.createIntent(reference, amount, currency, undefined, client.descriptor)),
+    await client.send(requests.createIntent(reference, amount, currency, undefined, client.descriptor, authorizesOnly)),
     'payment_intent',
   );
   // Its card is chosen when it is confirmed, by what the intent says about the customer.

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { minuteMs, secondMs } from '../../../platform/durations.ts';
 import type { Notice, NoticeDelivery, NoticeSubject, Reception } from '../notices.ts';
 import { amountOfStripe } from './amounts.ts';
-import { chargeNotice, intentNotice, refundStanding } from './answers.ts';
+import { capturedIntent, chargeNotice, intentNotice, isManual } from './answers.ts';
 import { disputeReason, disputeState, progressMs } from './disputes.ts';
 import {
   type Charge,
@@ -17,6 +17,8 @@ import {
   readThinEvent,
   type Refund,
 } from './objects.ts';
+import { refundStanding } from './refund-answers.ts';
+import { captureName } from './capture-requests.ts';
 import { referenceName } from './requests.ts';
 
 /** Reads the events that Stripe sends to the notice URL. */
@@ -72,10 +74,25 @@ function aboutRefund(refund: Refund): NoticeSubject {
   return reference === undefined || found.outcome === 'unknown' ? other : { kind: 'operation', reference, found };
 }
 
+/** A payment that was captured later succeeds with its capture. */
+const operationOf = ({ metadata, status }: Intent): string | undefined =>
+  (status === 'succeeded' ? metadata?.[captureName] : undefined) ?? metadata?.[referenceName];
+
 function aboutIntent(intent: Intent): NoticeSubject {
-  const reference = intent.metadata?.[referenceName];
+  const reference = operationOf(intent);
+  const isCapture = reference !== intent.metadata?.[referenceName];
+  if (isCapture && reference !== undefined) {
+    return { kind: 'operation', reference, found: capturedIntent(intent, undefined, undefined) };
+  }
   const found = reference === undefined ? undefined : intentNotice(intent, reference);
   return reference === undefined || !found ? other : { kind: 'operation', reference, found };
+}
+
+/** An authorization has ended, or was released: perhaps by a person at Stripe. */
+function aboutCancelled(intent: Intent): NoticeSubject {
+  const reference = intent.metadata?.[referenceName];
+  if (reference === undefined || !isManual(intent)) return other;
+  return { kind: 'released', charge: { reference, transactionId: intent.id } };
 }
 
 function aboutCharge(charge: Charge): NoticeSubject {
@@ -111,6 +128,7 @@ export const readers: ReadonlyMap<string, Reader> = new Map([
   ['charge.refund.updated', ofRefund],
   ['payment_intent.succeeded', ofIntent],
   ['payment_intent.payment_failed', ofIntent],
+  ['payment_intent.canceled', reader(readNoticedIntent, aboutCancelled)],
   ['charge.succeeded', ofCharge],
   ['charge.captured', ofCharge],
   ['charge.failed', ofCharge],

@@ -2,7 +2,9 @@ import { dayMs, hourMs, secondMs } from '../../../platform/durations.ts';
 import type { ListedOperation, Listing, ListRequest } from '../processor.ts';
 import { amountOfStripe } from './amounts.ts';
 import type { Client } from './client.ts';
-import { type Charge, idOf, readCharge, readRefund, type Refund } from './objects.ts';
+import { isManual } from './answers.ts';
+import { type Charge, idOf, objectOf, readCharge, readRefund, type Refund } from './objects.ts';
+import { captureName } from './capture-requests.ts';
 import { chargeReferenceName, kindName, listCharges, listRefunds, referenceName } from './requests.ts';
 import { cursorOf, readSlice, secondsOf, textOf } from './slices.ts';
 
@@ -10,6 +12,20 @@ import { cursorOf, readSlice, secondsOf, textOf } from './slices.ts';
 
 const isVoid = ({ metadata, status }: Refund): boolean =>
   metadata?.[kindName] === 'void' && status !== 'failed' && status !== 'canceled';
+
+/** A charge; of one that is captured later its authorization, and its capture if there was one. */
+function chargeOperations(charge: Charge): ListedOperation[] {
+  const operation = chargeOperation(charge);
+  const intent = objectOf(charge.payment_intent);
+  if (!operation || !intent || !isManual(intent)) return operation ? [operation] : [];
+  const captured = intent.metadata?.[captureName];
+  const authorization: ListedOperation = { ...operation, kind: 'authorization' };
+  if (captured === undefined || charge.captured !== true) return [authorization];
+  const { reference: chargeReference, currency } = operation;
+  const amount = charge.amount_captured ?? charge.amount;
+  const of = { reference: captured, chargeReference, amount: amountOfStripe(amount, charge.currency), currency };
+  return [authorization, { ...operation, kind: 'capture', ...of, last4: null, voided: false }];
+}
 
 function chargeOperation(charge: Charge): ListedOperation | undefined {
   const reference = charge.metadata?.[referenceName];
@@ -61,7 +77,7 @@ export async function listOperations(client: Client, request: ListRequest): Prom
     [listRefunds, readRefund],
   ]);
   const [charges, refunds] = slices;
-  const operations = [...charges.items.map(chargeOperation), ...refunds.items.map(refundOperation)]
+  const operations = [...charges.items.flatMap(chargeOperations), ...refunds.items.map(refundOperation)]
     .filter((operation) => operation !== undefined)
     // The times are whole seconds. Within one, charges come before refunds.
     .toSorted((one, other) => one.executedAtMs - other.executedAtMs);

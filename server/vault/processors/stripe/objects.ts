@@ -10,7 +10,16 @@ const link = Type.Optional(Type.Union([Type.String(), Type.Object({ id: Type.Str
 const metadata = nullable(Type.Record(Type.String(), Type.String()));
 
 const checks = nullable(Type.Object({ address_line1_check: text, address_postal_code_check: text, cvc_check: text }));
-const card = nullable(Type.Object({ checks, last4: text, authorization_code: text, network_transaction_id: text }));
+const card = nullable(
+  Type.Object({
+    checks,
+    last4: text,
+    authorization_code: text,
+    network_transaction_id: text,
+    /** Of an authorization, in seconds. */
+    capture_before: nullable(Type.Integer()),
+  }),
+);
 const paymentMethod = nullable(Type.Object({ id: Type.String(), card }));
 const balanceTransaction = Type.Optional(
   Type.Union([Type.String(), Type.Object({ status: Type.String() }), Type.Null()]),
@@ -39,7 +48,10 @@ const chargeSchema = Type.Object({
   created: Type.Integer(),
   status: Type.String(),
   captured: Type.Optional(Type.Boolean()),
-  payment_intent: link,
+  amount_captured: Type.Optional(Type.Integer()),
+  payment_intent: Type.Optional(
+    Type.Union([Type.String(), Type.Object({ id: Type.String(), capture_method: text, metadata }), Type.Null()]),
+  ),
   metadata,
   failure_code: text,
   failure_message: text,
@@ -75,6 +87,7 @@ const intentSchema = Type.Object({
   id: Type.String(),
   amount: Type.Integer(),
   amount_received: Type.Optional(Type.Integer()),
+  capture_method: text,
   currency: Type.String(),
   customer: link,
   status: Type.String(),

@@ -3,6 +3,7 @@ import type { LookupOutcome, LookupRequest, Money, Outcome, RefundRequest, VoidR
 import { amountAtStripe } from './amounts.ts';
 import * as answers from './answers.ts';
 import { declined } from './declines.ts';
+import * as refundAnswers from './refund-answers.ts';
 import { expired, intentOf, isExpired } from './charges.ts';
 import type { Client } from './client.ts';
 import { readIntent, readList, readNamed } from './objects.ts';
@@ -27,12 +28,12 @@ async function sendRefund(client: Client, { kind, request, intent, amount, money
   if (isExpired(client, validUntilMs)) return expired(client);
   const sent = { kind, reference, chargeReference, intent, amount };
   const answer = await client.send(requests.createRefund(sent), validUntilMs);
-  const outcome = answers.refundOutcome(answer, { kind, reference, intent, money });
+  const outcome = refundAnswers.refundOutcome(answer, { kind, reference, intent, money });
   if (outcome) return outcome;
   const found = await findRefund(client, { kind, reference, intent, money });
   if (found.outcome !== 'not_found') return found;
   // The earlier request has created nothing, and every repetition would get its answer.
-  if (answers.isSpent(answer, reference)) return declined('unknown', { response_text: spent });
+  if (refundAnswers.isSpent(answer, reference)) return declined('unknown', { response_text: spent });
   return answers.unknown('the refund may still be executed');
 }
 
@@ -65,7 +66,7 @@ async function amountOf({ send }: Client, intent: string): Promise<number | unde
   return found?.id === intent ? found.amount : undefined;
 }
 
-async function findRefund({ send, goneAfterMs }: Client, about: answers.SentRefund): Promise<LookupOutcome> {
+async function findRefund({ send, goneAfterMs }: Client, about: refundAnswers.SentRefund): Promise<LookupOutcome> {
   let atMs: number | undefined;
   for (let after: string | undefined; ; ) {
     const answer = await send(requests.listRefundsOf(about.intent, after));
@@ -73,8 +74,8 @@ async function findRefund({ send, goneAfterMs }: Client, about: answers.SentRefu
     const list = answer.status === 200 ? readList(jsonOf(answer)) : undefined;
     if (!list) return answers.unknown(`Stripe answered ${answer.status} for the refunds of the charge`);
     atMs ??= answer.askedAtMs;
-    const found = answers.findRefund(list.data, about);
-    if (found) return answers.foundRefund(found, about, answer.askedAtMs);
+    const found = refundAnswers.findRefund(list.data, about);
+    if (found) return refundAnswers.foundRefund(found, about, answer.askedAtMs);
     after = readNamed(list.data.at(-1))?.id;
     if (!list.has_more) break;
     if (after === undefined) return answers.unknown('the list of refunds cannot be read');
@@ -88,5 +89,10 @@ export async function lookupRefund(client: Client, request: LookupRequest): Prom
   const intent = await intentOf(client, request);
   if (intent === undefined) return answers.unknown('the charge of the refund could not be looked up');
   if (intent === null) return { outcome: 'not_found' };
-  return findRefund(client, { kind: kind === 'charge' ? undefined : kind, reference, intent, money: sent });
+  return findRefund(client, {
+    kind: kind === 'void' || kind === 'refund' ? kind : undefined,
+    reference,
+    intent,
+    money: sent,
+  });
 }

@@ -28,7 +28,7 @@ function fields(name: string, value: unknown): [string, string][] {
 
 const formOf = (value: object): URLSearchParams => new URLSearchParams(fields('', value));
 
-function post(path: readonly string[], body: object, key?: string): ExchangeRequest {
+export function post(path: readonly string[], body: object, key?: string): ExchangeRequest {
   return {
     method: 'POST',
     path: ['v1', ...path],
@@ -109,10 +109,12 @@ export function createIntent(
   currency: string,
   customer?: CustomerOfCard,
   descriptor?: string,
+  authorizesOnly = false,
 ): ExchangeRequest {
   const body = {
     amount,
     currency,
+    ...(authorizesOnly && { capture_method: 'manual' as const }),
     ...(descriptor !== undefined && { statement_descriptor_suffix: descriptor }),
     ...(customer && { customer: customer.id }),
     allowed_payment_method_types: ['card'],
@@ -177,7 +179,7 @@ function credentialUse({ initiator, sequence, startsSeries }: CredentialUse, use
   } satisfies Stripe.PaymentIntentConfirmParams;
 }
 
-const expandedCharge = ['latest_charge.balance_transaction'];
+export const expandedCharge = ['latest_charge.balance_transaction'];
 
 export function confirmIntent(
   intent: string,
@@ -203,8 +205,11 @@ export function getIntent(intent: string): ExchangeRequest {
 }
 
 /** Without a key: Stripe would repeat a saved error, and a second cancellation changes nothing. */
-export function cancelIntent(intent: string): ExchangeRequest {
-  const body = { cancellation_reason: 'abandoned' } satisfies Stripe.PaymentIntentCancelParams;
+export function cancelIntent(
+  intent: string,
+  cancellation_reason: 'abandoned' | 'requested_by_customer' = 'abandoned',
+): ExchangeRequest {
+  const body = { cancellation_reason } satisfies Stripe.PaymentIntentCancelParams;
   return post(['payment_intents', intent, 'cancel'], body);
 }
 
@@ -258,7 +263,7 @@ export function listCharges({ from, until }: Period, after?: string): ExchangeRe
   const query = {
     created: { gte: from, lt: until },
     limit: pageSize,
-    expand: ['data.refunds'],
+    expand: ['data.refunds', 'data.payment_intent'],
     ...(after && { starting_after: after }),
   } satisfies Stripe.ChargeListParams;
   return get(['charges'], query, listBytesMax);

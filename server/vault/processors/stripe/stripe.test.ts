@@ -85,11 +85,13 @@ processorConformance(
       return { card, failureCode: 'insufficient_funds' };
     },
     settleAtOnce: () => stripe.control({ settle_after_ms: 0 }),
+    holdFor: (ms) => stripe.control({ hold_for_ms: ms }),
     executions: async (reference) => (await taken(reference)).length,
     faults: { next: (fault) => stripe.control({ next: [fault] }), hasty },
   }),
   {
     keepsBooks: true,
+    authorizes: 'at_once',
     broken: brokenAnswers,
     isExact: false,
     voidsUntilSettled: false,

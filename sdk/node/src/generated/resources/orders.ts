@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { ExpandChoice, FieldChoice, Shown } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { GetOrderReceiptParams, ListOrdersParams, Order, OrderCreate, OrderExpansions, OrderRefund, Receipt } from '../types/orders.ts';
+import type { GetOrderReceiptParams, ListOrdersParams, Order, OrderCapture, OrderCreate, OrderExpansions, OrderRefund, Receipt } from '../types/orders.ts';
 
 export class Orders {
   readonly #call: Call;
@@ -31,6 +31,16 @@ export class Orders {
   /** Refund an order. */
   refund(orderId: string, body: OrderRefund = {}, options?: RequestOptions): Promise<Order> {
     return this.#call(operations.refundOrder, [orderId], { body }, options);
+  }
+
+  /** Capture the held funds of an order. */
+  capture(orderId: string, body: OrderCapture = {}, options?: RequestOptions): Promise<Order> {
+    return this.#call(operations.captureOrder, [orderId], { body }, options);
+  }
+
+  /** Void an order. */
+  void(orderId: string, options?: RequestOptions): Promise<Order> {
+    return this.#call(operations.voidOrder, [orderId], {}, options);
   }
 
   /** Retry a failed charge or refund. */

@@ -17,7 +17,7 @@ export interface EventFeed {
 }
 
 /** An event type, `<resource>.*` for all events of a resource, or `*` for all events. */
-export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
+export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.authorized' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
 
 /** The object of each event type. */
 export interface EventObjects {
@@ -27,6 +27,7 @@ export interface EventObjects {
   'payment_method.attached': PaymentMethod;
   'payment_method.detached': PaymentMethod;
   'order.created': Order;
+  'order.authorized': Order;
   'order.succeeded': Order;
   'order.failed': Order;
   'order.refunded': Order;

@@ -10,6 +10,9 @@ export interface OrderItemInput {
   quantity: number;
 }
 
+/** With `manual`, the charge is only authorized: the order stays `pending` and its funds are held until `capture_before`. Capture or void it before then. */
+export type CaptureMode = 'automatic' | 'manual';
+
 export interface ShippingInput {
   name?: string | null | undefined;
   line1?: string | null | undefined;
@@ -30,6 +33,8 @@ export interface OrderCreate {
   /** Lowercase ISO 4217 code. */
   currency?: string | undefined;
   coupon_code?: string | undefined;
+  /** Default: `'automatic'`. */
+  capture?: CaptureMode | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
   metadata?: Metadata | null | undefined;
@@ -110,6 +115,10 @@ export interface Order {
   total: number;
   /** The same as `total`. */
   amount: number;
+  authorized_amount: number | null;
+  capture_before: string | null;
+  /** Amount taken from the card: the limit of all refunds. */
+  captured_amount: number;
   /** Amount refunded, including refunds that have not settled. */
   refunded_amount: number;
   coupon: CouponSnapshot | null;
@@ -132,6 +141,11 @@ export interface Order {
 
 export interface OrderRefund {
   /** Amount in the smallest unit of the currency. Default: the remaining balance. Null is not allowed. */
+  amount?: number | undefined;
+}
+
+export interface OrderCapture {
+  /** Amount in the smallest unit of the currency, at most `authorized_amount`; the rest is released. Default: all of it. Null is not allowed. */
   amount?: number | undefined;
 }
 

@@ -17,6 +17,7 @@ __all__ = [
     "BillingDetails",
     "BillingInterval",
     "CanceledSubscription",
+    "CaptureMode",
     "Card",
     "CardBrand",
     "CardToken",
@@ -139,13 +140,14 @@ CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "comp
 CardBrand = Literal["amex", "diners", "jcb", "discover", "unionpay", "mastercard", "maestro", "visa", "unknown"]
 ProductAvailability = Literal["in_stock", "out_of_stock", "preorder"]
 ProductField = Literal["id", "name", "description", "pricing", "requires_shipping", "sku", "availability", "category", "brand", "material", "weight", "return_window", "inventory_quantity", "images", "metadata", "active", "created_at", "updated_at"]
+CaptureMode = Literal["automatic", "manual"]
 OrderStatus = Literal["pending", "succeeded", "failed", "voided", "partially_refunded", "refunded", "refund_failed", "chargeback", "chargeback_accepted", "chargeback_dismissed"]
 CouponKind = Literal["generated", "promo"]
 CouponDuration = Literal["once", "repeating", "forever"]
 TransactionType = Literal["sale", "refund", "auth"]
 TransactionStatus = Literal["pending", "in_progress", "succeeded", "failed", "voided", "chargeback"]
 FailureCode = Literal["insufficient_funds", "do_not_honor", "card_limit_exceeded", "processor_declined", "issuer_unavailable", "unknown", "expired_card", "incorrect_cvv", "invalid_account", "blocked_card", "closed_card", "contact_bank", "transaction_not_allowed", "lost_stolen_card", "fraud_suspected", "duplicate_transaction", "invalid_merchant_configuration", "validation_error"]
-OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
+OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
 PlanField = Literal["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"]
 BillingInterval = Literal["day", "month"]
 PricingTierKind = Literal["recurring", "one_time"]
@@ -164,7 +166,7 @@ TeamMemberStatus = Literal["pending", "active", "blocked"]
 WebhookEndpointStatus = Literal["enabled", "disabled"]
 ChargebackOutcome = Literal["accepted", "dismissed"]
 ActorKind = Literal["key", "member"]
-EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 EventVersion = Literal["2026-02-11", "2025-11-04"]
 WebhookEndpointField = Literal["id", "url", "description", "enabled_events", "status", "disabled_reason", "api_version", "created_at", "updated_at"]
 GracePeriodHours = Literal[1, 24, 72]
@@ -509,6 +511,10 @@ class Order(Model):
     """Amount charged."""
     amount: int
     """The same as `total`."""
+    authorized_amount: int | None
+    capture_before: datetime | None
+    captured_amount: int
+    """Amount taken from the card: the limit of all refunds."""
     refunded_amount: int
     """Amount refunded, including refunds that have not settled."""
     coupon: CouponSnapshot | None
@@ -528,7 +534,7 @@ class Order(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
     _optional = frozenset(["customer"])
 
 
@@ -1363,7 +1369,7 @@ class OrderEvent(EventBase):
     sequence: int
     """Number of this event among the events of its object. Use it to put events in order."""
     request_id: str | None
-    type: Literal["order.created", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed"]
+    type: Literal["order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed"]
     data: OrderEventData
 
     _fields = frozenset(["id", "created_at", "api_version", "livemode", "sequence", "request_id", "type", "data"])
@@ -1512,7 +1518,7 @@ class UnknownEvent(EventBase):
 Event = Union[CustomerEvent, PaymentMethodEvent, OrderEvent, SubscriptionEvent, CheckoutSessionEvent, TeamMemberEvent, WebhookEndpointEvent, UnknownEvent]
 
 
-EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 
 
 _event_classes: Dict[str, type[EventBase]] = {
@@ -1522,6 +1528,7 @@ _event_classes: Dict[str, type[EventBase]] = {
     "payment_method.attached": PaymentMethodEvent,
     "payment_method.detached": PaymentMethodEvent,
     "order.created": OrderEvent,
+    "order.authorized": OrderEvent,
     "order.succeeded": OrderEvent,
     "order.failed": OrderEvent,
     "order.refunded": OrderEvent,
@@ -1580,7 +1587,7 @@ ProductImage._converters = {"created_at": time_of}
 Product._converters = {"pricing": Pricing.of, "images": list_of(ProductImage.of), "created_at": time_of, "updated_at": time_of}
 ProductImageOrders._converters = {"data": list_of(ProductImageOrder.of)}
 OrderTransaction._converters = {"created_at": time_of}
-Order._converters = {"customer": Customer.of, "payment_method": PaymentMethodSummary.of, "items": list_of(OrderItem.of), "coupon": CouponSnapshot.of, "transactions": list_of(OrderTransaction.of), "next_retry_at": time_of, "shipping": Shipping.of, "created_at": time_of, "updated_at": time_of}
+Order._converters = {"customer": Customer.of, "payment_method": PaymentMethodSummary.of, "items": list_of(OrderItem.of), "capture_before": time_of, "coupon": CouponSnapshot.of, "transactions": list_of(OrderTransaction.of), "next_retry_at": time_of, "shipping": Shipping.of, "created_at": time_of, "updated_at": time_of}
 Plan._converters = {"billing_cycle": BillingCycle.of, "products": list_of(PlanProduct.of), "pricing_tiers": list_of(PricingTier.of), "created_at": time_of, "updated_at": time_of}
 CouponCode._converters = {"created_at": time_of}
 CouponWithCodes._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of, "codes": list_of(CouponCode.of)}

@@ -228,6 +228,7 @@ class OrderCreate(_OrderCreate, total=False):
     #: Lowercase ISO 4217 code.
     currency: str
     coupon_code: str
+    capture: models.CaptureMode
     description: str | None
     shipping: ShippingInput | None
     metadata: Mapping[str, Any] | None
@@ -235,6 +236,11 @@ class OrderCreate(_OrderCreate, total=False):
 
 class OrderRefund(TypedDict, total=False):
     #: Amount in the smallest unit of the currency. Default: the remaining balance. Null is not allowed.
+    amount: int
+
+
+class OrderCapture(TypedDict, total=False):
+    #: Amount in the smallest unit of the currency, at most `authorized_amount`; the rest is released. Default: all of it. Null is not allowed.
     amount: int
 
 

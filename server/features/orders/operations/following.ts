@@ -1,6 +1,14 @@
 import type { ApiError } from '../../../errors.ts';
 import type { Charging } from './charging.ts';
-import { credentialsRefused, gatewayError, notSentError, usedByAnother, vaultUnavailable } from './errors.ts';
+import {
+  capturedOtherwise,
+  credentialsRefused,
+  gatewayError,
+  notSentError,
+  usedByAnother,
+  vaultUnavailable,
+} from './errors.ts';
+import type { FollowingCause } from './operation-moves.ts';
 import { discardOpen, discardUnexecuted, type Intended, markInDoubt, type Opened } from './open-queries.ts';
 import { recordResult } from './record-result.ts';
 import { isKeyed } from './reference.ts';
@@ -8,12 +16,12 @@ import type { Sent } from './sending.ts';
 import { firstCheckMs } from './timing.ts';
 
 /**
- * Ends the sending of a refund or void whose outcome is unknown, or that did not happen. Returns the error for the request;
+ * Ends the sending of a refund, void or capture whose outcome is unknown, or that did not happen. Returns the error for the request;
  * 'taken over' if another process decides, and undefined if there is an outcome to record.
  */
-export async function endReversal<Intent extends Intended & Opened>(
+export async function endFollowing<Intent extends Intended & Opened>(
   charging: Charging,
-  what: 'refund' | 'void',
+  what: FollowingCause,
   subject: readonly string[],
   { intent, outcome, step }: Sent<Intent>,
 ): Promise<ApiError | 'taken over' | undefined> {
@@ -27,9 +35,14 @@ export async function endReversal<Intent extends Intended & Opened>(
   return isDiscarded ? notHappened(what, subject, outcome) : 'taken over';
 }
 
-function notHappened(what: 'refund' | 'void', subject: readonly string[], outcome: Sent<unknown>['outcome']): ApiError {
-  if (outcome.outcome === 'conflict') return isKeyed({ subject }) ? usedByAnother() : notSentError(what);
+function notHappened(what: FollowingCause, subject: readonly string[], outcome: Sent<unknown>['outcome']): ApiError {
+  if (outcome.outcome === 'conflict') return conflictOf(what, subject);
   if (outcome.outcome === 'not_sent') return notSentError(what, outcome);
   if (outcome.outcome === 'unavailable') return vaultUnavailable(what, { unfinished: false });
   return credentialsRefused(what);
+}
+
+function conflictOf(what: FollowingCause, subject: readonly string[]): ApiError {
+  if (what === 'capture') return capturedOtherwise();
+  return isKeyed({ subject }) ? usedByAnother() : notSentError(what);
 }
