@@ -93,7 +93,8 @@ export function openBooks(): Books {
     if (!payment?.isAuthorized || isCancelled(payment) || isReversed(payment)) return false;
     const captured = capturedAmount(payment);
     if (amount && amount.currency !== payment.amount.currency) return false;
-    if (type === 'capture') return captured + (amount?.value ?? 0) <= payment.amount.value;
+    // Several captures of one payment need an agreement with Adyen.
+    if (type === 'capture') return captured === 0 && (amount?.value ?? 0) <= payment.amount.value;
     if (type === 'refund') return refundedAmount(payment) + (amount?.value ?? 0) <= captured;
     return type === 'cancel' ? captured === 0 : refundedAmount(payment) === 0;
   }

@@ -195,19 +195,27 @@ function chargeStatus(books: Books, payment: Payment): string {
   return books.isCancelled(payment) ? 'cancelled' : 'authorized';
 }
 
+const kinds = { capture: 'capture', refund: 'refund', reversal: 'void', cancel: 'void' } as const;
+
+/** Captures and cancellations of an authorization that is captured later have references of their own. */
+const isOwn = (reference: string): boolean => /^(capture|void)-/.test(reference);
+
 /** Lists what was executed as the other simulators do, in our units. A check of a card is no operation. */
 function operationsOf({ books }: Simulator): object[] {
   const payments = [...books.payments()].filter(({ amount }) => amount.value > 0);
   return payments.flatMap((payment) => {
     const { psp, reference, last4, refusal, isAuthorized, atMs } = payment;
+    const isHeld = payment.changes.some(
+      (change) => change.type !== 'reversal' && change.type !== 'refund' && isOwn(change.reference),
+    );
     const charge = {
-      kind: 'charge',
+      kind: isHeld ? 'authorization' : 'charge',
       reference,
       charge_reference: null,
       ...fromAdyen(payment.amount),
       last4,
-      status: chargeStatus(books, payment),
-      voided: books.isVoided(payment),
+      status: isHeld ? 'approved' : chargeStatus(books, payment),
+      voided: isHeld ? books.isCancelled(payment) : books.isVoided(payment),
       captures: payment.changes.filter(({ type }) => type === 'capture').length,
       response_code: refusal,
       // Only the answer to the authorization names a refused payment, and it can be lost for good.
@@ -215,10 +223,10 @@ function operationsOf({ books }: Simulator): object[] {
       taken_at_ms: atMs,
     };
     const followUps = payment.changes
-      .filter(({ type }) => type === 'refund' || type === 'reversal')
+      .filter(({ type, reference: own }) => type === 'refund' || type === 'reversal' || isOwn(own))
       .map((change) => ({
-        kind: change.type === 'refund' ? 'refund' : 'void',
-        reference: change.reference.replace(/^(refund|void)-/, ''),
+        kind: kinds[change.type],
+        reference: change.reference.replace(/^(refund|void|capture)-/, ''),
         charge_reference: reference,
         ...fromAdyen(change.amount ?? payment.amount),
         last4: null,

@@ -5,7 +5,7 @@ import { dateText } from '../../server/vault/processors/nmi/requests.ts';
 /** The books of the simulator NMI: transactions with their actions. Of a card they keep only what a receipt may show. */
 
 export interface SimulatedAction {
-  readonly type: 'sale' | 'refund' | 'void' | 'settle' | 'chargeback' | 'validate';
+  readonly type: 'sale' | 'auth' | 'capture' | 'refund' | 'void' | 'settle' | 'chargeback' | 'validate';
   readonly amount: string;
   readonly at_ms: number;
   readonly success: boolean;
@@ -34,7 +34,7 @@ export interface SimulatedTransaction {
 
 /** A row of `GET /journal`, as a chaos run compares it with our books. */
 export interface SimulatedOperation {
-  readonly kind: 'charge' | 'refund' | 'void';
+  readonly kind: 'charge' | 'authorization' | 'capture' | 'refund' | 'void';
   /** Null for a void, which has no reference at NMI. */
   readonly reference: string | null;
   readonly charge_reference: string | null;
@@ -62,9 +62,16 @@ export interface Books {
 const main = ({ actions }: SimulatedTransaction): SimulatedAction => actions[0] as SimulatedAction;
 const isVoided = ({ actions }: SimulatedTransaction): boolean => actions.some(({ type }) => type === 'void');
 
+const captureOf = ({ actions }: SimulatedTransaction): SimulatedAction | undefined =>
+  actions.find(({ type, success }) => type === 'capture' && success);
+
+/** What was taken: of an authorization, the amount of its capture. */
+const taken = (transaction: SimulatedTransaction): SimulatedAction => captureOf(transaction) ?? main(transaction);
+
 export function conditionOf(transaction: SimulatedTransaction, nowMs: number): string {
   if (!main(transaction).success) return 'failed';
   if (isVoided(transaction)) return 'canceled';
+  if (main(transaction).type === 'auth' && !captureOf(transaction)) return 'pending';
   if (nowMs < transaction.settles_at_ms) return 'pendingsettlement';
   if (transaction.returned_at_ms !== undefined && nowMs >= transaction.returned_at_ms) return 'failed';
   return transaction.fails_at_settlement ? 'failed' : 'complete';
@@ -72,12 +79,13 @@ export function conditionOf(transaction: SimulatedTransaction, nowMs: number): s
 
 function actionsOf(transaction: SimulatedTransaction, nowMs: number): readonly SimulatedAction[] {
   const { actions, settles_at_ms: at_ms, fails_at_settlement } = transaction;
-  const isSettled = main(transaction).success && !isVoided(transaction) && nowMs >= at_ms;
+  const isHeld = main(transaction).type === 'auth' && !captureOf(transaction);
+  const isSettled = main(transaction).success && !isVoided(transaction) && !isHeld && nowMs >= at_ms;
   if (!isSettled || main(transaction).type === 'validate') return actions;
   const result = fails_at_settlement ? { success: false, code: '400', text: 'REJECTED' } : null;
   const settle = {
     type: 'settle',
-    amount: main(transaction).amount,
+    amount: taken(transaction).amount,
     at_ms,
     success: true,
     code: '100',
@@ -139,11 +147,11 @@ export function operationsOf(books: Books, nowMs: number): SimulatedOperation[] 
   return [...books.all()].flatMap((transaction): SimulatedOperation[] => {
     const { id, order_id, original_id, currency, last4, actions } = transaction;
     const { type, amount, success, at_ms } = main(transaction);
-    if (type !== 'sale' && type !== 'refund') return [];
+    if (type !== 'sale' && type !== 'auth' && type !== 'refund') return [];
     const condition = conditionOf(transaction, nowMs);
     const charge = original_id === null ? undefined : books.find(original_id);
     const row: SimulatedOperation = {
-      kind: type === 'sale' ? 'charge' : 'refund',
+      kind: ({ sale: 'charge', auth: 'authorization', refund: 'refund' } as const)[type],
       reference: order_id,
       charge_reference: charge?.order_id ?? null,
       amount: minorUnits(amount, currency),
@@ -155,6 +163,13 @@ export function operationsOf(books: Books, nowMs: number): SimulatedOperation[] 
       transaction_id: id,
       taken_at_ms: at_ms,
     };
+    const capture = type === 'auth' ? captureOf(transaction) : undefined;
+    if (capture) {
+      // A capture has no reference at NMI.
+      const ofCapture = { reference: null, charge_reference: order_id, last4: null, taken_at_ms: capture.at_ms };
+      const held: SimulatedOperation = { ...row, status: 'approved', settled: false, voided: false };
+      return [held, { ...row, ...ofCapture, kind: 'capture', amount: minorUnits(capture.amount, currency) }];
+    }
     const voids = actions
       .filter((action) => action.type === 'void')
       .map((action): SimulatedOperation => {
@@ -185,7 +200,7 @@ export function openBooks(): Books {
       const refunds = [...transactions.values()].filter(
         (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed' && main(one).type === 'refund',
       );
-      const units = (one: SimulatedTransaction): number => minorUnits(main(one).amount, one.currency) ?? 0;
+      const units = (one: SimulatedTransaction): number => minorUnits(taken(one).amount, one.currency) ?? 0;
       return units(charge) - refunds.reduce((sum, one) => sum + units(one), 0);
     },
     all: () => transactions.values(),

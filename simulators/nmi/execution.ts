@@ -36,8 +36,8 @@ function answerOf(
     transactionid: id,
     avsresponse: action.type === 'void' ? '' : avs,
     cvvresponse: action.type === 'void' ? '' : cvv,
-    // Only a sale answers with its order id.
-    orderid: action.type === 'sale' ? order_id : '',
+    // Only a sale and an authorization answer with their order id.
+    orderid: action.type === 'sale' || action.type === 'auth' ? order_id : '',
     type: action.type,
     response_code: action.code,
   };
@@ -55,11 +55,45 @@ function isDuplicate(simulator: Simulator, fields: URLSearchParams, nowMs: numbe
   return false;
 }
 
+function refundProblem(
+  { books }: Simulator,
+  charge: SimulatedTransaction,
+  amount: string,
+  nowMs: number,
+): string | undefined {
+  if (!['pendingsettlement', 'complete'].includes(conditionOf(charge, nowMs))) return 'Transaction cannot be refunded';
+  if (!isAmount(amount, charge.currency)) return 'Invalid amount';
+  const isTooMuch = Number(amount.replace('.', '')) > books.balance(charge, nowMs);
+  return isTooMuch ? 'Refund amount may not exceed the transaction balance' : undefined;
+}
+
+function voidProblem({ books }: Simulator, charge: SimulatedTransaction, nowMs: number): string | undefined {
+  const hasRefunds = [...books.all()].some(
+    (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed',
+  );
+  const isPossible = ['pendingsettlement', 'pending'].includes(conditionOf(charge, nowMs)) && !hasRefunds;
+  return isPossible ? undefined : 'Only transactions pending settlement can be voided';
+}
+
+/** An authorization is captured once, and no more than it holds. */
+function captureProblem(
+  { actions: [main], currency }: SimulatedTransaction,
+  condition: string,
+  amount: string,
+): string | undefined {
+  if (main?.type !== 'auth' || condition !== 'pending') {
+    return 'A capture requires that the existing transaction be an AUTH';
+  }
+  if (!isAmount(amount, currency)) return 'Invalid amount';
+  return Number(amount) > Number(main.amount) ? 'The specified amount exceeds the authorization amount' : undefined;
+}
+
 /** Executes the request and returns the answer. */
 export function execute(simulator: Simulator, fields: URLSearchParams, fault: string | undefined): Answer {
   const { books, clock, faults, settings } = simulator;
   const nowMs = clock.nowMs();
-  const type = fields.get('type') as 'sale' | 'refund' | 'void' | 'validate';
+  const type = fields.get('type') as 'sale' | 'auth' | 'capture' | 'refund' | 'void' | 'validate';
+  const isFirst = type === 'sale' || type === 'auth';
   const reject = (text: string): Answer => rejection(simulator, fields, text);
   const keep = (transaction: SimulatedTransaction, action: SimulatedAction): Answer => {
     books.put(transaction);
@@ -67,9 +101,9 @@ export function execute(simulator: Simulator, fields: URLSearchParams, fault: st
     simulator.webhooks.transaction(transaction, `transaction.${type}.${action.success ? 'success' : 'failure'}`);
     return answerOf(transaction, action);
   };
-  const rule = type === 'sale' ? ruleAgainst(settings, fields) : undefined;
+  const rule = isFirst ? ruleAgainst(settings, fields) : undefined;
   // In test mode, NMI declines amounts below one unit.
-  const isTooSmall = settings.test_mode && type === 'sale' && Number(fields.get('amount')) < 1;
+  const isTooSmall = settings.test_mode && isFirst && Number(fields.get('amount')) < 1;
   const decided = rule === undefined ? (isTooSmall ? '200' : '100') : '300';
   const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : decided;
   const success = code === '100';
@@ -81,8 +115,8 @@ export function execute(simulator: Simulator, fields: URLSearchParams, fault: st
   const settles_at_ms = nowMs + (simulator.settleAfterMs ?? dayMs);
   const fresh = { id: books.nextId(), settles_at_ms, fails_at_settlement: fault === 'reject_refund' };
 
-  if (type === 'sale' || type === 'validate') {
-    if (type === 'sale' && isDuplicate(simulator, fields, nowMs)) return reject('Duplicate transaction');
+  if (isFirst || type === 'validate') {
+    if (isFirst && isDuplicate(simulator, fields, nowMs)) return reject('Duplicate transaction');
     const processor = processorOf(settings, fields);
     if ('problem' in processor) return reject(processor.problem);
     const missing = missingCode(settings, fields);
@@ -107,24 +141,26 @@ export function execute(simulator: Simulator, fields: URLSearchParams, fault: st
   }
 
   const charge = books.find(fields.get('transactionid') ?? '');
-  if (!charge || charge.actions[0]?.type !== 'sale') return reject('Transaction not found');
+  if (!charge || !['sale', 'auth'].includes(charge.actions[0]?.type ?? '')) return reject('Transaction not found');
   const condition = conditionOf(charge, nowMs);
   if (code === '300') return reject('Transaction was rejected by gateway');
+  if (type === 'capture') {
+    const problem = captureProblem(charge, condition, fields.get('amount') ?? '');
+    if (problem !== undefined) return reject(problem);
+    const made = action(fields.get('amount') ?? '');
+    return success
+      ? keep({ ...charge, settles_at_ms, actions: [...charge.actions, made] }, made)
+      : answerOf(charge, made);
+  }
   if (type === 'void') {
-    const hasRefunds = [...books.all()].some(
-      (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed',
-    );
-    if (condition !== 'pendingsettlement' || hasRefunds) {
-      return reject('Only transactions pending settlement can be voided');
-    }
-    const made = action(charge.actions[0].amount);
+    const problem = voidProblem(simulator, charge, nowMs);
+    if (problem !== undefined) return reject(problem);
+    const made = action(charge.actions[0]?.amount ?? '0.00');
     return success ? keep({ ...charge, actions: [...charge.actions, made] }, made) : answerOf(charge, made);
   }
-  if (condition !== 'pendingsettlement' && condition !== 'complete') return reject('Transaction cannot be refunded');
-  const amount = fields.get('amount') ?? charge.actions[0].amount;
-  if (!isAmount(amount, charge.currency)) return reject('Invalid amount');
-  const units = Number(amount.replace('.', ''));
-  if (units > books.balance(charge, nowMs)) return reject('Refund amount may not exceed the transaction balance');
+  const amount = fields.get('amount') ?? charge.actions[0]?.amount ?? '0.00';
+  const refused = refundProblem(simulator, charge, amount, nowMs);
+  if (refused !== undefined) return reject(refused);
   const made = action(amount);
   const order_id = settings.ignores_refund_order ? charge.order_id : (fields.get('orderid') ?? '');
   const { currency, first6, last4, processor_id } = charge;

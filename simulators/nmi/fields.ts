@@ -10,26 +10,29 @@ const shippingNames = 'firstname lastname address1 address2 city state zip count
 const credentialNames = ['initiated_by', 'stored_credential_indicator', 'initial_transaction_id', 'billing_method'];
 const common = ['type', 'security_key'];
 /** The fields that each type takes; those before the bar are required. NMI ignores others, but we want to know. */
-const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
-  sale: [
-    [...common, ...cardNames, 'amount'],
-    [
-      'orderid',
-      'currency',
-      'dup_seconds',
-      'processor_id',
-      'cvv',
-      'descriptor',
-      'ipaddress',
-      ...personNames,
-      ...shippingNames,
-      ...credentialNames,
-    ],
+const saleNames: readonly [required: readonly string[], optional: readonly string[]] = [
+  [...common, ...cardNames, 'amount'],
+  [
+    'orderid',
+    'currency',
+    'dup_seconds',
+    'processor_id',
+    'cvv',
+    'descriptor',
+    'ipaddress',
+    ...personNames,
+    ...shippingNames,
+    ...credentialNames,
   ],
+];
+const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
+  sale: saleNames,
+  auth: saleNames,
   validate: [
     [...common, ...cardNames],
     ['orderid', 'cvv', 'processor_id', ...personNames, ...credentialNames],
   ],
+  capture: [[...common, 'transactionid', 'amount'], ['orderid']],
   refund: [
     [...common, 'transactionid'],
     ['amount', 'orderid'],
@@ -58,7 +61,7 @@ export function fieldProblem(fields: URLSearchParams): string | undefined {
   if (new Set(names).size < names.length) return 'Field sent twice';
   const missing = required.find((name) => !fields.get(name));
   if (missing !== undefined) return `The ${missing} field is required`;
-  if (type === 'sale' && !isAmount(fields.get('amount') ?? '', fields.get('currency') ?? 'USD'))
+  if (['sale', 'auth'].includes(type) && !isAmount(fields.get('amount') ?? '', fields.get('currency') ?? 'USD'))
     return 'Invalid amount';
   if (fields.has('ccnumber') && !/^\d{12,19}$/.test(fields.get('ccnumber') ?? '')) return 'Invalid Credit Card Number';
   if (fields.has('ccexp') && !/^(0[1-9]|1[0-2])\d\d$/.test(fields.get('ccexp') ?? '')) return 'Invalid expiration date';

@@ -37,7 +37,7 @@ export interface SimulatorOptions {
   readonly requestLifeMs: number;
 }
 
-const operations = ['charge', 'refund', 'void'] as const;
+const operations = ['charge', 'capture', 'refund', 'void'] as const;
 const lookupAnswers = ['lookup_html', 'lookup_cut', 'lookup_other', 'lookup_rate_limited'] as const;
 const operationAnswers = [
   'html_after',
@@ -58,6 +58,8 @@ function requestsOf(fault: string): readonly Request[] | undefined {
 
 const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup' | 'notice'>>> = {
   sale: 'charge',
+  auth: 'charge',
+  capture: 'capture',
   refund: 'refund',
   void: 'void',
   validate: 'verify',

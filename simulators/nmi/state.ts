@@ -31,7 +31,7 @@ export const defaults: Settings = {
   ...noRules,
 };
 
-export type Request = 'charge' | 'refund' | 'void' | 'verify' | 'lookup' | 'notice';
+export type Request = 'charge' | 'capture' | 'refund' | 'void' | 'verify' | 'lookup' | 'notice';
 
 export interface Simulator {
   readonly books: Books;

@@ -61,7 +61,7 @@ const meanings: Meanings = {
   operation: {
     open: (charging, _notice, { found }, open) => applyOutcome(charging, open, found),
     openElsewhere: (charging, { connectionId }, { found }, open) => applyElsewhere(charging, connectionId, open, found),
-    closed: (charging, { companyId }, { found }, closed) => applyToClosed(charging, companyId, closed, found),
+    closed: (charging, notice, { found }, closed) => applyToClosed(charging, notice, closed, found),
     closedElsewhere: ofAnother,
   },
   settled: {
@@ -224,10 +224,14 @@ async function applyElsewhere(
 
 async function applyToClosed(
   charging: Charging,
-  companyId: string,
+  notice: NoticeToApply,
   closed: NoticedTransaction,
   found: LookupOutcome,
 ): Promise<Applied> {
+  const { companyId } = notice;
+  // The processor, or a person there, has released what it holds, or it has ended.
+  const isReleased = closed.type === 'auth' && closed.status === 'succeeded' && found.outcome === 'not_found';
+  if (isReleased) return voidReleased(charging, notice, found, closed);
   const isReturned = closed.type === 'refund' && closed.status === 'succeeded' && found.outcome === 'declined';
   if (!isReturned) return done('the outcome was known');
   await failRefund(charging, companyId, closed, { code: found.failureCode, reason: found.failureReason });

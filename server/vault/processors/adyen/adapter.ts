@@ -3,6 +3,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Outcome, Processor } from '../processor.ts';
 import { declined, followUpOutcomeOf, unknown, verificationOf } from './answers.ts';
+import { laterCapture, releaseChange } from './captures.ts';
 import { charge, expired, invalidAmount, isLate, prepare, withoutCard } from './charging.ts';
 import { type Change, type Client, openClient, refundChange, release, send, voidChange } from './client.ts';
 import { connectionTestOf } from './connection-test.ts';
@@ -53,9 +54,16 @@ export function adyenProcessor(options: AdyenOptions): Processor {
       if (!payment) return noCharge;
       return followUp(client, refundChange(client, { reference, payment, isRepeat: false }, amount), validUntilMs);
     },
-    async void({ reference, chargeTransactionId: payment, validUntilMs }) {
+    async capture({ reference, chargeTransactionId: payment, validUntilMs, ...money }) {
+      const amount = toAdyen(money);
+      if (!amount) return invalidAmount;
       if (!payment) return noCharge;
-      return followUp(client, voidChange(client, { reference, payment, isRepeat: false }), validUntilMs);
+      return followUp(client, laterCapture(client, { reference, payment, isRepeat: false }, amount), validUntilMs);
+    },
+    async void({ reference, chargeTransactionId: payment, validUntilMs, ofAuthorization }) {
+      if (!payment) return noCharge;
+      const change = ofAuthorization ? releaseChange : voidChange;
+      return followUp(client, change(client, { reference, payment, isRepeat: false }), validUntilMs);
     },
     release: ({ reference, transactionId }) => release(client, reference, transactionId),
     lookup: (request) => lookup(client, request),

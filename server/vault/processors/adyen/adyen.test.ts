@@ -31,7 +31,7 @@ afterEach(() => adyen.checkTraces());
 function asTheVault(by: Processor): Processor {
   const handles = new Map<string, string>();
   const transactions = new Map<string, string>();
-  const kinds = new Map<string, 'refund' | 'void'>();
+  const kinds = new Map<string, 'refund' | 'void' | 'capture'>();
   const money = new Map<string, { amount: number; currency: string }>();
   const ofCharge = (chargeReference: string) => {
     const chargeTransactionId = transactions.get(chargeReference);
@@ -51,6 +51,11 @@ function asTheVault(by: Processor): Processor {
       kinds.set(request.reference, 'refund');
       money.set(request.reference, request);
       return by.refund({ ...request, ...ofCharge(request.chargeReference) });
+    },
+    async capture(request) {
+      kinds.set(request.reference, 'capture');
+      money.set(request.reference, request);
+      return by.capture?.({ ...request, ...ofCharge(request.chargeReference) }) as Promise<Outcome>;
     },
     void(request) {
       kinds.set(request.reference, 'void');
@@ -81,7 +86,8 @@ processorConformance(
     },
     executions: async (reference) => {
       const [operation, ...more] = await adyen.executed(reference);
-      return (operation?.captures ?? (operation ? 1 : 0)) + more.length;
+      const isHeld = operation?.kind === 'authorization' || operation?.status === 'authorized';
+      return (isHeld ? 1 : (operation?.captures ?? (operation ? 1 : 0))) + more.length;
     },
     faults: {
       next: (fault) => adyen.control({ next: [fault] }),
@@ -89,7 +95,7 @@ processorConformance(
       steps: ['authorization:', 'capture:'],
     },
   }),
-  { hidesAuthorizationCode: true, broken: { ...brokenAnswers, lookups: [] } },
+  { hidesAuthorizationCode: true, authorizes: 'by_notice', broken: { ...brokenAnswers, lookups: [] } },
 );
 
 describe('an Adyen that lies', () => {

@@ -1,6 +1,7 @@
 import { CardNumber } from '../../card-number.ts';
 import type { ChargeRequest, Outcome, Preparation, ProcessorCard } from '../processor.ts';
 import { authorizationOutcomeOf, captureOutcomeOf, declined } from './answers.ts';
+import { heldOutcomeOf } from './captures.ts';
 import { cancel, captureChange, type Client, type Reply, send } from './client.ts';
 import { type Authorization, readHandle } from './handle.ts';
 import { type AdyenAmount, isSameAmount, toAdyen } from './money.ts';
@@ -94,6 +95,7 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   const authorization = readHandle(prepared.handle);
   const amount = toAdyen(request);
   if (!authorization || !amount || !isSameAmount(authorization.amount, amount)) return { outcome: 'conflict' };
+  if (request.authorizesOnly) return heldOutcomeOf(authorization);
   const isExpired = isLate(client, validUntilMs);
   const outcome = isExpired ? expired(client) : await capture(client, reference, authorization, false);
   if (isWithoutCapture(outcome)) void cancel(client, reference, authorization.pspReference);

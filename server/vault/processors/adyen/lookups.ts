@@ -1,9 +1,10 @@
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import { isOfCharge, type LookupOutcome, type LookupRequest, type Money, type Outcome } from '../processor.ts';
 import { followUpOutcomeOf, unknown } from './answers.ts';
+import { heldOutcomeOf, laterCapture, releaseChange } from './captures.ts';
 import { capture } from './charging.ts';
 import { cancel, type Change, type Client, refundChange, send, voidChange } from './client.ts';
-import { readHandle } from './handle.ts';
+import { type Authorization, readHandle } from './handle.ts';
 import { type AdyenAmount, isSameAmount, toAdyen } from './money.ts';
 
 /**
@@ -16,12 +17,15 @@ const keyLifeMs = 6 * dayMs;
 /** Until then, an authorization may still be under way. */
 const patienceMs = minuteMs;
 
-function changeOf(client: Client, { reference, kind, sent, chargeTransactionId }: LookupRequest): Change | undefined {
+function changeOf(client: Client, request: LookupRequest): Change | undefined {
+  const { reference, kind, sent, chargeTransactionId, ofAuthorization } = request;
   if (!chargeTransactionId) return undefined;
   const wanted = { reference, payment: chargeTransactionId, isRepeat: true };
   const amount = sent && toAdyen(sent);
   if (kind === 'refund' && amount) return refundChange(client, wanted, amount);
-  return kind === 'void' ? voidChange(client, wanted) : undefined;
+  if (kind === 'capture' && amount) return laterCapture(client, wanted, amount);
+  if (kind !== 'void') return undefined;
+  return ofAuthorization ? releaseChange(client, wanted) : voidChange(client, wanted);
 }
 
 function isSent(sent: Money, authorized: AdyenAmount): boolean {
@@ -29,14 +33,26 @@ function isSent(sent: Money, authorized: AdyenAmount): boolean {
   return amount !== undefined && isSameAmount(amount, authorized);
 }
 
+const forgotten = unknown('Adyen may have forgotten the key; a notice decides');
+
+/** What was authorized. A look at an authorization that is captured later must not capture it. */
+function foundByHandle(
+  client: Client,
+  request: LookupRequest,
+  authorization: Authorization,
+): Promise<Outcome> | Outcome {
+  const { reference, sent, ageMs = 0 } = request;
+  const isHeld = request.kind === 'authorization';
+  if (!isHeld && ageMs > keyLifeMs) return forgotten;
+  if (sent && !isSent(sent, authorization.amount)) return { outcome: 'conflict' };
+  return isHeld ? heldOutcomeOf(authorization) : capture(client, reference, authorization, true);
+}
+
 async function found(client: Client, request: LookupRequest): Promise<Outcome> {
-  const { reference, handle, sent, ageMs } = request;
-  if (ageMs !== undefined && ageMs > keyLifeMs) return unknown('Adyen may have forgotten the key; a notice decides');
+  const { reference, handle, ageMs } = request;
   const authorization = handle === undefined ? undefined : readHandle(handle);
-  if (authorization) {
-    if (sent && !isSent(sent, authorization.amount)) return { outcome: 'conflict' };
-    return capture(client, reference, authorization, true);
-  }
+  if (authorization) return foundByHandle(client, request, authorization);
+  if (ageMs !== undefined && ageMs > keyLifeMs) return forgotten;
   // Without an age the operation was perhaps never sent, and a repetition would execute it.
   if (ageMs === undefined) return unknown('it is not known when the operation was sent; a notice decides');
   const change = changeOf(client, request);

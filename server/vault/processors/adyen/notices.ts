@@ -99,10 +99,28 @@ const authorized = ({ merchantReference, pspReference }: NoticeItem): NoticeSubj
   kind: 'authorized',
   charge: { reference: merchantReference || null, transactionId: pspReference },
 });
-const notCaptured: Reader = (item) => ({ kind: 'not_captured', charge: chargeOf(item) });
-const cancelled: Reader = ({ merchantReference }, isSuccess) =>
+/** A capture that Adyen accepted and did not execute. */
+function captureRefused(item: NoticeItem): NoticeSubject {
+  const reference = referenceOfModification(item.merchantReference ?? '');
+  if (reference === undefined) return { kind: 'not_captured', charge: chargeOf(item) };
+  const charge = { reference, transactionId: item.originalReference || null };
+  const found = declined(refusedLater, { transaction_id: item.pspReference, response_text: refusedLater.name });
+  return { kind: 'capture_refused', reference, charge, found };
+}
+const notCaptured: Reader = (item) => captureRefused(item);
+const captured = (item: NoticeItem): NoticeSubject => {
+  const later = referenceOfModification(item.merchantReference ?? '');
+  return later === undefined
+    ? operation(item.merchantReference, approved(item.originalReference, false))
+    : operation(later, approved(item.pspReference, false));
+};
+const cancelled: Reader = (item, isSuccess) => {
+  const { merchantReference } = item;
+  // The release of an authorization that was to be captured later has a reference of its own.
+  if (referenceOfModification(merchantReference ?? '') !== undefined) return followUp(item, isSuccess);
   // A cancellation fails if there is nothing to cancel, and also if the payment was captured. That decides nothing.
-  isSuccess ? operation(merchantReference, neverHappened) : other;
+  return isSuccess ? operation(merchantReference, neverHappened) : other;
+};
 const failedLater: Reader = (item) => followUp(item, false);
 
 const readers: Readonly<Record<string, Reader>> = {
@@ -111,10 +129,7 @@ const readers: Readonly<Record<string, Reader>> = {
     if (item.amount.value === 0) return other;
     return isSuccess ? authorized(item) : operation(item.merchantReference, refusal(item));
   },
-  CAPTURE: (item, isSuccess) =>
-    isSuccess
-      ? operation(item.merchantReference, approved(item.originalReference, false))
-      : notCaptured(item, isSuccess),
+  CAPTURE: (item, isSuccess) => (isSuccess ? captured(item) : notCaptured(item, isSuccess)),
   CAPTURE_FAILED: notCaptured,
   CANCELLATION: cancelled,
   TECHNICAL_CANCEL: cancelled,

@@ -42,14 +42,15 @@ export function keyOf(reference: string, step?: string): string {
 }
 
 /**
- * The reference that a refund or void has at Adyen. The prefix tells its notices from those of a refund that a person
+ * The reference that a refund, a void or a later capture has at Adyen. The prefix tells its notices from those of a refund that a person
  * made at Adyen, which have the reference of the payment.
  */
-export const modificationReferenceOf = (kind: 'refund' | 'void', reference: string): string => `${kind}-${reference}`;
+export const modificationReferenceOf = (kind: 'refund' | 'void' | 'capture', reference: string): string =>
+  `${kind}-${reference}`;
 
-/** Returns our reference of a refund or void; undefined if the service did not request the modification. */
+/** Returns our reference of such a modification; undefined if the service did not request the modification. */
 export function referenceOfModification(merchantReference: string): string | undefined {
-  return /^(?:refund|void)-([A-Za-z0-9-]{1,64})$/.exec(merchantReference)?.[1];
+  return /^(?:refund|void|capture)-([A-Za-z0-9-]{1,64})$/.exec(merchantReference)?.[1];
 }
 
 interface PaymentContent {

@@ -2,8 +2,9 @@ import { systemClock } from '../../../platform/clock.ts';
 import { dayMs, minuteMs } from '../../../platform/durations.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Answer, openExchange, type Silence } from '../exchange.ts';
-import type { ConnectionTest, LookupOutcome, Outcome, Processor } from '../processor.ts';
-import { chargeIn, foundIn, type OfCharge, type Reading, readingOf, verificationOf } from './answers.ts';
+import type { ConnectionTest, Outcome, Processor } from '../processor.ts';
+import { actionsOn, checked, transactionOf } from './actions.ts';
+import { foundIn, readingOf, verificationOf } from './answers.ts';
 import { securityCodeRequest, shownText } from './codes.ts';
 import { listedIn, noticesIn } from './history.ts';
 import { fieldsOf, openReports, type Reports } from './reports.ts';
@@ -15,7 +16,6 @@ import {
   type SaleFields,
   saleFields,
   validateFields,
-  voidFields,
 } from './requests.ts';
 import { receiveWebhook } from './webhooks.ts';
 
@@ -72,7 +72,8 @@ export function nmiProcessor(options: NmiOptions): Processor {
       const fields = saleFields(request, sale);
       const reading = readingOf(await post('transact.php', fields), sentSale(fields));
       const sent = { amount, currency, last4: card.number.last4 };
-      return checked(reading, () => reports.find('charge', { companyId, reference, sent }));
+      const kind = request.authorizesOnly ? 'authorization' : 'charge';
+      return checked(reading, () => reports.find(kind, { companyId, reference, sent }));
     },
     async refund(request) {
       const problem = moneyProblem(request, []);
@@ -90,20 +91,11 @@ export function nmiProcessor(options: NmiOptions): Processor {
       const answer = await post('transact.php', refundFields(request, transactionId));
       return checked(readingOf(answer, { type: 'refund', reference }), () => reports.find('refund', about));
     },
-    async void(request) {
-      const transactionId = await transactionOf(reports, request);
-      if (typeof transactionId !== 'string') return transactionId;
-      const late = expired(request);
-      if (late) return late;
-      const answer = await post('transact.php', voidFields(transactionId));
-      const { companyId, reference, chargeReference } = request;
-      return checked(readingOf(answer, { type: 'void', reference: null, transactionId }), () =>
-        reports.lookUpVoid({ companyId, reference, chargeReference, chargeTransactionId: transactionId }),
-      );
-    },
+    ...actionsOn(reports, { post: (fields) => post('transact.php', fields), expired }),
     async lookup(request) {
       const { kind = request.chargeReference === undefined ? 'charge' : undefined } = request;
-      if (kind === 'charge') return reports.find('charge', request);
+      if (kind === 'charge' || kind === 'authorization') return reports.find(kind, request);
+      if (kind === 'capture') return reports.lookUpCapture(request);
       if (kind === 'void') return reports.lookUpVoid(request);
       const found = await reports.lookUpRefund(request);
       return kind === undefined && found.outcome === 'not_found' ? reports.lookUpVoid(request) : found;
@@ -118,25 +110,8 @@ export function nmiProcessor(options: NmiOptions): Processor {
   };
 }
 
-const sentSale = ({ orderid: reference, amount, cvv }: SaleFields) =>
-  ({ type: 'sale', reference, amount, hasCode: cvv !== undefined }) as const;
-
-/** The report decides about an answer that proves nothing by itself. */
-async function checked({ outcome, mustCheck }: Reading, look: () => Promise<LookupOutcome>): Promise<Outcome> {
-  if (!mustCheck) return outcome;
-  const found = await look();
-  if (found.outcome === 'not_found') return outcome;
-  return found.outcome === 'unknown' && outcome.outcome === 'unknown' ? outcome : found;
-}
-
-/** NMI refunds and voids by its own id of the charge. */
-async function transactionOf(reports: Reports, request: OfCharge): Promise<string | Outcome> {
-  if (request.chargeTransactionId !== undefined) return request.chargeTransactionId;
-  const asked = await reports.transactions({ order_id: request.chargeReference ?? '' });
-  if ('outcome' in asked) return { outcome: 'not_sent', reason: asked.reason };
-  const charge = chargeIn(asked.content, request);
-  return charge?.id ?? { outcome: 'not_sent', reason: 'NMI has no such charge', failureCode: 'validation_error' };
-}
+const sentSale = ({ type, orderid: reference, amount, cvv }: SaleFields) =>
+  ({ type, reference, amount, hasCode: cvv !== undefined }) as const;
 
 /** A poll asks again for this long before the last one, because a report may lag behind. */
 const pollOverlapMs = 15 * minuteMs;

@@ -24,10 +24,10 @@ export interface Reading {
 }
 
 interface SentOperation {
-  readonly type: 'sale' | 'refund' | 'void' | 'validate';
-  /** The order id that the answer names, if it names one; null for a void, which has none. */
+  readonly type: 'sale' | 'auth' | 'capture' | 'refund' | 'void' | 'validate';
+  /** The order id that the answer names, if it names one; null for a void or a capture, which have none. */
   readonly reference: string | null;
-  /** The charge of a void, which keeps its transaction id. */
+  /** The charge of a void or the authorization of a capture, which keeps its transaction id. */
   readonly transactionId?: string;
   /** The amount as it was sent. */
   readonly amount?: string;
@@ -94,12 +94,14 @@ function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
   };
 }
 
+const isFirst = ({ type }: Pick<SentOperation, 'type'>): boolean => type === 'sale' || type === 'auth';
+
 function isOfOrder(
   { type: named, orderId }: AnswerFields,
   type: SentOperation['type'],
   reference: string | null,
 ): boolean {
-  const needsNoOrder = type !== 'sale' && named === type && orderId === '';
+  const needsNoOrder = !isFirst({ type }) && named === type && orderId === '';
   return reference === null || orderId === reference || needsNoOrder;
 }
 
@@ -113,7 +115,7 @@ function isAbout(fields: AnswerFields, { type, reference, transactionId }: SentO
   const namesTransaction = transactionId === undefined || fields.transactionId === transactionId;
   if (fields.response === '3') {
     return (
-      (fields.orderId === '' || namesOrder) && (fields.transactionId === '' || type !== 'void' || namesTransaction)
+      (fields.orderId === '' || namesOrder) && (fields.transactionId === '' || reference !== null || namesTransaction)
     );
   }
   return namesOrder && namesTransaction;
@@ -128,12 +130,12 @@ function refusedCredentials(status: number): Outcome {
 }
 
 function rejectedReading({ response, code, text, shown }: AnswerFields, { type, hasCode }: SentOperation): Reading {
-  const meaning = meaningOf(code, text, type !== 'sale' || hasCode);
+  const meaning = meaningOf(code, text, !isFirst({ type }) || hasCode);
   if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
   if (meaning.isNotExecuted)
     return certain({ outcome: 'not_sent', reason: `NMI answered ${code}: ${meaning.meaning}` });
   // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
-  const isFollowUp = type === 'refund' || type === 'void';
+  const isFollowUp = type === 'refund' || type === 'void' || type === 'capture';
   const mayBeRepetition = response === '3' && isFollowUp && !meaning.refusesCredentials;
   return { outcome: declined(meaning, shown), mustCheck: mayBeRepetition };
 }
@@ -149,7 +151,7 @@ export function readingOf(answer: Answer | Silence, sent: SentOperation): Readin
   if (shown.transaction_id === null) return certain(notUnderstood(status));
   const isPartial = sent.amount !== undefined && amountAuthorized !== '' && !sameAmount(amountAuthorized, sent.amount);
   if (isPartial) return { outcome: unknown('NMI authorized another amount'), mustCheck: true };
-  const ofCharge = sent.type === 'sale' && { networkTransactionId: shown.transaction_id };
+  const ofCharge = isFirst(sent) && { networkTransactionId: shown.transaction_id };
   return certain({ outcome: 'approved', response: shown, settled: false, ...ofCharge });
 }
 
@@ -180,7 +182,7 @@ export const isRefund = (transaction: Transaction): boolean =>
 
 /** The action that is the operation itself; undefined if the report has none or several. */
 export function mainAction(transaction: Transaction): Action | undefined {
-  const types = isCharge(transaction) ? ['sale'] : ['refund', 'credit'];
+  const types = isCharge(transaction) ? ['sale', 'auth'] : ['refund', 'credit'];
   const [action, ...more] = transaction.actions.filter(({ type }) => types.includes(type));
   return more.length === 0 ? action : undefined;
 }
@@ -201,29 +203,39 @@ function responseOf(transaction: Transaction, { code, text }: Pick<Action, 'code
 }
 
 const moneyTaken = ['pendingsettlement', 'complete'];
+/** Of an authorization: `pending` until it is captured. */
+const isTaken = (condition: string, type: string): boolean =>
+  moneyTaken.includes(condition) || (type === 'auth' && condition === 'pending');
 
 /**
- * The outcome of a charge or refund in its report. A charge that was voided, or that failed at settlement, moved no
+ * The outcome of a charge, a refund or an authorization, which only holds funds, in its report. A charge that was voided, or that failed at settlement, moved no
  * money; so it is declined.
  */
-export function outcomeIn(transaction: Transaction, nowMs: number | undefined): Found {
+export function outcomeIn(transaction: Transaction, nowMs: number | undefined, isHeld = false): Found {
   const action = mainAction(transaction);
-  if (!action) return unknown('NMI reports this operation in a way that is not understood');
+  if (!action || (action.type === 'auth') !== isHeld)
+    return unknown('NMI reports this operation in a way that is not understood');
   const { condition, id } = transaction;
   const response = responseOf(transaction, action);
   const execution = executionOf(action, nowMs);
-  if (moneyTaken.includes(condition) && action.success === true) {
-    const ofCharge = action.type === 'sale' && { networkTransactionId: id };
+  if (isTaken(condition, action.type) && action.success === true) {
+    const ofCharge = isCharge(transaction) && { networkTransactionId: id };
     return { outcome: 'approved', response, settled: condition === 'complete', ...ofCharge, ...execution };
   }
+  const refused = refusedIn(condition, action, response);
+  return refused
+    ? { ...refused, ...execution }
+    : unknown(`NMI reports the condition ${shownText(condition) ?? 'unknown'}`);
+}
+
+/** An operation that was declined, voided or rejected at settlement. */
+function refusedIn(condition: string, action: Action, response: ProcessorResponse) {
   if (condition === 'failed' && action.success === false) {
-    return { ...declined(meaningOf(action.code, action.text), response), ...execution };
+    return declined(meaningOf(action.code, action.text), response);
   }
-  if (['failed', 'canceled'].includes(condition) && action.success === true) {
-    const response_text = condition === 'canceled' ? 'It was voided at NMI.' : 'It failed at settlement.';
-    return { ...declined({ failureCode: 'processor_declined' }, { ...response, response_text }), ...execution };
-  }
-  return unknown(`NMI reports the condition ${shownText(condition) ?? 'unknown'}`);
+  if (!['failed', 'canceled'].includes(condition) || action.success !== true) return undefined;
+  const response_text = condition === 'canceled' ? 'It was voided at NMI.' : 'It failed at settlement.';
+  return declined({ failureCode: 'processor_declined' }, { ...response, response_text });
 }
 
 /** What a report that has the operation says. */
@@ -249,14 +261,17 @@ function isAsSent(transaction: Transaction, { sent, chargeTransactionId }: Sough
 /** The outcome of our reference in the report of its order id; undefined if the report is empty. */
 export function foundIn(
   transactions: readonly Transaction[],
-  kind: 'charge' | 'refund',
+  kind: 'charge' | 'authorization' | 'refund',
   sought: Sought,
   nowMs: number | undefined,
 ): Found | undefined {
   if (transactions.length === 0) return undefined;
-  const isKind = kind === 'charge' ? isCharge : isRefund;
+  const isKind = kind === 'refund' ? isRefund : isCharge;
   const own = transactions.filter((one) => one.orderId === sought.reference && isKind(one));
-  const found = own.map((transaction) => ({ transaction, outcome: outcomeIn(transaction, nowMs) }));
+  const found = own.map((transaction) => ({
+    transaction,
+    outcome: outcomeIn(transaction, nowMs, kind === 'authorization'),
+  }));
   const approved = found.filter(({ outcome }) => outcome.outcome === 'approved');
   if (approved.length > 1) {
     const ids = approved.map(({ transaction }) => transaction.id).join(', ');

@@ -1,6 +1,7 @@
 import type { Notice, NoticeSubject } from '../notices.ts';
 import type { ListedOperation } from '../processor.ts';
 import { isCharge, isRefund, mainAction, outcomeIn } from './answers.ts';
+import { isCaptured, isHeldCharge } from './held-funds.ts';
 import { minorUnits } from '../../../platform/currencies.ts';
 import type { Transaction } from './report.ts';
 
@@ -8,7 +9,7 @@ import type { Transaction } from './report.ts';
 
 /**
  * The operations of a period in the order of execution. A void is an action on its charge and has no reference, so it
- * shows only as `voided` of the charge.
+ * shows only as `voided` of the charge; the capture of an authorization does not show.
  */
 export function listedIn(
   transactions: readonly Transaction[],
@@ -21,7 +22,8 @@ export function listedIn(
     .toSorted((one, other) => one.executedAtMs - other.executedAtMs || byId(one, other));
 }
 
-function kindOf(transaction: Transaction): 'charge' | 'refund' | undefined {
+function kindOf(transaction: Transaction): 'charge' | 'authorization' | 'refund' | undefined {
+  if (isHeldCharge(transaction)) return 'authorization';
   if (isCharge(transaction)) return 'charge';
   return isRefund(transaction) ? 'refund' : undefined;
 }
@@ -40,8 +42,10 @@ function listedOf(transaction: Transaction, orderIds: ReadonlyMap<string, string
     amount: minorUnits(action.amount, currency) ?? null,
     currency: currency || null,
     last4,
-    approved: outcomeIn(transaction, undefined).outcome === 'approved' || (isVoided && action.success === true),
-    voided: kind === 'charge' && isVoided,
+    approved:
+      outcomeIn(transaction, undefined, kind === 'authorization').outcome === 'approved' ||
+      (isVoided && action.success === true),
+    voided: kind !== 'refund' && isVoided,
     transactionId: id,
     executedAtMs: action.atMs,
   };
@@ -77,6 +81,7 @@ function conditionNotices(transaction: Transaction, nowMs: number | undefined): 
       : notice({ kind: 'operation', reference: orderId, found });
   }
   if (!isCharge(transaction) || main.success !== true) return [];
+  if (isHeldCharge(transaction) && !isCaptured(transaction)) return notice({ kind: 'released', charge });
   return notice({ kind: condition === 'complete' ? 'settled' : 'not_captured', charge });
 }
 

@@ -47,15 +47,8 @@ const connect = (url: string, timeoutMs = 10_000, configuration: Record<string, 
   );
 
 const usual = {
-  faults: {},
-  next: [],
-  settle_after_ms: null,
-  seed: 1,
-  lag_ms: 0,
-  duplicate_check: 'with_order_id',
-  is_revoked: false,
-  test_mode: false,
-  ignores_refund_order: false,
+  ...{ faults: {}, next: [], settle_after_ms: null, seed: 1, lag_ms: 0 },
+  ...{ duplicate_check: 'with_order_id', is_revoked: false, test_mode: false, ignores_refund_order: false },
 };
 
 before(async () => {
@@ -91,15 +84,20 @@ const voidOf = ({ reference: chargeReference }: ChargeRequest) => ({
 const journal = async (): Promise<SimulatedOperation[]> => (await fake.call('GET', '/journal')).operations;
 /** What NMI has executed: under a reference, and for a void on its charge. */
 async function executed(reference: string, chargeReference?: string): Promise<SimulatedOperation[]> {
-  const isVoid = (one: SimulatedOperation): boolean => one.kind === 'void' && one.charge_reference === chargeReference;
-  return (await journal()).filter((one) => one.reference === reference || isVoid(one));
+  const isAction = ({ kind, charge_reference }: SimulatedOperation): boolean =>
+    (kind === 'void' || kind === 'capture') && charge_reference === chargeReference;
+  return (await journal()).filter((one) => one.reference === reference || isAction(one));
 }
 
-/** The charges of voids, which have no reference at NMI. */
+/** The charges of voids and captures, which have no reference at NMI. */
 const voidedCharges = new Map<string, string>();
 
 const remembering = (by: Processor): Processor => ({
   ...by,
+  async capture(request) {
+    voidedCharges.set(request.reference, request.chargeReference);
+    return by.capture?.(request) ?? { outcome: 'unknown', reason: '' };
+  },
   void(request) {
     voidedCharges.set(request.reference, request.chargeReference);
     return by.void(request);
@@ -119,7 +117,7 @@ processorConformance(
     executions: async (reference) => (await executed(reference, voidedCharges.get(reference))).length,
     faults: { next: (fault) => fake.control({ next: [fault] }), hasty: remembering(hasty) },
   }),
-  { broken: brokenAnswers, unreachable: async () => connect('http://127.0.0.1:9') },
+  { authorizes: 'at_once', broken: brokenAnswers, unreachable: async () => connect('http://127.0.0.1:9') },
 );
 
 describe('an NMI that loses answers', () => {

@@ -4,6 +4,7 @@ import type { Answer, Silence } from '../exchange.ts';
 import type { LookupOutcome, LookupRequest, Outcome } from '../processor.ts';
 import { chargeIn, foundIn, hasStrayRefund, type OfCharge, voidIn } from './answers.ts';
 import { isKeyProblem, shownText } from './codes.ts';
+import { capturedOutcomeIn } from './held-funds.ts';
 import { loadReports, type Report, type Transaction } from './report.ts';
 import { dateText, type QueryFields } from './requests.ts';
 
@@ -29,9 +30,10 @@ export interface Reports {
   ask(fields: QueryFields): Promise<Asked<Exclude<Report, { error: string }>> | Unknown>;
   transactions(fields: QueryFields): Promise<AskedTransactions | Unknown>;
   /** Looks for the order id of a charge or refund. */
-  find(kind: 'charge' | 'refund', request: LookupRequest): Promise<LookupOutcome>;
+  find(kind: 'charge' | 'authorization' | 'refund', request: LookupRequest): Promise<LookupOutcome>;
   lookUpRefund(request: LookupRequest): Promise<LookupOutcome>;
   lookUpVoid(request: LookupRequest): Promise<LookupOutcome>;
+  lookUpCapture(request: LookupRequest): Promise<LookupOutcome>;
   /**
    * The transactions that were created or changed in a period, or in the first part of it. Fails if NMI does not
    * answer.
@@ -59,6 +61,20 @@ function failedBy(text: string): Unknown {
 function chargeQuery({ chargeReference, chargeTransactionId }: OfCharge): QueryFields | undefined {
   if (chargeReference !== undefined) return { order_id: chargeReference };
   return chargeTransactionId === undefined ? undefined : { transaction_id: chargeTransactionId };
+}
+
+/** A void or a capture, which is an action on its charge. */
+async function lookUpAction(
+  transactions: Reports['transactions'],
+  request: LookupRequest,
+  actionIn: (charge: Transaction, nowMs: number | undefined) => LookupOutcome | undefined,
+): Promise<LookupOutcome> {
+  const fields = chargeQuery(request);
+  if (!fields) return unknown('the charge of the operation is not known');
+  const asked = await transactions(fields);
+  if ('outcome' in asked) return asked;
+  const charge = chargeIn(asked.content, request);
+  return charge ? (actionIn(charge, asked.atMs) ?? notFound(asked.atMs)) : chargeMissing;
 }
 
 export function openReports(
@@ -91,7 +107,7 @@ export function openReports(
     return { content: content.transactions, atMs };
   }
 
-  async function find(kind: 'charge' | 'refund', request: LookupRequest): Promise<LookupOutcome> {
+  async function find(kind: 'charge' | 'authorization' | 'refund', request: LookupRequest): Promise<LookupOutcome> {
     const asked = await transactions({ order_id: request.reference });
     if ('outcome' in asked) return asked;
     return foundIn(asked.content, kind, request, asked.atMs) ?? notFound(asked.atMs);
@@ -119,14 +135,9 @@ export function openReports(
       const found = await find('refund', request);
       return found.outcome === 'not_found' ? ((await strayRefund(request)) ?? found) : found;
     },
-    async lookUpVoid(request) {
-      const fields = chargeQuery(request);
-      if (!fields) return unknown('the charge of the void is not known');
-      const asked = await transactions(fields);
-      if ('outcome' in asked) return asked;
-      const charge = chargeIn(asked.content, request);
-      return charge ? (voidIn(charge, asked.atMs) ?? notFound(asked.atMs)) : chargeMissing;
-    },
+    lookUpVoid: (request) => lookUpAction(transactions, request, voidIn),
+    lookUpCapture: (request) =>
+      lookUpAction(transactions, request, (charge, nowMs) => capturedOutcomeIn(charge, request.sent, nowMs)),
     async period(fromMs, untilMs) {
       for (let endMs = untilMs; ; ) {
         const dates = { start_date: dateText(fromMs), end_date: dateText(endMs) };

@@ -54,7 +54,8 @@ interface CredentialFields {
 }
 
 export interface SaleFields extends CardFields, BillingFields, ShippingFields, CredentialFields, ProcessorFields {
-  readonly type: 'sale';
+  /** `auth` holds the funds, for a capture. */
+  readonly type: 'sale' | 'auth';
   readonly orderid: string;
   readonly amount: string;
   readonly currency: string;
@@ -82,6 +83,12 @@ export interface RefundFields {
   readonly type: 'refund';
   readonly transactionid: string;
   readonly orderid: string;
+  readonly amount: string;
+}
+
+export interface CaptureFields {
+  readonly type: 'capture';
+  readonly transactionid: string;
   readonly amount: string;
 }
 
@@ -179,12 +186,12 @@ const processorFields = (processorId: string | undefined): ProcessorFields =>
   processorId ? { processor_id: processorId } : {};
 
 export function saleFields(
-  { reference, amount, currency, card, cvc, billing, shipping, customerIp, credential }: ChargeRequest,
+  { reference, amount, currency, card, cvc, billing, shipping, customerIp, credential, authorizesOnly }: ChargeRequest,
   { duplicateSeconds, processorId, descriptor }: SaleChoices,
 ): SaleFields {
   const code = cvc?.reveal();
   return {
-    type: 'sale',
+    type: authorizesOnly ? 'auth' : 'sale',
     orderid: reference,
     amount: decimalText(amount, currency),
     currency: currency.toUpperCase(),
@@ -226,6 +233,13 @@ export function refundFields(
 ): RefundFields {
   return { type: 'refund', transactionid, orderid: reference, amount: decimalText(amount, currency) };
 }
+
+/** A capture is an action on the authorization, and has no order id either. */
+export const captureFields = (transactionid: string, { amount, currency }: Money): CaptureFields => ({
+  type: 'capture',
+  transactionid,
+  amount: decimalText(amount, currency),
+});
 
 /** A void is an action on the charge and has no order id: with one, it could change the order id of the charge. */
 export const voidFields = (transactionid: string): VoidFields => ({ type: 'void', transactionid });
