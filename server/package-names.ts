@@ -20,8 +20,10 @@ export const packageNames = {
 /** The guides, samples and sources with the names of the publisher. The module that Python imports has the same name for all. */
 export function publishedNames(text: string, names: Names = publisher): string {
   const go = names.go_module ?? inSources.go;
+  const python = names.python_package ?? inSources.python;
   return text
     .replaceAll(inSources.go, () => go)
     .replaceAll(hostOf(inSources.go), () => hostOf(go))
-    .replaceAll(`${fileName(inSources.python)}-`, () => `${fileName(names.python_package ?? inSources.python)}-`);
+    .replaceAll(`"${inSources.python}"`, () => `"${python}"`)
+    .replaceAll(`${fileName(inSources.python)}-`, () => `${fileName(python)}-`);
 }

@@ -62,6 +62,7 @@ describe('package names in guides', () => {
       publishedNames(`${text}; from svc_payments import Svc`, names),
       'GONOSUMDB=payments.acme.example go get payments.acme.example/go@v1; acme_payments-1-py3-none-any.whl; from svc_payments import Svc',
     );
+    assert.equal(publishedNames('name = "svc-payments"', names), 'name = "Acme.Payments"');
     assert.equal(publishedNames(text, { python_package: null, go_module: null }), text);
   });
 });

@@ -120,7 +120,7 @@ function sourcesOf(command: readonly string[]): string[] {
     'cli/{package.json,README.md,LICENSE}',
     'sdk/python/{pyproject.toml,*.md,LICENSE,src/**/*.{py,typed}}',
     'sdk/go/{*.go,go.mod,*.md,LICENSE}',
-    'server/publisher.json',
+    'server/{publisher.json,package-names.ts}',
   ];
   const files = globSync([...own, 'scripts/release/{merchant-*,files,sbom,tar,zip}.ts', 'tsconfig.json'], {
     cwd: root,

@@ -10,7 +10,7 @@ import { run, toolsFolder } from '../generators/world.ts';
 import { startTestService } from '../support/service.ts';
 import { startDriver } from './driver.ts';
 import { goProgram, hasGo, mayInstall } from './present.ts';
-import { goFiles } from './samples.ts';
+import { goFiles, goParts } from './samples.ts';
 import { playAll } from './stage.ts';
 
 /** The Go SDK is free of findings, and plays every scenario. */
@@ -76,6 +76,16 @@ if (await hasGo()) {
       await run('go', ['vet', '.'], { folder, env: { GOTOOLCHAIN: 'local' } });
       assert.equal(await run('gofmt', ['-l', '.'], { folder }), '');
       process.stdout.write(`${files.size} Go samples of the API reference\n`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('the Go samples of the guides are formatted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-go-parts-'));
+    try {
+      await writeFile(join(folder, 'parts.go'), goParts());
+      assert.equal(await run('gofmt', ['-d', 'parts.go'], { folder }), '');
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -4,11 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, test } from 'node:test';
+import { after, before, describe, it, test } from 'node:test';
 import { run, toolsFolder } from '../generators/world.ts';
 import { startDriver } from './driver.ts';
 import { mayInstall, pythonBin, pythonProgram } from './present.ts';
-import { pythonSamples } from './samples.ts';
+import { pythonFiles } from './samples.ts';
 import { playAll } from './stage.ts';
 
 /** The Python SDK plays every scenario, with its blocking and with its asynchronous client. */
@@ -36,28 +36,24 @@ if (bin === undefined) {
     }
   });
 
-  test('mypy in strict mode finds nothing in the SDK and in the samples of the API reference', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'svc-mypy-'));
-    try {
-      const samples = join(folder, 'samples.py');
-      await writeFile(samples, pythonSamples());
-      await run(join(bin, 'mypy'), ['--cache-dir', folder, 'src', samples], { folder: sdk });
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+  describe('in the SDK, in the samples of the API reference and in those of the guides', () => {
+    let folder: string;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'svc-types-'));
+      for (const [name, text] of pythonFiles()) await writeFile(join(folder, name), text);
+    });
+    after(() => rm(folder, { recursive: true, force: true }));
+    const samples = (): string[] => [...pythonFiles().keys()].map((name) => join(folder, name));
 
-  const isHere = mayInstall || existsSync(forPyright.PYRIGHT_PYTHON_CACHE_DIR);
-  test('pyright finds nothing either', { skip: !isHere && 'npm run sdks installs it' }, async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'svc-pyright-'));
-    try {
-      const samples = join(folder, 'samples.py');
-      await writeFile(samples, pythonSamples());
+    it('mypy in strict mode finds nothing', async () => {
+      await run(join(bin, 'mypy'), ['--cache-dir', join(folder, 'cache'), 'src', ...samples()], { folder: sdk });
+    });
+
+    const isHere = mayInstall || existsSync(forPyright.PYRIGHT_PYTHON_CACHE_DIR);
+    it('pyright finds nothing', { skip: !isHere && 'npm run sdks installs it' }, async () => {
       const options = ['--warnings', '--pythonpath', join(bin, 'python'), '--project', '.'];
-      await run(join(bin, 'pyright'), [...options, 'src', samples], { folder: sdk, env: forPyright });
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+      await run(join(bin, 'pyright'), [...options, 'src', ...samples()], { folder: sdk, env: forPyright });
+    });
   });
 
   for (const isAsync of [false, true]) {

@@ -1,10 +1,15 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { filledSample } from '../../pages/docs/filled-samples.ts';
 import { methodNames } from '../../sdk/generator/names.ts';
 import type { Call, Described } from '../../server/pages/docs/openapi.ts';
 import { samplesOf } from '../../server/pages/docs/samples.ts';
+import { stepsOf } from '../support/guide.ts';
+import { importsOf, type Language, programText } from '../support/guide-programs.ts';
 import { document, resolve } from '../support/openapi.ts';
 
-/** The samples of the API reference, for the checkers of their languages. */
+/** The samples of the API reference and of the guides, for the checkers of their languages. */
 
 interface CallSample {
   readonly operationId: string;
@@ -24,8 +29,35 @@ function samplesIn(language: 'Python' | 'Go'): CallSample[] {
   });
 }
 
-/** All Python samples as one program, for a checker of types. */
-export function pythonSamples(): string {
+/** The Python samples of the API reference as one program, and those of each guide as one. */
+export function pythonFiles(): Map<string, string> {
+  const programs = partsOfGuides('python').map(
+    ([name, parts]) => [`${name.replaceAll('-', '_')}.py`, programText('python', parts)] as const,
+  );
+  return new Map([['reference.py', pythonReference()], ...programs]);
+}
+
+/** The samples of the guides that have some in this language. */
+function partsOfGuides(wanted: Language): (readonly [guide: string, parts: readonly string[]])[] {
+  const docs = fileURLToPath(new URL('../../docs', import.meta.url));
+  return globSync(`${docs}/*.md`)
+    .toSorted()
+    .map((file) => {
+      const steps = stepsOf(readFileSync(file, 'utf8')).filter(({ language }) => language === wanted);
+      return [basename(file, '.md'), steps.map(({ code }) => code)] as const;
+    })
+    .filter(([, parts]) => parts.length > 0);
+}
+
+/** Each Go sample of the guides as a function, for gofmt. */
+export function goParts(): string {
+  const bodies = partsOfGuides('go').flatMap(([, parts]) =>
+    parts.map((code) => code.replace(importsOf, '').replaceAll(/^(?=.)/gm, '\t')),
+  );
+  return `package parts\n\n${bodies.map((body) => `func sample() {\n${body}\n}\n`).join('\n')}`;
+}
+
+function pythonReference(): string {
   const functions = samplesIn('Python').map(({ operationId, code }) => {
     const indented = code.replaceAll(/^/gm, '    ');
     return `# ${methodNames[operationId]}\ndef ${operationId}() -> None:\n${indented}\n`;

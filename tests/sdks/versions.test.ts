@@ -29,6 +29,7 @@ const expected = '1 resource_not_found order.succeeded';
 let service: TestService;
 let folder: string;
 const rows: string[] = [];
+let places = 0;
 
 interface Place {
   readonly folder: string;
@@ -38,7 +39,13 @@ interface Place {
 async function place(name: string): Promise<Place> {
   const own = join(folder, name);
   await mkdir(own);
-  const env = { SVC_URL: service.baseUrl, SVC_KEY: service.key, EMAIL: `${name.replaceAll(' ', '-')}@example.com` };
+  places += 1;
+  const env = {
+    SVC_URL: service.baseUrl,
+    SVC_KEY: service.key,
+    EMAIL: `customer-${places}@example.com`,
+    PHONE: `+1555${1_000_000 + places}`,
+  };
   return { folder: own, env };
 }
 

@@ -21,7 +21,8 @@ const written = {
 
 export const programText = (language: Language, parts: readonly string[]): string => written[language](parts);
 
-const importsOf = /^import (?:"([^"]+)"|\(([^)]*)\))\n\n/;
+/** What a block of Go begins with. */
+export const importsOf = /^import (?:"([^"]+)"|\(([^)]*)\))\n\n/;
 
 /** Each part can begin with what it imports. */
 function goProgram(parts: readonly string[]): string {
@@ -58,7 +59,7 @@ async function pythonCommand(home: string, address: string): Promise<string | un
   }
   const target = join(home, 'python');
   const wheel = `${address}/sdk/svc_payments-${version}-py3-none-any.whl`;
-  await run(join(bin, 'pip'), ['install', '--quiet', '--no-deps', '--target', target, wheel]);
+  await run(join(bin, 'pip'), ['install', '--quiet', '--no-index', '--no-deps', '--target', target, wheel]);
   return `PYTHONPATH=${target} ${join(bin, 'python')} guide.py`;
 }
 

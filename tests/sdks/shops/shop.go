@@ -19,7 +19,7 @@ func main() {
 		log.Fatal(err)
 	}
 	customer, err := client.Customers.Create(ctx, &svc.CustomerCreate{
-		Email: os.Getenv("EMAIL"), FirstName: "Ada", LastName: "Lovelace", Phone: "+15551234567",
+		Email: os.Getenv("EMAIL"), FirstName: "Ada", LastName: "Lovelace", Phone: os.Getenv("PHONE"),
 	})
 	if err != nil {
 		log.Fatal(err)

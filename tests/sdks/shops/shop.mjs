@@ -5,7 +5,7 @@ const customer = await svc.customers.create({
   email: process.env.EMAIL,
   first_name: 'Ada',
   last_name: 'Lovelace',
-  phone: '+15551234567',
+  phone: process.env.PHONE,
 });
 const found = await svc.customers.list({ email: customer.email }).toArray({ limit: 2 });
 const missing = await svc.orders.get('019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c').catch((error) => error);

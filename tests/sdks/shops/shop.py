@@ -5,7 +5,7 @@ from svc_payments import InvalidRequestError, Svc, webhooks
 
 svc = Svc(os.environ["SVC_KEY"], base_url=os.environ["SVC_URL"])
 customer = svc.customers.create(
-    email=os.environ["EMAIL"], first_name="Ada", last_name="Lovelace", phone="+15551234567"
+    email=os.environ["EMAIL"], first_name="Ada", last_name="Lovelace", phone=os.environ["PHONE"]
 )
 found = svc.customers.list(email=customer.email).to_list(limit=2)
 try:
