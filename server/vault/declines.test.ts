@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { everyDays, ordersOf } from '../../tests/support/billing.ts';
+import { connectTo } from '../../tests/support/connect.ts';
 import { type ConnectedMerchant, type LiveService, startLiveService } from '../../tests/support/live-merchants.ts';
-import type { LiveKind } from '../../tests/support/live-processors.ts';
+import { liveConfiguration, type LiveKind, liveSecrets } from '../../tests/support/live-processors.ts';
 import { capture, openShop, order, readOrder, retry } from '../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../tests/support/service.ts';
 import { readSubscription, somePlan, subscribe } from '../../tests/support/subscriptions.ts';
@@ -192,6 +194,77 @@ describe('what counts', () => {
     });
     assert.equal(found.outcome, 'declined');
     assertStopped((await place(merchant)).body);
+  });
+});
+
+describe('a notice about a charge in doubt', () => {
+  const signingSecret = 'whsec_ofTheSimulatedStripe';
+
+  /** A company whose card was declined twice, and a third charge of which is in doubt. */
+  async function inDoubt(): Promise<{ merchant: ConnectedMerchant; reference: string }> {
+    const opened = await live.connectMerchant();
+    const configuration = liveConfiguration(live.fakes, 'stripe', liveSecrets.stripe);
+    const connection = await connectTo(service, opened.companyId, {
+      kind: 'stripe',
+      configuration: { ...configuration, signing_secret: signingSecret },
+      ...{ timeoutMs: 1_000, requestLifeMs: 60_000, extraOrigins: [live.fakes.stripe.url] },
+    });
+    const shop = await openShop(service, undefined, { key: opened.key });
+    const merchant = { ...opened, connections: [connection], shop };
+    await decline('stripe', true);
+    await declined(merchant, 3);
+    await decline('stripe', false);
+    const [row] = await service.vaultDb.query<{ reference: string }>(
+      `UPDATE vault.card_declines SET failure_code = NULL WHERE reference = (
+         SELECT reference FROM vault.card_declines WHERE company_id = $1 ORDER BY at DESC LIMIT 1) RETURNING reference`,
+      [merchant.companyId],
+    );
+    assert.ok(row);
+    return { merchant, reference: row.reference };
+  }
+
+  /** As Stripe sends it, twice. */
+  async function notice({ companyId, connections }: ConnectedMerchant, charge: object): Promise<void> {
+    const object = { object: 'charge', id: 'ch_1', amount: 4900, currency: 'usd', created: 1, ...charge };
+    const event = { object: 'event', id: 'evt_1', type: 'charge.failed', created: 1, data: { object } };
+    const body = Buffer.from(JSON.stringify(event));
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const signature = createHmac('sha256', signingSecret).update(`${timestamp}.`).update(body).digest('hex');
+    const headers = { 'stripe-signature': `t=${timestamp},v1=${signature}` };
+    for (let times = 0; times < 2; times += 1) {
+      const received = await service.vault.receive({ companyId, connectionId: connections[0] ?? '', headers, body });
+      assert.equal(received.outcome, 'accepted', JSON.stringify(received));
+    }
+  }
+
+  it('counts its decline', async () => {
+    const { merchant, reference } = await inDoubt();
+    const outcome = { type: 'issuer_declined', network_status: 'declined_by_network' };
+    await notice(merchant, {
+      status: 'failed',
+      failure_code: 'expired_card',
+      outcome,
+      metadata: { svc_reference: reference },
+    });
+    assertStopped((await place(merchant)).body, 'expired_card');
+  });
+
+  it('counts no block by Radar, which no card network has seen', async () => {
+    const { merchant, reference } = await inDoubt();
+    const outcome = { type: 'blocked', network_status: 'not_sent_to_network', reason: 'highest_risk_level' };
+    await notice(merchant, {
+      status: 'failed',
+      failure_code: 'card_declined',
+      outcome,
+      metadata: { svc_reference: reference },
+    });
+    assert.equal((await place(merchant)).body.status, 'succeeded');
+  });
+
+  it('forgets the declines if it was paid', async () => {
+    const { merchant, reference } = await inDoubt();
+    await notice(merchant, { status: 'succeeded', captured: true, metadata: { svc_reference: reference } });
+    assert.equal(await rowsOf(merchant), 0);
   });
 });
 
