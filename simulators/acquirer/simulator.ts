@@ -4,6 +4,7 @@ import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs } from '../../server/platform/durations.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
+import { isDescribed } from './described.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readJson } from '../wire.ts';
@@ -81,7 +82,7 @@ function readOrder(kind: OperationKind, body: unknown): Order | undefined {
       ? { ...order, ...noCard, ...money, charge_reference: body.charge_reference }
       : undefined;
   }
-  if (!isFields(body.card)) return undefined;
+  if (!isFields(body.card) || !isDescribed(body)) return undefined;
   const { number, exp_month, exp_year } = body.card;
   if (typeof number !== 'string' || !/^\d{12,19}$/.test(number)) return undefined;
   if (!isIntegerIn(exp_month, 1, 12) || !isIntegerIn(exp_year, 2000, 2999)) return undefined;

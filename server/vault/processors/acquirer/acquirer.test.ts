@@ -59,6 +59,43 @@ async function charged(): Promise<ChargeRequest> {
   return request;
 }
 
+describe('what a charge says about the payment', () => {
+  const shipping = {
+    ...{ name: 'Ada Byron', phone: null, line1: '12 St James Square', line2: null },
+    ...{ city: 'London', state: null, postalCode: 'SW1Y 4JH', country: 'GB' },
+  };
+  const whole: Partial<ChargeRequest> = {
+    shipping,
+    billing: { ...shipping, email: 'ada@example.com' },
+    customerIp: '198.41.0.4',
+    credential: { initiator: 'customer', sequence: 'first', networkTransactionId: null },
+  };
+  const sendTo = (descriptor: string | undefined, about: Partial<ChargeRequest>): Promise<Outcome> =>
+    acquirerProcessor({ url: acquirer.url, secret: new Secret(acquirer.secret), descriptor }).charge(newCharge(about));
+
+  it('is taken in the form that the protocol describes, and kept nowhere', async () => {
+    for (const customerIp of ['198.41.0.4', '2606:4700:4700::1111']) {
+      assert.equal((await sendTo('TEA HOUSE', { ...whole, customerIp })).outcome, 'approved');
+    }
+    assert.ok(!/TEA HOUSE|198\.41|St James|ada@/.test(await acquirer.traces()));
+  });
+
+  const wrong: readonly (readonly [string, string | undefined, Partial<ChargeRequest>])[] = [
+    ['an address that is none', undefined, { customerIp: 'localhost' }],
+    ['the country of a delivery', undefined, { shipping: { ...shipping, country: 'United Kingdom' } }],
+    ['the line of a delivery', undefined, { shipping: { ...shipping, line1: '' } }],
+    ['an email', undefined, { billing: { ...shipping, email: 'ada' } }],
+    ['a long descriptor', 'TEA HOUSE OF ADA BYRON KING', {}],
+    ['a descriptor with other characters', 'TEE HÄUSCHEN', {}],
+  ];
+  for (const [what, descriptor, about] of wrong) {
+    it(`is refused if it is wrong: ${what}`, async () => {
+      const outcome = await sendTo(descriptor, { ...whole, ...about });
+      assert.ok(outcome.outcome === 'declined' && outcome.failureCode === 'validation_error', inspect(outcome));
+    });
+  }
+});
+
 processorConformance(
   'the acquirer',
   async () => ({
