@@ -58,9 +58,9 @@ export function connectionCalls({
       const connected = await processors(connection.companyId, 'live', connection.connectionId);
       return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };
     },
-    async receive({ companyId, connectionId, headers, body }) {
+    async receive({ companyId, connectionId, ...delivery }) {
       const connected = await processors(companyId, 'live', connectionId);
-      const reception = connected?.processor.receive?.({ headers, body, nowMs: clock.nowMs() });
+      const reception = connected?.processor.receive?.({ ...delivery, nowMs: clock.nowMs() });
       if (reception?.outcome === 'accepted') await counter.noteNotices(companyId, connectionId, reception.notices);
       return reception ?? { outcome: 'refused', reason: 'this connection receives no notices' };
     },

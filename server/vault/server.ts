@@ -161,6 +161,7 @@ const vaultCalls = {
       ...connectionKey,
       headers: Type.Record(Type.String(), Type.String()),
       body: Type.String(),
+      accountId: Type.Optional(Type.String()),
     }),
   ),
   poll: checkOf(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),

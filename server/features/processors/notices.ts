@@ -52,8 +52,9 @@ export async function receiveNotices(
   headers: Readonly<Record<string, string | undefined>>,
   body: Buffer,
 ): Promise<Received> {
-  const { company_id: companyId, id: connectionId, kind } = connection;
-  const reception = await vault.receive({ companyId, connectionId, headers, body });
+  const { company_id: companyId, id: connectionId, kind, account_id: accountId } = connection;
+  const delivery = { headers, body, ...(accountId && { accountId }) };
+  const reception = await vault.receive({ companyId, connectionId, ...delivery });
   if (reception.outcome === 'refused') {
     countNotice({ processor: kind, result: 'refused' });
     log.warn({ company_id: companyId, connection_id: connectionId, reason: reception.reason }, 'a notice was refused');

@@ -7,6 +7,8 @@ export interface NoticeDelivery {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
   readonly nowMs: number;
+  /** The account of the connection at the processor, if it is known. */
+  readonly accountId?: string;
 }
 
 export type Reception =

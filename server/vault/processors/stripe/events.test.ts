@@ -25,6 +25,8 @@ let processor: Processor;
 let receiver: Server;
 let receiverUrl: string;
 let receptions: Reception[] = [];
+/** The account of the connection, if it is known. */
+let ownAccount: string | undefined;
 /** Deliveries are refused until this is true, as by a service that is down. */
 let isUp = true;
 
@@ -42,7 +44,8 @@ before(async () => {
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await readBody(request);
   const headers = request.headers as Record<string, string>;
-  const reception = isUp && body ? processor.receive?.({ headers, body, nowMs: Date.now() }) : undefined;
+  const delivery = body && { headers, body, nowMs: Date.now(), ...(ownAccount && { accountId: ownAccount }) };
+  const reception = isUp && delivery ? processor.receive?.(delivery) : undefined;
   if (reception) receptions.push(reception);
   response.writeHead(reception?.outcome === 'accepted' ? 200 : 400).end();
 }
@@ -206,14 +209,22 @@ describe('notices', () => {
     await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
   });
 
-  it('about payments of a connected account have no effect', async () => {
-    await stripe.control({ webhook: { url: receiverUrl, secret: newSecret, account: 'acct_connected' } });
-    receptions = [];
-    const charge = await charged();
-    await waitUntil(() => noticed().length === 2);
-    assert.deepEqual(outcomesOf(charge.reference), []);
-    await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
-  });
+  for (const [of, own, outcomes] of [
+    ['a connected account', undefined, []],
+    ['another account than the one of the connection', 'acct_own', []],
+    ['the account of the connection, at the endpoint of a platform', 'acct_connected', ['approved', 'approved']],
+  ] as const) {
+    it(`about payments of ${of} have ${outcomes.length > 0 ? 'their' : 'no'} effect`, async () => {
+      await stripe.control({ webhook: { url: receiverUrl, secret: newSecret, account: 'acct_connected' } });
+      ownAccount = own;
+      receptions = [];
+      const charge = await charged();
+      await waitUntil(() => noticed().length === 2);
+      assert.deepEqual(outcomesOf(charge.reference), outcomes);
+      ownAccount = undefined;
+      await stripe.control({ webhook: { url: receiverUrl, secret: newSecret } });
+    });
+  }
 
   it('about payments that are not ours have no effect', () => {
     const helper = new Stripe(secretKey).webhooks;

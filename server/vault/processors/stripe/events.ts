@@ -164,8 +164,9 @@ export function receiveEvents(delivery: NoticeDelivery, secrets: readonly string
   const event = readEvent(content);
   if (!event) return receiveThin(content, delivery);
   const { id, type, created, account, data } = event;
-  // Payments of a connected account were made without the key of this connection.
-  const about = account ? other : (readers.get(type)?.(data.object) ?? other);
+  // Payments of another account were made without the key of this connection.
+  const isOfOther = account && account !== delivery.accountId;
+  const about = isOfOther ? other : (readers.get(type)?.(data.object) ?? other);
   const dispute = about.kind === 'dispute' ? readDispute(data.object) : undefined;
   const atMs = created * secondMs + (dispute ? progressMs(dispute) : 0);
   const notice: Notice = { id, type, atMs, about };
