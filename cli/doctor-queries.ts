@@ -96,6 +96,13 @@ export const checks: readonly Check[] = [
     sql: `SELECT company_id, id FROM processor_connections WHERE refused_at IS NOT NULL AND disconnected_at IS NULL`,
   },
   {
+    name: 'rejected_account',
+    means:
+      'connection whose processor refuses the account or its settings: its owner must correct them at the processor',
+    sql: `SELECT company_id, id FROM processor_connections
+          WHERE rejected_at IS NOT NULL AND refused_at IS NULL AND disconnected_at IS NULL`,
+  },
+  {
     name: 'restored',
     means: 'company that is closed after a restore: `svc status` says what it waits for, `svc reconcile` compares it',
     sql: `SELECT company_id, company_id AS id FROM company_gates WHERE opened_at IS NULL`,

@@ -113,6 +113,10 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
     `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, refused_at)
      SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
   ],
+  rejected_account: [
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, rejected_at, rejection)
+     SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 2, 60000, now(), 'a test' FROM companies WHERE mode = 'live' LIMIT 1`,
+  ],
   restored: [
     `INSERT INTO company_gates (company_id, noticed_by, detail) SELECT id, 'operator', 'a test' FROM companies
      WHERE mode = 'live' LIMIT 1`,

@@ -51,6 +51,7 @@ interface Status {
   readonly oldest_in_doubt_seconds: number;
   readonly waiting: number;
   readonly refused_connections: number;
+  readonly rejected_connections: number;
   readonly renewals: { readonly due: number; readonly overdue: number; readonly oldest_due_seconds: number };
   readonly webhooks: { readonly due: number; readonly oldest_due_seconds: number };
   /** Null without a mail server. */
@@ -180,12 +181,13 @@ function replicaText({ problem, lag_seconds: lag }: NonNullable<Status['shards']
   return lag === null ? 'used' : `used, ${lag.toFixed(1)} s behind`;
 }
 
-function queuesOf({ transactions, renewals, webhooks, mails, refused }: Backlog, sendsMail: boolean) {
+function queuesOf({ transactions, renewals, webhooks, mails, connections }: Backlog, sendsMail: boolean) {
   return {
     in_doubt: transactions.inDoubt,
     oldest_in_doubt_seconds: transactions.oldestInDoubtSeconds,
     waiting: transactions.waiting,
-    refused_connections: refused,
+    refused_connections: connections.refused,
+    rejected_connections: connections.rejected,
     renewals: { due: renewals.due, overdue: renewals.overdue, oldest_due_seconds: renewals.oldestSeconds },
     webhooks: { due: webhooks.due, oldest_due_seconds: webhooks.oldestSeconds },
     mails: sendsMail ? { due: mails.due, oldest_unsent_seconds: mails.oldestSeconds } : null,
@@ -256,6 +258,7 @@ function shown(status: Status, config: Config, isEach: boolean): string {
     ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
     ['Charges waiting', `${status.waiting}`],
     ['Refused credentials', refusedText(status.refused_connections)],
+    ['Rejected accounts', refusedText(status.rejected_connections)],
     ['Renewals due', queue(renewals.due, renewals.oldest_due_seconds)],
     ['Webhooks due', queue(webhooks.due, webhooks.oldest_due_seconds)],
     ['Emails due', mails ? queue(mails.due, mails.oldest_unsent_seconds) : 'no mail server is set'],

@@ -1043,6 +1043,8 @@ CREATE TABLE processor_connections (
   notice_refusal text,
   code_wanted_at timestamp with time zone,
   unlinked_at timestamp with time zone,
+  rejected_at timestamp with time zone,
+  rejection text,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),
@@ -1053,6 +1055,7 @@ CREATE UNIQUE INDEX processor_connections_account ON public.processor_connection
 CREATE INDEX processor_connections_id ON public.processor_connections USING btree (id);
 CREATE UNIQUE INDEX processor_connections_position ON public.processor_connections USING btree (company_id, "position") WHERE (disconnected_at IS NULL);
 CREATE INDEX processor_connections_refused ON public.processor_connections USING btree (refused_at) WHERE (refused_at IS NOT NULL);
+CREATE INDEX processor_connections_rejected ON public.processor_connections USING btree (rejected_at) WHERE (rejected_at IS NOT NULL);
 
 CREATE TABLE processor_notices (
   company_id uuid NOT NULL,

@@ -13,11 +13,11 @@ export interface Backlog {
   readonly webhooks: Awaited<ReturnType<typeof deliveriesDue>>;
   readonly mails: Awaited<ReturnType<typeof mailsDue>>;
   /** Connections whose credentials the processor refuses. */
-  readonly refused: number;
+  readonly connections: Awaited<ReturnType<typeof refusedConnections>>;
 }
 
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const [transactions, authorizations, renewals, webhooks, mails, refused] = await Promise.all([
+  const [transactions, authorizations, renewals, webhooks, mails, connections] = await Promise.all([
     operationStatistics(db),
     authorizationStatistics(db),
     subscriptionsDue(db),
@@ -25,7 +25,7 @@ export async function readBacklog(db: Queryable): Promise<Backlog> {
     mailsDue(db),
     refusedConnections(db),
   ]);
-  return { transactions, authorizations, renewals, webhooks, mails, refused };
+  return { transactions, authorizations, renewals, webhooks, mails, connections };
 }
 
 /** The backlog of several shards: counts add up, and the oldest is the oldest of all. */
@@ -56,6 +56,9 @@ export function sumOf(backlogs: readonly Backlog[]): Backlog {
       due: sum(({ mails }) => mails.due),
       oldestSeconds: oldest(({ mails }) => mails.oldestSeconds),
     },
-    refused: sum(({ refused }) => refused),
+    connections: {
+      refused: sum(({ connections }) => connections.refused),
+      rejected: sum(({ connections }) => connections.rejected),
+    },
   };
 }

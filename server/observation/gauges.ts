@@ -178,7 +178,7 @@ function stateSamples({ clocks, restores, connections }: NonNullable<GaugeSource
 }
 
 function backlogSamples(backlog: Backlog, sendsMail: boolean): Sample[] {
-  const { transactions, authorizations, renewals, webhooks, mails, refused } = backlog;
+  const { transactions, authorizations, renewals, webhooks, mails, connections } = backlog;
   return [
     { name: 'svc_transactions_in_doubt', value: transactions.inDoubt },
     { name: 'svc_transactions_in_doubt_oldest_seconds', value: transactions.oldestInDoubtSeconds },
@@ -186,7 +186,8 @@ function backlogSamples(backlog: Backlog, sendsMail: boolean): Sample[] {
     ...(['standing', 'ending', 'ended'] as const).map(
       (state): Sample => ({ name: 'svc_authorizations', labels: { state }, value: authorizations[state] }),
     ),
-    { name: 'svc_processor_connections_refused', value: refused },
+    { name: 'svc_processor_connections_refused', value: connections.refused },
+    { name: 'svc_processor_connections_rejected', value: connections.rejected },
     { name: 'svc_renewals_due', value: renewals.due },
     { name: 'svc_renewals_overdue', value: renewals.overdue },
     { name: 'svc_renewals_oldest_due_seconds', value: renewals.oldestSeconds },

@@ -180,6 +180,11 @@ export const catalogue = {
     help: 'Connections whose credentials the processor refuses. Renewals that no other connection takes wait until the owner replaces the credentials.',
     roles: serving,
   },
+  svc_processor_connections_rejected: {
+    kind: 'gauge',
+    help: 'Connections whose processor takes the credentials and refuses the account or its settings, since the last approved charge.',
+    roles: serving,
+  },
   svc_processor_notices_total: {
     kind: 'counter',
     help: 'Notices of processors: kept, received again, or refused because of a wrong signature or age.',

@@ -75,6 +75,10 @@ export const home = {
     chargebacks_unmatched: ['1 dispute needs its payment', '# disputes need their payments'],
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],
     processors_refusing: ['1 processor rejects its credentials', '# processors reject their credentials'],
+    processors_rejecting: [
+      '1 processor rejects payments of its account',
+      '# processors reject payments of their accounts',
+    ],
     processors_wanting_codes: [
       '1 processor rejects charges without a CVC',
       '# processors reject charges without a CVC',

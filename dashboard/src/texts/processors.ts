@@ -94,6 +94,12 @@ export const processors = {
     isOnly
       ? 'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.'
       : 'Until you replace them, payments go to the next processor.',
+  rejected: 'Account rejected',
+  rejectedSince: 'The processor rejects payments because of the account, not of the cards. First rejected:',
+  rejectedText: (isOnly: boolean) =>
+    isOnly
+      ? 'Correct the account at the processor, or ask its support. Payments fail until one is approved again.'
+      : 'Correct the account at the processor, or ask its support. Rejected payments go to the next processor.',
   codeWanted: 'Charges of saved cards rejected',
   codeWantedSince: 'The account at the processor requires the CVC for every charge, and saved cards have none. Since:',
   codeWantedText: 'Payments go to the next processor, or fail. Send this to the support of the processor:',

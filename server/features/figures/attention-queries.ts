@@ -28,6 +28,8 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND state IN ('in_doubt', 'interrupted') ORDER BY opened_at`,
   processors_refusing: `SELECT id::text, refused_at AS since FROM processor_connections
     WHERE company_id = $1 AND disconnected_at IS NULL AND refused_at IS NOT NULL`,
+  processors_rejecting: `SELECT id::text, rejected_at AS since FROM processor_connections
+    WHERE company_id = $1 AND disconnected_at IS NULL AND rejected_at IS NOT NULL AND refused_at IS NULL`,
   processors_wanting_codes: `SELECT id::text, code_wanted_at AS since FROM processor_connections
     WHERE company_id = $1 AND disconnected_at IS NULL AND code_wanted_at IS NOT NULL`,
   // What waits has no time of its own: it is sent again every few minutes.

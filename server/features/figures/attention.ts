@@ -13,6 +13,7 @@ const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
   chargebacks_unmatched: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',
+  processors_rejecting: 'company:read',
   processors_wanting_codes: 'company:read',
   renewals_waiting: 'orders:read',
   notices_refused: 'company:read',

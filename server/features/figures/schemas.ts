@@ -74,6 +74,7 @@ const attentionKinds = [
   'chargebacks_unmatched',
   'payments_in_doubt',
   'processors_refusing',
+  'processors_rejecting',
   'processors_wanting_codes',
   'renewals_waiting',
   'notices_refused',

@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
-import { type ConnectionRow, findConnections, setCodeWanted, setRefused, setUnlinked } from './queries.ts';
+import { type ConnectionRow, findConnections, setCodeWanted, setRefused, setRejected, setUnlinked } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
 export interface Connections {
@@ -24,6 +24,21 @@ function isUnlinkedAfter({ kind, unlinked_at }: ConnectionRow, call: NotedCall):
   if (call.outcome !== 'approved' || call.isLookup || !kindNamed(kind).hidesNetworkReferences)
     return unlinked_at !== null;
   return call.networkTransactionId === undefined;
+}
+
+const unnamedRejection = 'The processor refuses payments of the account, and does not say why.';
+
+/** What of the account the processor refuses; undefined if that is not what it said. */
+function rejectionIn({ outcome, failureCode, refusesCredentials, wantsSecurityCode, rejection }: NotedCall) {
+  if (rejection !== undefined) return rejection;
+  const isAccount = outcome === 'declined' && failureCode === 'invalid_merchant_configuration';
+  return isAccount && !refusesCredentials && !wantsSecurityCode ? unnamedRejection : undefined;
+}
+
+/** Until a charge is approved, or the credentials are refused. A lookup may be about an older charge. */
+function rejectionAfter({ rejection }: ConnectionRow, call: NotedCall): string | null {
+  const isOver = call.outcome === 'approved' || call.refusesCredentials === true;
+  return call.isLookup ? rejection : (rejectionIn(call) ?? (isOver ? null : rejection));
 }
 
 /** A change by another process is noticed after this time. The vault refuses connections whose credentials were removed. */
@@ -54,6 +69,14 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     const db = await databaseOf(companyId);
     await setRefused(db, companyId, connectionId, isRefused);
     await setUnlinked(db, companyId, connectionId, isUnlinked);
+    found.delete(companyId);
+  }
+
+  async function keepRejection(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
+    const row = (await of(companyId)).find(({ id }) => id === connectionId);
+    const rejection = row ? rejectionAfter(row, call) : null;
+    if (!row || row.rejection === rejection) return;
+    await setRejected(await databaseOf(companyId), companyId, connectionId, rejection);
     found.delete(companyId);
   }
 
@@ -91,7 +114,9 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     note({ companyId, connectionId }, call) {
       health.note(connectionId, call);
       // It is for people only, and the next charge notes it again.
-      keepFindings(companyId, connectionId, call).catch(() => undefined);
+      keepFindings(companyId, connectionId, call)
+        .then(() => keepRejection(companyId, connectionId, call))
+        .catch(() => undefined);
       keepCodeRule(companyId, connectionId, call).catch(() => undefined);
     },
     forget: (companyId) => void found.delete(companyId),

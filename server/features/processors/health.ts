@@ -42,6 +42,8 @@ export interface NotedCall {
   readonly refusesCredentials?: boolean;
   /** The account takes no charge without the security code. */
   readonly wantsSecurityCode?: boolean;
+  /** What of the account or of its key the processor refuses. */
+  readonly rejection?: string;
   /** A customer has paid without one. */
   readonly paidWithoutCode?: boolean;
   readonly response?: { readonly response_text: string | null };

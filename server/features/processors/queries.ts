@@ -34,13 +34,16 @@ export interface ConnectionRow {
   readonly code_wanted_at: Date | null;
   /** Since when approved charges come without the reference of the card network, which the account has to turn on. */
   readonly unlinked_at: Date | null;
+  /** Since when the processor refuses the account, its settings or a permission of its key, and which. */
+  readonly rejected_at: Date | null;
+  readonly rejection: string | null;
   /** Undefined if it is not known. */
   readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
   disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, code_wanted_at, unlinked_at,
-  account_id`;
+  rejected_at, rejection, account_id`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -140,10 +143,11 @@ export async function updateConnection(
   );
 }
 
-/** The first refusal counts. */
+/** The first refusal counts. What the credentials lacked is of no interest once they are taken. */
 export async function setRefused(db: Queryable, companyId: string, id: string, isRefused: boolean): Promise<void> {
   await db.query(
-    `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END
+    `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END,
+       rejected_at = CASE WHEN $3 THEN rejected_at END, rejection = CASE WHEN $3 THEN rejection END
      WHERE company_id = $1 AND id = $2 AND (refused_at IS NOT NULL) <> $3`,
     [companyId, id, isRefused],
   );
@@ -155,6 +159,21 @@ export async function setCodeWanted(db: Queryable, companyId: string, id: string
     `UPDATE processor_connections SET code_wanted_at = CASE WHEN $3 THEN coalesce(code_wanted_at, now()) END
      WHERE company_id = $1 AND id = $2 AND (code_wanted_at IS NOT NULL) <> $3`,
     [companyId, id, isWanted],
+  );
+}
+
+/** The first rejection counts, and the last reason. */
+export async function setRejected(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  rejection: string | null,
+): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET rejection = $3,
+       rejected_at = CASE WHEN $3::text IS NOT NULL THEN coalesce(rejected_at, now()) END
+     WHERE company_id = $1 AND id = $2 AND rejection IS DISTINCT FROM $3`,
+    [companyId, id, rejection],
   );
 }
 
@@ -170,19 +189,27 @@ export async function setUnlinked(db: Queryable, companyId: string, id: string, 
 /** After the credentials were replaced, what was refused before says nothing. */
 export async function forgetRefusals(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
-    `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL, unlinked_at = NULL
+    `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL, unlinked_at = NULL,
+       rejected_at = NULL, rejection = NULL
      WHERE company_id = $1 AND id = $2`,
     [companyId, id],
   );
 }
 
-/** Connections whose credentials the processor refuses. */
-export async function countRefused(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM processor_connections
-     WHERE refused_at IS NOT NULL AND disconnected_at IS NULL`,
+export interface RefusedConnections {
+  /** Of which the processor refuses the credentials. */
+  readonly refused: number;
+  /** Of which it takes the credentials, and refuses the account or its settings. */
+  readonly rejected: number;
+}
+
+export async function countRefused(db: Queryable): Promise<RefusedConnections> {
+  const [row] = await db.query<RefusedConnections>(
+    `SELECT count(*) FILTER (WHERE refused_at IS NOT NULL)::integer AS refused,
+       count(*) FILTER (WHERE refused_at IS NULL)::integer AS rejected FROM processor_connections
+     WHERE (refused_at IS NOT NULL OR rejected_at IS NOT NULL) AND disconnected_at IS NULL`,
   );
-  return row?.count ?? 0;
+  return row ?? { refused: 0, rejected: 0 };
 }
 
 /** Moves aside first, because no two connections may be at the same place at any moment. */

@@ -80,6 +80,12 @@ export const connection = Type.Object(
     notice_refused_at: nullable(timestamp()),
     notice_refusal: nullable(Type.String()),
     refused_at: nullable(timestamp()),
+    rejected_at: nullable(
+      timestamp({
+        description: 'Since when the processor refuses the account, its settings or a permission of its key.',
+      }),
+    ),
+    rejection: nullable(Type.String({ description: 'What the processor refuses.' })),
     code_wanted_at: nullable(timestamp({ description: 'Since when charges without a security code are rejected.' })),
     code_request: nullable(Type.String({ description: 'What to write to the processor’s support about it.' })),
     unlinked_at: nullable(timestamp()),

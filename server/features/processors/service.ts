@@ -73,6 +73,8 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     notice_refused_at: row.notice_refused_at?.toISOString() ?? null,
     notice_refusal: row.notice_refusal,
     refused_at: row.refused_at?.toISOString() ?? null,
+    rejected_at: row.rejected_at?.toISOString() ?? null,
+    rejection: row.rejection,
     code_wanted_at: row.code_wanted_at?.toISOString() ?? null,
     code_request: row.code_wanted_at ? (described.securityCodeRequest ?? null) : null,
     unlinked_at: row.unlinked_at?.toISOString() ?? null,
@@ -320,7 +322,7 @@ export async function reconnect(
   return changed(context, dependencies, id);
 }
 
-/** How many connections wait for other credentials. */
+/** How many connections wait for other credentials, or for other settings of their account. */
 export const refusedConnections = countRefused;
 
 /** The connections of a company. */

@@ -311,6 +311,8 @@ export type Outcome =
       readonly isOver?: boolean;
       /** The account takes no charge without the security code, which stored cards do not have. */
       readonly wantsSecurityCode?: boolean;
+      /** What of the account or of its key the processor refuses: a sentence of the connector, without any text of an answer. */
+      readonly rejection?: string;
       /**
        * The processor rejected the credentials of a request, and this call executed nothing. If no earlier call did, the
        * same operation may be sent again, here or elsewhere. What was prepared stays prepared, for the next call here.

@@ -49,6 +49,8 @@ export function ConnectedProcessor(props: ConnectedProps) {
         <Heading connection={connection} />
         {connection.refused_at !== null ? (
           <Badge status="failed" label={processors.refused} />
+        ) : connection.rejected_at !== null ? (
+          <Badge status="failed" label={processors.rejected} />
         ) : connection.code_wanted_at !== null ? (
           <Badge status="failed" label={processors.codeWanted} />
         ) : (
@@ -77,7 +79,17 @@ export function ConnectedProcessor(props: ConnectedProps) {
       {connection.refused_at !== null && (
         <p className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
           {processors.refusedSince} <DateTime at={connection.refused_at} real />. {processors.refusedText(count === 1)}
+          {connection.rejection !== null && ` ${connection.rejection}`}
         </p>
+      )}
+      {connection.refused_at === null && connection.rejected_at !== null && (
+        <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
+          <p>
+            {processors.rejectedSince} <DateTime at={connection.rejected_at} real />.{' '}
+            {processors.rejectedText(count === 1)}
+          </p>
+          <p className="mt-1.5 font-medium">{connection.rejection}</p>
+        </div>
       )}
       {connection.code_wanted_at !== null && (
         <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">

@@ -78,9 +78,10 @@ type Declined = Extract<Outcome, { outcome: 'declined' }>;
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 
 export function declined(
-  { failureCode, isProcessorFault = false, reason, wantsSecurityCode }: Decline,
+  { name, failureCode, isProcessorFault = false, reason, wantsSecurityCode }: Decline,
   response: Partial<ProcessorResponse>,
 ): Declined {
+  const isAccount = failureCode === 'invalid_merchant_configuration' && !wantsSecurityCode;
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
@@ -88,6 +89,7 @@ export function declined(
     failureReason: reason ?? failureReasons[failureCode],
     ...(isProcessorFault && { isProcessorFault }),
     ...(wantsSecurityCode && { wantsSecurityCode }),
+    ...(isAccount && { rejection: `Adyen refuses payments of the account: ${name}.` }),
   };
 }
 
@@ -135,7 +137,7 @@ const wrongAccountText =
 
 function refusedKey({ status }: Answer): Declined {
   const response_text = status === 401 ? wrongKeyText : wrongAccountText;
-  return { ...declined(notAuthorized, { response_text }), refusesCredentials: true };
+  return { ...declined(notAuthorized, { response_text }), refusesCredentials: true, rejection: response_text };
 }
 
 /** The error of a request that Adyen rejected. Undefined if the request may have been executed. */

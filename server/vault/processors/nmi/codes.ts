@@ -160,14 +160,16 @@ export type Declined = Extract<Outcome, { outcome: 'declined' }>;
 
 export function declined(
   {
+    meaning,
     failureCode,
     failureReason,
     isProcessorFault,
     refusesCredentials,
     wantsSecurityCode,
-  }: Omit<CodeMeaning, 'meaning' | 'isInDoubt' | 'isNotExecuted'>,
+  }: Omit<CodeMeaning, 'meaning' | 'isInDoubt' | 'isNotExecuted'> & Partial<Pick<CodeMeaning, 'meaning'>>,
   response: Partial<ProcessorResponse>,
 ): Declined {
+  const isAccount = failureCode === 'invalid_merchant_configuration' && !wantsSecurityCode && meaning !== undefined;
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
@@ -176,6 +178,7 @@ export function declined(
     ...(isProcessorFault && { isProcessorFault }),
     ...(wantsSecurityCode && { wantsSecurityCode }),
     ...(refusesCredentials && { refusesCredentials }),
+    ...(isAccount && { rejection: `NMI refuses payments of the account: ${meaning}.` }),
   };
 }
 

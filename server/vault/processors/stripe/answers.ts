@@ -56,7 +56,7 @@ export function refusedKey(answer: Answer | Silence): Declined | undefined {
   const permission = lackedPermission(answer);
   const response_text = permission ? `The restricted key at Stripe lacks the permission ${permission}.` : wrongKeyText;
   const refused = declined('invalid_merchant_configuration', { response_text }, true);
-  return { ...refused, refusesCredentials: true };
+  return { ...refused, refusesCredentials: true, ...(permission && { rejection: response_text }) };
 }
 
 /** Why a lookup has no result. Only a key that Stripe does not know is refused for every call. */
@@ -313,7 +313,7 @@ export function created(
   if (isKeyReuse(error)) return { outcome: 'conflict' };
   if (isRawCardRefusal(error)) {
     const response_text = 'Stripe does not accept card numbers from this account. Ask Stripe for raw card data access.';
-    return declined('invalid_merchant_configuration', { response_text }, true);
+    return { ...declined('invalid_merchant_configuration', { response_text }, true), rejection: response_text };
   }
   return rejectionIn(answer) ? declinedBy(error) : notSent(unclear(answer));
 }

@@ -1,6 +1,6 @@
 import { type Advice, advised, networkAdviceOf } from '../advice.ts';
 import { failureReasons, type FailureCode, noResponse, type Outcome, type ProcessorResponse } from '../processor.ts';
-import { authentication, blockedBy, type Meaning, meaningOf, meaningWithoutCode } from './codes.ts';
+import { authentication, blockedBy, declines, type Meaning, meaningOf, meaningWithoutCode } from './codes.ts';
 import type { Charge, StripeError } from './objects.ts';
 
 /** Declines, from the codes of Stripe, of the card network and of Radar. */
@@ -31,7 +31,14 @@ export function declined(
 type ErrorCodes = Partial<
   Pick<
     StripeError,
-    'type' | 'code' | 'decline_code' | 'message' | 'advice_code' | 'network_advice_code' | 'network_decline_code'
+    | 'type'
+    | 'code'
+    | 'decline_code'
+    | 'param'
+    | 'message'
+    | 'advice_code'
+    | 'network_advice_code'
+    | 'network_decline_code'
   >
 >;
 
@@ -59,6 +66,17 @@ function meaningAdvised(meaning: Meaning, error: ErrorCodes): Meaning {
   return { failureCode, ...(meaning.isProcessorFault && { isProcessorFault: true }) };
 }
 
+/** The name of a parameter of Stripe, which contains nothing that a customer or merchant has entered. */
+const parameterName = /^[a-z_]{1,40}(\[[a-z_]{1,40}\]){0,3}$/;
+
+function rejectionOf({ code, decline_code, param }: ErrorCodes): string {
+  const known = [decline_code, code].find((one) => one && declines.has(one));
+  if (known) return `Stripe refuses payments of the account: ${known}.`;
+  return param && parameterName.test(param)
+    ? `Stripe refuses ${param} for the account, without a code.`
+    : 'Stripe refuses payments of the account, without a code.';
+}
+
 export function declinedBy(
   error: ErrorCodes,
   response: Partial<ProcessorResponse> = {},
@@ -68,7 +86,8 @@ export function declinedBy(
   const response_code = decline_code ?? code ?? null;
   const meaning = meaningOf(decline_code, code) ?? meaningWithoutCode({ type, code: response_code, network_status });
   const shown = { ...response, response_code, response_text: cleanText(message) };
-  return declinedAs(meaningAdvised(meaning, error), shown);
+  const found = declinedAs(meaningAdvised(meaning, error), shown);
+  return found.failureCode === 'invalid_merchant_configuration' ? { ...found, rejection: rejectionOf(error) } : found;
 }
 
 export function blockedByRadar(
