@@ -175,9 +175,17 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
       load: async () => (await import('./customers.ts')).endLinksCommand,
     },
     {
+      name: 'orders capture',
+      takes: 'ID',
+      summary: 'Capture the payment of an order whose funds are held, once',
+      options: ['amount', 'company'],
+      examples: ['svc orders capture ID --company live', 'svc orders capture ID --company live --amount 3000'],
+      load: async () => (await import('./orders.ts')).captureCommand,
+    },
+    {
       name: 'orders void',
       takes: 'ID',
-      summary: 'Void a charge that has not settled',
+      summary: 'Void a charge that has not settled, or release held funds',
       options: ['company'],
       load: async () => (await import('./orders.ts')).voidCommand,
     },

@@ -76,6 +76,7 @@ export const options = {
     value: 'JSON|@FILE|name=value',
     describe: 'request body; @- reads standard input, and name=value can be repeated',
   },
+  amount: { type: 'string', value: 'N', describe: 'in the smallest unit of the currency; default: all that is held' },
   outcome: { type: 'string', value: 'raised|accepted|dismissed', describe: 'what happened; default: raised' },
   days: { type: 'string', value: '1,3,5,7', describe: 'days of the retries after the first decline' },
   then: { type: 'string', value: 'failed|canceled', describe: 'status after the last retry; default: failed' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { type Ended, svc } from '../tests/support/command.ts';
-import { eventTypes, openShop, readOrder, succeeded } from '../tests/support/orders.ts';
+import { eventTypes, openShop, order, readOrder, succeeded } from '../tests/support/orders.ts';
 import { startTestService, type TestService } from '../tests/support/service.ts';
 
 let service: TestService;
@@ -51,6 +51,16 @@ test('voids a charge that has not settled', async () => {
   const { stdout, stderr } = await run('orders', 'void', id, '--company', service.company.id);
   assert.equal(stdout, `Order ${order_number} was voided.\n`, stderr);
   assert.deepEqual(await audited(id), [{ action: 'voidOrder', fields: [] }]);
+});
+
+test('captures the payment of an order whose funds are held', async () => {
+  const held = await order(service, await openShop(service), { capture: 'manual' });
+  const { id, order_number } = held.body;
+  const wrong = await run('orders', 'capture', id, '--company', service.company.id, '--amount', '1.50');
+  assert.match(wrong.stderr, /--amount must be a whole number/);
+  const { stdout, stderr } = await run('orders', 'capture', id, '--company', service.company.id, '--amount', '3000');
+  assert.equal(stdout, `The status of order ${order_number} is succeeded: 3000 captured.\n`, stderr);
+  assert.deepEqual(await audited(id), [{ action: 'captureOrder', fields: ['amount'] }]);
 });
 
 test('explains a wrong outcome, a wrong id and an order that does not exist', async () => {

@@ -5,7 +5,8 @@ import type { Order } from '../server/features/orders/schemas.ts';
 import { openConnections } from '../server/features/processors/connections.ts';
 import { openPayments } from '../server/payments.ts';
 import { withoutKey } from '../server/http/phases.ts';
-import type { Queryable } from '../server/platform/database.ts';
+import type { Orders } from '../server/features/orders/service.ts';
+import type { DatabasePool, Queryable } from '../server/platform/database.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
 import { chosenCompany } from './chosen-company.ts';
@@ -24,28 +25,53 @@ interface Chosen {
   readonly nowMs: number;
 }
 
-/** `orders void ID`: voids a charge that has not settled. */
+/** The orders of the company, with the vault. */
+function withOrders<Result>(
+  connected: Connected,
+  company: Company,
+  work: (orders: Orders, db: DatabasePool) => Promise<Result>,
+): Promise<Result> {
+  const { shards, clock } = connected;
+  const { db } = shards.of(company);
+  const log = createLog('warn', process.stderr);
+  return withVault(connected, async (vault) => {
+    const connections = openConnections(async () => db);
+    return work(openPayments({ db, batchDb: db, vault, clock, log, connections }).orders, db);
+  });
+}
+
+/** `orders capture ID`: captures the payment of an order whose funds are held. */
+export async function captureCommand(words: readonly string[], flags: Flags): Promise<string> {
+  const { amount } = flags;
+  if (amount !== undefined && !/^[1-9]\d{0,12}$/.test(amount)) {
+    throw new UsageError('--amount must be a whole number, in the smallest unit of the currency.');
+  }
+  return changeOrder('orders capture ID', words, flags, ({ connected, company, orderId, requestId, nowMs }) =>
+    withOrders(connected, company, async (orders, db) => {
+      const fields = amount === undefined ? [] : ['amount'];
+      await auditOperator(db, company, { action: 'captureOrder', objectId: orderId, fields, requestId });
+      const input = amount === undefined ? {} : { amount: Number(amount) };
+      const { body } = await orders.capture({ db, company, nowMs, requestId }, orderId, input, withoutKey);
+      const order = JSON.parse(body) as Order;
+      return [
+        order,
+        `The status of order ${order.order_number} is ${order.status}: ${order.captured_amount} captured.`,
+      ];
+    }),
+  );
+}
+
+/** `orders void ID`: voids a charge that has not settled, or releases held funds. */
 export const voidCommand = (words: readonly string[], flags: Flags): Promise<string> =>
-  changeOrder('orders void ID', words, flags, async ({ connected, company, orderId, requestId, nowMs }) => {
-    const { shards, clock } = connected;
-    const { db } = shards.of(company);
-    const log = createLog('warn', process.stderr);
-    return withVault(connected, async (vault) => {
-      const { orders } = openPayments({
-        db,
-        batchDb: db,
-        vault,
-        clock,
-        log,
-        connections: openConnections(async () => db),
-      });
+  changeOrder('orders void ID', words, flags, ({ connected, company, orderId, requestId, nowMs }) =>
+    withOrders(connected, company, async (orders, db) => {
       const entry = { action: 'voidOrder', objectId: orderId, fields: [], requestId };
       const auditFirst = (inner: Queryable): Promise<void> => auditOperator(inner, company, entry);
       const { body } = await orders.void({ db, company, nowMs, requestId, auditFirst }, orderId, withoutKey);
       const order = JSON.parse(body) as Order;
       return [order, `Order ${order.order_number} was voided.`];
-    });
-  });
+    }),
+  );
 
 /** `orders chargeback ID`: records what a processor that sends no notices says about a dispute. */
 export async function chargebackCommand(words: readonly string[], flags: Flags): Promise<string> {

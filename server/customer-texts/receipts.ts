@@ -18,6 +18,7 @@ export const receiptTexts = {
   subtotal: 'Subtotal',
   discount: (code: string | null) => (code === null ? 'Discount' : `Discount (${code})`),
   total: 'Total',
+  captured: 'Charged',
   paid: (card: string, date: string) => `Paid with ${card} on ${date}`,
   refundedTo: (card: string, date: string) => `Refunded to ${card} on ${date}`,
   free: 'Nothing was charged.',

@@ -71,6 +71,7 @@ export const home = {
   noAttention: 'Nothing needs your attention.',
   attentions: {
     agents_asking: ['1 agent waits for your approval', '# questions of agents wait for your approval'],
+    authorizations_ending: ['1 authorized payment ends within a day', '# authorized payments end within a day'],
     disputes_due: ['1 dispute needs a response', '# disputes need a response'],
     chargebacks_unmatched: ['1 dispute needs its payment', '# disputes need their payments'],
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],

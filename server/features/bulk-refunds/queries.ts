@@ -14,7 +14,7 @@ export interface Balance {
 /** What is left to refund of these orders. */
 export async function findBalances(db: Queryable, companyId: string, ids: readonly string[]): Promise<Balance[]> {
   return db.query<Balance>(
-    `SELECT id, order_number, status, currency, total - refunded_amount AS left FROM orders
+    `SELECT id, order_number, status, currency, coalesce(captured_amount, total) - refunded_amount AS left FROM orders
      WHERE company_id = $1 AND id = ANY($2::uuid[])`,
     [companyId, ids],
   );

@@ -4,6 +4,7 @@ import { declineTexts } from '../../customer-texts/payments.ts';
 import { receiptTexts } from '../../customer-texts/receipts.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
+import { paidOf } from '../orders/service.ts';
 import { receiptLines } from '../receipts/service.ts';
 import type { PlanCharge } from '../subscriptions/service.ts';
 
@@ -106,7 +107,7 @@ const ofPayment = (
   const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
   return {
     subject: texts.subject(merchant, receipt.number),
-    headline: texts.headline(amountText(order.total, order.currency)),
+    headline: texts.headline(amountText(paidOf(order), order.currency)),
     paragraphs: [texts.text],
     lines: [...itemLines(order, plan), ...sumLines(order)],
     facts: receiptFacts(order, receipt, order.created_at),
@@ -224,8 +225,13 @@ const itemLines = (order: Order, plan: PlanCharge | null): EmailContent['lines']
     amount,
   }));
 
-function sumLines({ subtotal, discount_amount, total, coupon, currency }: Order): EmailContent['lines'] {
-  const sums = [{ text: receiptTexts.total, amount: amountText(total, currency), isStrong: true }];
+function sumLines(order: Order): EmailContent['lines'] {
+  const { subtotal, discount_amount, total, coupon, currency } = order;
+  const paid = paidOf(order);
+  const sums = [
+    { text: receiptTexts.total, amount: amountText(total, currency), isStrong: true },
+    ...(paid < total ? [{ text: receiptTexts.captured, amount: amountText(paid, currency), isStrong: true }] : []),
+  ];
   if (discount_amount === 0) return sums;
   return [
     { text: receiptTexts.subtotal, amount: amountText(subtotal, currency) },

@@ -3,6 +3,7 @@ import { createdAt } from '../../platform/ids.ts';
 import type { EvidenceText } from '../../vault/processors/notices.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
+import { paidOf } from '../orders/service.ts';
 import type { Subscription } from '../subscriptions/schemas.ts';
 import type { CustomerPast, SentEmail, SoldProduct } from './suggestion-queries.ts';
 
@@ -64,7 +65,7 @@ export function draftOf(facts: KnownFacts): EvidenceDraft {
 function explanation(facts: KnownFacts): Line[] {
   const { order, customer, receipt, paidOnPageAt } = facts;
   const card = cardText(order.payment_method.card_brand, order.payment_method.card_last_four);
-  const amount = amountText(order.total, order.currency);
+  const amount = amountText(paidOf(order), order.currency);
   const placed = `Order ${order.order_number} was placed on ${dateText(order.created_at)} and paid with ${card}: ${amount}.`;
   return [
     line('order', placed),

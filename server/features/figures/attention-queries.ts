@@ -22,6 +22,9 @@ const sources: Readonly<Record<FoundAttention['kind'], string>> = {
     WHERE company_id = $1 AND state = 'waiting' AND asked_in = 'dashboard' AND expires_at > now()`,
   disputes_due: `SELECT id::text, evidence_due_at AS since FROM disputes
     WHERE company_id = $1 AND state = 'needs_response' ORDER BY evidence_due_at`,
+  // Held funds that are released within a day.
+  authorizations_ending: `SELECT id::text, capture_before AS since FROM orders
+    WHERE company_id = $1 AND capture_before <= $2::timestamptz + interval '1 day' ORDER BY capture_before`,
   chargebacks_unmatched: `SELECT id::text, created_at AS since FROM unmatched_chargebacks
     WHERE company_id = $1 AND state = 'open' ORDER BY created_at`,
   payments_in_doubt: `SELECT order_id::text AS id, opened_at AS since FROM open_transactions

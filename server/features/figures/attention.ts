@@ -10,6 +10,7 @@ type AttentionKind = Attention['data'][number]['kind'];
 const needs: Readonly<Record<AttentionKind, ReadPermission>> = {
   agents_asking: 'orders:read',
   disputes_due: 'orders:read',
+  authorizations_ending: 'orders:read',
   chargebacks_unmatched: 'orders:read',
   payments_in_doubt: 'transactions:read',
   processors_refusing: 'company:read',

@@ -71,6 +71,7 @@ export type Statistics = Omit<Static<typeof statistics>, 'figures'> & {
 const attentionKinds = [
   'agents_asking',
   'disputes_due',
+  'authorizations_ending',
   'chargebacks_unmatched',
   'payments_in_doubt',
   'processors_refusing',

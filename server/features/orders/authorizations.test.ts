@@ -7,6 +7,7 @@ import {
   assertInvalid,
   assertRefused,
   checkAllOpen,
+  contextOf,
   countOf,
   eventTypes,
   openShop,
@@ -18,6 +19,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import { type CallOptions, type Reply, type TestService } from '../../../tests/support/service.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
+import { getAttention } from '../figures/attention.ts';
 
 /** An order whose funds are held first, and captured, released or given up later. */
 
@@ -377,6 +379,50 @@ describe('a coupon on an authorized order', () => {
     const { id } = await authorized(shop, { coupon_code });
     assert.equal((await voidIt(id)).body.status, 'voided');
     assert.equal((await order(service, shop, { coupon_code })).body.status, 'succeeded');
+  });
+});
+
+describe('what merchants and customers read', () => {
+  it('names authorizations that end within a day', async () => {
+    const merchant = await service.createMerchant();
+    const key = await service.createKey(merchant.sandbox);
+    const own = await openShop(service, approvedCard, { key });
+    const { id } = await authorized(own, {}, { key });
+    const kinds = async (): Promise<unknown[]> => {
+      const context = contextOf(service, merchant.sandbox);
+      const { data } = await getAttention(context, () => []);
+      return data.filter(({ kind }) => kind === 'authorizations_ending').map(({ object_id }) => object_id);
+    };
+    assert.deepEqual(await kinds(), []);
+    await service.db.query(`UPDATE orders SET capture_before = now() + interval '23 hours' WHERE id = $1`, [id]);
+    assert.deepEqual(await kinds(), [id]);
+  });
+
+  it('counts what was captured, and no authorization, as revenue', async () => {
+    const { id, customer_id } = await authorized();
+    const gross = async (): Promise<number> => {
+      const [row] = await service.db.query<{ gross: number }>(
+        `SELECT coalesce((figures_between(company_id, now() - interval '1 day', now() + interval '1 day')->'usd'->>'gross')::bigint, 0)
+           AS gross FROM orders WHERE id = $1`,
+        [id],
+      );
+      return row?.gross ?? 0;
+    };
+    const before = await gross();
+    assert.ok(customer_id);
+    await capture(id, 1234);
+    assert.equal((await gross()) - before, 1234);
+  });
+
+  it('are in the list of pending orders while their funds are held', async () => {
+    const { id } = await authorized();
+    const pending = async (): Promise<boolean> =>
+      (await service.call('GET', '/v1/orders?status=pending&limit=100')).body.data.some(
+        (one: { id: string }) => one.id === id,
+      );
+    assert.ok(await pending());
+    await capture(id);
+    assert.ok(!(await pending()));
   });
 });
 

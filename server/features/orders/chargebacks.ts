@@ -12,7 +12,7 @@ import {
   hasReported,
   saveDispute,
 } from './dispute-queries.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { capturedAmount, type OrderRow, type OrderState, toWire } from './order.ts';
 import {
   changeSale,
   type DueChargeback,
@@ -91,7 +91,7 @@ async function recordUnreported(
   at: Date,
   endsAs: DisputeState,
 ): Promise<void> {
-  const { company_id, id, sale_id, currency, total, refunded_amount } = order;
+  const { company_id, id, sale_id, currency, refunded_amount } = order;
   if (trigger !== 'chargeback_raised') {
     return endDisputes(transaction, order, endsAs, at);
   }
@@ -103,7 +103,7 @@ async function recordUnreported(
     connection_id: null,
     processor_id: `order_${id}`,
     state: 'needs_response',
-    amount: total - refunded_amount,
+    amount: capturedAmount(order) - refunded_amount,
     currency,
     reason: 'fraudulent',
     network_reason_code: null,

@@ -107,6 +107,10 @@ export function capturedAmount({ status, total, captured_amount }: OrderRow): nu
   return captured_amount ?? total;
 }
 
+/** The same of an order as it is shown. An event of the release before has no captured amount, and no authorization. */
+export const paidOf = ({ total, authorized_amount, captured_amount }: Order): number =>
+  typeof authorized_amount === 'number' ? captured_amount : total;
+
 /** Whether funds are held for the order, which can be captured or released. */
 export const isAuthorized = ({ status, capture_before }: OrderRow): boolean =>
   status === 'pending' && capture_before !== null && capture_before !== undefined;

@@ -4,6 +4,7 @@ import { receiptTexts } from '../../customer-texts/receipts.ts';
 import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
+import { paidOf } from '../orders/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import type { PlanCharge } from '../subscriptions/service.ts';
 import { defaultColor } from '../profile/service.ts';
@@ -146,17 +147,19 @@ function orderSums(order: Order): ReceiptSum[] {
   const amount = (value: number): string => amountText(value, currency);
   const refunds = refundsOf(order);
   const refunded = refunds.reduce((sum, refund) => sum + refund.amount, 0);
+  const paid = paidOf(order);
   return [
     { label: receiptTexts.subtotal, amount: amount(subtotal) },
     ...(discount_amount > 0
       ? [{ label: receiptTexts.discount(coupon?.code ?? null), amount: `−${amount(discount_amount)}` }]
       : []),
     { label: receiptTexts.total, amount: amount(total), isStrong: true },
+    ...(paid < total ? [{ label: receiptTexts.captured, amount: amount(paid), isStrong: true }] : []),
     ...refunds.map((refund) => ({
       label: receiptTexts.refund(dateText(refund.created_at)),
       amount: `−${amount(refund.amount)}`,
     })),
-    ...(refunded > 0 ? [{ label: receiptTexts.net, amount: amount(total - refunded), isStrong: true }] : []),
+    ...(refunded > 0 ? [{ label: receiptTexts.net, amount: amount(paid - refunded), isStrong: true }] : []),
   ];
 }
 

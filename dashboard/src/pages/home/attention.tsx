@@ -21,6 +21,7 @@ interface Look {
 
 const looks: Readonly<Record<Entry['kind'], Look>> = {
   agents_asking: { icon: 'shield', tone: 'bad', to: '/approvals', one: '/approvals/' },
+  authorizations_ending: { icon: 'card', tone: 'warn', to: '/orders', one: '/orders/', search: { status: 'pending' } },
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   chargebacks_unmatched: { icon: 'flag', tone: 'bad', to: '/disputes' },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },
@@ -90,7 +91,7 @@ const real: readonly Entry['kind'][] = [
 ];
 
 /** Kinds whose time is the end of the time to answer. */
-const withDeadline: readonly Entry['kind'][] = ['agents_asking', 'disputes_due'];
+const withDeadline: readonly Entry['kind'][] = ['agents_asking', 'disputes_due', 'authorizations_ending'];
 
 const tones = { bad: 'bg-bad-soft text-bad', warn: 'bg-warn-soft text-warn' } as const;
 

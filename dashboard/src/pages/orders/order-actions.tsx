@@ -19,6 +19,7 @@ import { disputes as disputeTexts } from '../../texts/disputes.ts';
 import { emails } from '../../texts/emails.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Company, Dispute, Order, Receipt } from '../../types.ts';
+import { useCapture } from './capture.tsx';
 
 const refundable: readonly Order['status'][] = ['succeeded', 'partially_refunded'];
 const paid: readonly Order['status'][] = [
@@ -66,14 +67,14 @@ function movesOf(order: Order, left: number, company: Company, disputes: readonl
           },
         ]
       : []),
-    ...(order.status === 'succeeded'
+    ...(order.status === 'succeeded' || order.capture_before !== null
       ? [
           {
             label: orders.void,
-            title: orders.voidTitle,
-            text: orders.voidText,
+            title: order.capture_before === null ? orders.voidTitle : orders.releaseTitle,
+            text: order.capture_before === null ? orders.voidText : orders.releaseText,
             done: orders.voidDone,
-            amount: order.total,
+            amount: order.capture_before === null ? order.captured_amount : (order.authorized_amount ?? order.total),
             danger: true,
             path: `/v1/orders/${order.id}/void`,
             body: {},
@@ -125,8 +126,9 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
   const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const [move, setMove] = useState<Move>();
-  const left = order.total - order.refunded_amount;
+  const left = order.captured_amount - order.refunded_amount;
   const refund = useRefund(order, left);
+  const capture = useCapture(order);
   const receipt = useAction<string, Receipt>({
     send: (id) => call('GET', `/v1/orders/${id}/receipt`),
     onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
@@ -145,6 +147,11 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
       {refundable.includes(order.status) && left > 0 && (
         <Button reason={reason} onClick={refund.start}>
           {orders.refund}
+        </Button>
+      )}
+      {order.capture_before !== null && (
+        <Button kind="primary" reason={reason} onClick={capture.start}>
+          {orders.capture}
         </Button>
       )}
       {paid.includes(order.status) && order.total > 0 && (
@@ -176,6 +183,7 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
         </Menu>
       )}
       {refund.dialogs}
+      {capture.dialogs}
       {move && (
         <Confirm<Order>
           title={move.title}

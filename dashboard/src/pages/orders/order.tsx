@@ -66,7 +66,9 @@ function Details({ order }: { order: Order }) {
       back={{ to: '/orders', label: orders.title }}
       actions={<OrderActions order={order} disputes={disputes} />}
     >
-      {order.status === 'pending' && <WaitingCharge orderId={order.id} isRenewal={order.subscription_id !== null} />}
+      {order.status === 'pending' && order.capture_before === null && (
+        <WaitingCharge orderId={order.id} isRenewal={order.subscription_id !== null} />
+      )}
       {order.status === 'failed' && <WhatNow order={order} subscription={subscription} />}
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
@@ -105,6 +107,12 @@ function Details({ order }: { order: Order }) {
                 [common.id, <CopyId key="id" id={order.id} />],
                 [common.customer, <CustomerLink key="customer" id={order.customer_id} customer={customer} />],
                 [common.card, <CardName key="card" card={card} />],
+                order.capture_before !== null && [
+                  orders.captureBefore,
+                  <DateTime key="capture" at={order.capture_before} />,
+                ],
+                order.authorized_amount !== null && [orders.authorized, money(order.authorized_amount, currency)],
+                order.authorized_amount !== null && [orders.captured, money(order.captured_amount, currency)],
                 order.attempt_count > 0 && [orders.attempts, order.attempt_count],
                 order.next_retry_at !== null && [orders.nextRetry, <DateTime key="retry" at={order.next_retry_at} />],
                 order.subscription_id !== null && [

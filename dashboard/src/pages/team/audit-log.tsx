@@ -21,6 +21,7 @@ const actionText = (action: string): string =>
 const watched = [
   'refundOrder',
   'createBulkRefund',
+  'captureOrder',
   'voidOrder',
   'approveAgentCall',
   'refuseAgentCall',
