@@ -38,6 +38,7 @@ const capabilities: readonly Capability[] = [
   ['Sends notices to our URL', ({ sendsNotices }) => yes(sendsNotices)],
   ['Is asked for news besides', (_, { poll }) => yes(poll)],
   ['Takes answers to disputes', (_, { disputes }) => yes(disputes)],
+  ['Reports how a dispute ended', ({ reportsNoDecisions }) => yes(!reportsNoDecisions)],
   ['Files of evidence', ({ evidence }) => (evidence ? `${evidence.filesMax}` : 'none')],
   ['Releases funds that are not captured', (_, { release }) => yes(release)],
   ['Lists what it executed, after a restore', (_, { list }) => yes(list)],

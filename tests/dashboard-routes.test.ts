@@ -45,6 +45,7 @@ const bodies: Record<string, () => unknown> = {
   previewPlan: () => ({ amount: 100, billing_cycle: cycle }),
   resendFailedEvents: () => ({ since: '2026-02-11T09:30:00Z' }),
   resolveChargeback: () => ({ outcome: 'accepted' }),
+  resolveDispute: () => ({ outcome: 'won' }),
   matchChargeback: () => ({ transaction_id: randomUUID() }),
   requestPayment: () => ({ send: true }),
   createCustomerNote: () => ({ text: 'Called.' }),

@@ -3,7 +3,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import type { OfCompany, RequestContext } from '../../request-context.ts';
-import { disputeReasons } from '../../vault/processors/notices.ts';
+import { disputeReasons, disputeStates } from '../../vault/processors/notices.ts';
 import type { Orders } from '../orders/service.ts';
 
 /** Chargebacks of which the processor does not say which payment they are about: a member of the company decides. */
@@ -27,6 +27,9 @@ const unmatchedChargebackList = Type.Object(
         amount: nullable(Type.String({ description: 'In whole units; the processor does not name the currency.' })),
         reason: choice(disputeReasons),
         reason_text: nullable(Type.String({ description: 'The reason in the words of the processor.' })),
+        closed_as: nullable(
+          choice(disputeStates, { description: 'How its dispute was closed before the processor reported it again.' }),
+        ),
         created_at: timestamp(),
         payments: Type.Array(
           Type.Object({ transaction_id: uuid(), order_id: uuid(), amount: Type.Integer(), currency: Type.String() }),
@@ -54,6 +57,7 @@ async function shown({ orders }: ChargebackDependencies, context: RequestContext
       amount: row.amount,
       reason: row.reason,
       reason_text: row.reason_text,
+      closed_as: row.closed_as,
       created_at: row.created_at.toISOString(),
       payments: row.payments.map(({ id, order_id, amount, currency }) => ({
         transaction_id: id,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, it } from 'node:test';
 import { connectTo } from '../../../tests/support/connect.ts';
 import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import { assertRefused, openShop, order, readOrder, type Shop } from '../../../tests/support/orders.ts';
+import { assertRefused, eventTypes, openShop, order, readOrder, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { type Simulator, startSimulator } from '../../../tests/support/simulator.ts';
 import type { NoticedChargeback } from '../../vault/processors/notices.ts';
@@ -144,4 +144,128 @@ it('two members at once decide once', async () => {
     [first, second].map(({ transactions }) => ask('POST', `/${id}/match`, { transaction_id: transactions[0].id })),
   );
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 422]));
+});
+
+const disputesPath = '/dashboard/disputes';
+const inCompany = (method: string, path: string, body?: object, as = owner): Promise<Reply> =>
+  as.in(method, path, body, { company });
+
+/** A disputed payment of NMI, and its dispute. */
+async function disputed(change: Partial<NoticedChargeback> = {}): Promise<{
+  readonly orderId: string;
+  readonly transactionId: string;
+  readonly disputeId: string;
+  readonly chargebackId: string;
+}> {
+  const paid = await pay();
+  const chargebackId = await waiting({ amount: '10.00', ...change });
+  const transactionId = paid.transactions[0].id;
+  assert.equal((await ask('POST', `/${chargebackId}/match`, { transaction_id: transactionId })).status, 200);
+  const { data } = (await inCompany('GET', `${disputesPath}?order_id=${paid.id}`)).body;
+  return { orderId: paid.id, transactionId, disputeId: data[0].id, chargebackId };
+}
+
+const ends = [
+  { how: 'resolve', body: { outcome: 'won' }, status: 'won', orderStatus: 'chargeback_dismissed' },
+  { how: 'resolve', body: { outcome: 'lost' }, status: 'lost', orderStatus: 'chargeback_accepted' },
+  { how: 'accept', body: {}, status: 'accepted', orderStatus: 'chargeback_accepted' },
+] as const;
+
+for (const { how, body, status, orderStatus } of ends) {
+  it(`a dispute of NMI is recorded as ${status}, once, with an event and an audit entry`, async () => {
+    const { orderId, disputeId } = await disputed();
+    const path = `${disputesPath}/${disputeId}`;
+    const open = (await inCompany('GET', path)).body;
+    assert.deepEqual([open.answer.is_possible, open.answer.is_decided_by_hand], [false, true]);
+    assert.match(open.answer.reason, /Send your evidence to your acquirer/);
+    const replies = await Promise.all([1, 2].map(() => inCompany('POST', `${path}/${how}`, body)));
+    assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([200, 422]), replies[0]?.text);
+    const { body: closed } = await inCompany('GET', path);
+    assert.deepEqual([closed.status, closed.answer.is_decided_by_hand], [status, false]);
+    assert.equal((await readOrder(service, orderId, { key })).status, orderStatus);
+    const events = await eventTypes(service, orderId);
+    assert.deepEqual(events.slice(-2), ['order.chargeback', `order.${orderStatus}`]);
+    assert.equal(events.filter((type) => type === `order.${orderStatus}`).length, 1);
+    for (const again of ends) {
+      assertRefused(await inCompany('POST', `${path}/${again.how}`, again.body), 422, 'invalid_state_transition', 'id');
+    }
+    const entries = await service.db.query('SELECT 1 FROM audit_entries WHERE company_id = $1 AND object_id = $2', [
+      company,
+      disputeId,
+    ]);
+    assert.equal(entries.length, 1, 'it is in the audit log');
+  });
+}
+
+it('a dispute of NMI is closed by the operator as well, and not by another company', async () => {
+  const { orderId, disputeId } = await disputed();
+  const stranger = await signUp(service);
+  const foreign = { company: companyOf(stranger, 'live') };
+  const path = `${disputesPath}/${disputeId}`;
+  assertRefused(await stranger.in('POST', `${path}/resolve`, { outcome: 'won' }, foreign), 404, 'resource_not_found');
+  const resolve = `/dashboard/orders/${orderId}/chargeback/resolve`;
+  assert.equal((await inCompany('POST', resolve, { outcome: 'dismissed' })).body.status, 'chargeback_dismissed');
+  assert.equal((await inCompany('GET', path)).body.status, 'won');
+});
+
+it('a second dispute of a decided order can be closed, and changes only itself', async () => {
+  const { orderId, transactionId, disputeId } = await disputed();
+  await inCompany('POST', `${disputesPath}/${disputeId}/resolve`, { outcome: 'won' });
+  const second = await waiting({ amount: '20.00' });
+  assert.equal((await ask('POST', `/${second}/match`, { transaction_id: transactionId })).status, 200);
+  const { data } = (await inCompany('GET', `${disputesPath}?order_id=${orderId}&status=needs_response`)).body;
+  const lost = await inCompany('POST', `${disputesPath}/${data[0].id}/resolve`, { outcome: 'lost' });
+  assert.deepEqual([lost.status, lost.body.status], [200, 'lost'], lost.text);
+  assert.equal((await inCompany('GET', `${disputesPath}/${disputeId}`)).body.status, 'won');
+  assert.equal((await readOrder(service, orderId, { key })).status, 'chargeback_dismissed');
+});
+
+const dayOf = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+it('a chargeback that is reported again after its dispute was closed waits for a person', async () => {
+  const id = `cb-${randomUUID()}`;
+  const reportOn = async (days: number): Promise<string> => {
+    const date = dayOf(days);
+    const chargeback = {
+      ...{ id, date, first6: '424242', last4: '4242', amount: '10.00', text: null },
+      reason: 'fraudulent',
+      networkReasonCode: null,
+    } as const;
+    const about = { kind: 'chargeback', chargeback } as const;
+    const notice = { companyId: company, connectionId: connection, about, happenedAt: new Date(date) };
+    return (await service.orders.applyNotice(notice)).result;
+  };
+  const paid = await pay();
+  const other = await pay();
+  await reportOn(-3);
+  const listed = async (): Promise<Reply['body']> =>
+    (await ask('GET')).body.data.find((one: Reply['body']) => one.processor_chargeback_id === id);
+  const first = await listed();
+  assert.equal(first.closed_as, null);
+  await ask('POST', `/${first.id}/match`, { transaction_id: paid.transactions[0].id });
+  const { data } = (await inCompany('GET', `${disputesPath}?order_id=${paid.id}`)).body;
+  const path = `${disputesPath}/${data[0].id}`;
+  assert.match(await reportOn(-2), /known/, 'it is open');
+  await inCompany('POST', `${path}/resolve`, { outcome: 'won' });
+  assert.match(await reportOn(-3), /known/, 'it is the same report');
+  assert.match(await reportOn(-1), /closed before/);
+  assert.match(await reportOn(-1), /known/);
+  assert.equal((await inCompany('GET', path)).body.status, 'won', 'nothing changes without a person');
+  const row = await listed();
+  assert.deepEqual([row.id, row.closed_as], [first.id, 'won']);
+  assert.deepEqual(
+    row.payments.map((payment: { order_id: string }) => payment.order_id),
+    [paid.id],
+  );
+  const wrong = { transaction_id: other.transactions[0].id };
+  assertRefused(await ask('POST', `/${row.id}/match`, wrong), 400, 'validation_error', 'transaction_id');
+  assert.equal((await ask('POST', `/${row.id}/dismiss`, {})).status, 200);
+  assert.match(await reportOn(-1), /known/, 'the person has decided about this report');
+
+  assert.match(await reportOn(0), /closed before/);
+  assert.equal((await ask('POST', `/${row.id}/match`, { transaction_id: paid.transactions[0].id })).status, 200);
+  const again = (await inCompany('GET', path)).body;
+  assert.deepEqual([again.status, again.answer.is_decided_by_hand], ['needs_response', true]);
+  assert.equal((await readOrder(service, paid.id, { key })).status, 'chargeback_dismissed');
+  assert.equal((await inCompany('POST', `${path}/resolve`, { outcome: 'lost' })).body.status, 'lost');
 });

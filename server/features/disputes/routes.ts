@@ -8,6 +8,7 @@ import {
   defenseReasons,
   dispute,
   disputeDetail,
+  disputeResolution,
   disputeStatus,
   disputeUpdate,
   evidenceSuggestions,
@@ -25,6 +26,7 @@ import {
   recordAcceptance,
   recordSubmission,
   removeFile,
+  resolveDispute,
   sendAcceptance,
   sendEvidence,
 } from './service.ts';
@@ -140,6 +142,15 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       summary: 'Submit the evidence to the processor, once: it cannot be changed afterwards',
       prepare: ({ context, params }) => sendEvidence(context, dependencies, params.id ?? ''),
       handle: ({ context, params, prepared }) => recordSubmission(context, dependencies, params.id ?? '', prepared),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: `${path}/:id/resolve`,
+      operationId: 'resolveDispute',
+      summary: 'Record how a dispute ended that no processor reports',
+      body: disputeResolution,
+      handle: ({ context, params, body }) => resolveDispute(context, dependencies, params.id ?? '', body.outcome),
     }),
     defineRoute({
       ...common,

@@ -79,6 +79,9 @@ export const disputeDetail = Type.Object(
       is_final: Type.Boolean({
         description: 'Whether evidence can be submitted only once, and not changed afterwards.',
       }),
+      is_decided_by_hand: Type.Boolean({
+        description: 'Whether no processor reports how the dispute ends, so that you record the decision.',
+      }),
       chooses_reason: Type.Boolean({ description: 'Whether the processor defends for a reason that you choose.' }),
       /** Why not, in words. */
       reason: nullable(Type.String()),
@@ -133,6 +136,12 @@ export const defenseReasons = Type.Object(
   { title: 'DefenseReasons' },
 );
 export type DefenseReasonsList = Static<typeof defenseReasons>;
+
+export const disputeResolution = Type.Object(
+  { outcome: choice(['won', 'lost']) },
+  { additionalProperties: false, title: 'DisputeResolution' },
+);
+export type DisputeResolution = Static<typeof disputeResolution>;
 
 export const disputeUpdate = Type.Object(
   { evidence: Type.Optional(texts), defense: Type.Optional(clearable(defense)) },

@@ -28,13 +28,20 @@ import {
   markAnswered,
   saveEvidence,
 } from './queries.ts';
-import type { DefenseReasonsList, Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schemas.ts';
+import type {
+  DefenseReasonsList,
+  Dispute,
+  DisputeDetail,
+  DisputeResolution,
+  DisputeUpdate,
+  FileCreate,
+} from './schemas.ts';
 
 /** Disputes: the merchant reads them, collects evidence, submits it through the processor, or accepts. */
 
 export interface DisputeDependencies {
   readonly vault: Pick<Vault, 'defenseReasons' | 'submitEvidence' | 'acceptDispute'>;
-  readonly orders: OfCompany<Pick<Orders, 'resolveChargeback' | 'unmatched'>>;
+  readonly orders: OfCompany<Pick<Orders, 'resolveChargeback' | 'closeDispute' | 'unmatched'>>;
 }
 
 /** In the sandbox these texts decide the dispute. */
@@ -105,6 +112,7 @@ export async function getDispute(context: RequestContext, id: string): Promise<D
     answer: {
       is_possible: reason === null,
       is_final: true,
+      is_decided_by_hand: isDecidedByHand(context, row),
       chooses_reason: limits?.offersReasons === true,
       reason,
       text_length_max: limits?.textLengthMax ?? 0,
@@ -128,14 +136,26 @@ function limitsOf({ company }: RequestContext, { kind }: DisputeRow): EvidenceLi
   return kind === null ? undefined : kindNamed(kind).evidence;
 }
 
+/** Whether no processor reports how the dispute ends. In the sandbox, evidence comes first. */
+function isDecidedByHand({ company }: RequestContext, row: DisputeRow): boolean {
+  const isOpen = row.state === 'under_review' || (company.mode !== 'sandbox' && row.state === 'needs_response');
+  return isOpen && (row.connection_id === null || isUnreported(row));
+}
+
+/** Whether the processor reported that the dispute began, but will not report how it ended. */
+const isUnreported = ({ kind }: DisputeRow): boolean => kind !== null && kindNamed(kind).reportsNoDecisions === true;
+
 const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
 
-function whyNot({ state, submitted_at }: DisputeRow, limits: EvidenceLimits | undefined): string | null {
+function whyNot({ state, submitted_at, kind }: DisputeRow, limits: EvidenceLimits | undefined): string | null {
   if (submitted_at) return 'The evidence was submitted. Processors take it once.';
   if (!answerable.includes(state)) {
     return `The status of this dispute is ${state.replaceAll('_', ' ')}. It no longer takes evidence.`;
   }
-  return limits ? null : 'This processor takes no answers to disputes here. Answer at the processor.';
+  if (limits) return null;
+  return kind !== null && kindNamed(kind).reportsNoDecisions
+    ? 'This processor takes no answers to disputes. Send your evidence to your acquirer, by the deadline it gives you.'
+    : 'This processor takes no answers to disputes here. Answer at the processor.';
 }
 
 async function requireAnswerable(
@@ -280,7 +300,7 @@ export async function sendAcceptance(
     const message = `The status of this dispute is ${row.state}. Only a dispute that needs a response can be accepted.`;
     throw new ApiError('invalid_state_transition', message, { param: 'id' });
   }
-  if (row.connection_id === null) return undefined;
+  if (row.connection_id === null || isUnreported(row)) return undefined;
   await context.auditFirst?.(context.db);
   const about = { companyId: context.company.id, connectionId: row.connection_id, disputeId: row.processor_id };
   return stateOf(await vault.acceptDispute({ ...about, reference: `${row.id}-accept` }));
@@ -323,8 +343,28 @@ export async function recordAcceptance(
 ): Promise<DisputeDetail> {
   const row = await existing(context, id);
   const answer = { state: reported ?? 'accepted', isSubmission: false, at: new Date(context.nowMs) };
-  if (row.connection_id === null)
-    await dependencies.orders(context).resolveChargeback(context, row.order_id, 'accepted');
+  const orders = dependencies.orders(context);
+  if (row.connection_id === null) await orders.resolveChargeback(context, row.order_id, 'accepted');
+  else if (isUnreported(row)) await orders.closeDispute(context, { id, orderId: row.order_id }, 'accepted');
   else await markAnswered(context.db, context.company.id, id, answer);
+  return getDispute(context, id);
+}
+
+/** Records the decision that the acquirer gave the merchant. */
+export async function resolveDispute(
+  context: RequestContext,
+  { orders }: DisputeDependencies,
+  id: string,
+  outcome: DisputeResolution['outcome'],
+): Promise<DisputeDetail> {
+  const row = await existing(context, id);
+  if (!isDecidedByHand(context, row)) {
+    const message =
+      row.state === 'needs_response' || row.state === 'under_review'
+        ? 'The processor reports how this dispute ends. Answer it instead.'
+        : `The status of this dispute is ${row.state.replaceAll('_', ' ')}. Only an open dispute can be closed.`;
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  await orders(context).closeDispute(context, { id, orderId: row.order_id }, outcome);
   return getDispute(context, id);
 }

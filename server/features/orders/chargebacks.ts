@@ -6,6 +6,7 @@ import { dayMs } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import {
   type DueDispute,
+  endDispute,
   endDisputes,
   findDueDispute,
   findDueDisputeOf,
@@ -157,6 +158,26 @@ export async function resolveChargeback(
   });
   if (!order) throw notFound('order');
   return order;
+}
+
+/** Records how one dispute ended that no processor reports. An order that was decided by an earlier dispute stays as it is. */
+export async function closeDispute(
+  charging: Pick<Charging, 'clock'>,
+  { db, company, requestId }: RequestContext,
+  { id, orderId }: { readonly id: string; readonly orderId: string },
+  endsAs: 'won' | 'lost' | 'accepted',
+): Promise<void> {
+  await db.transaction(async (transaction) => {
+    // In the order of the reports, which lock the order first.
+    const state = await lockOrder(transaction, company.id, orderId);
+    const at = new Date(charging.clock.nowMs() + (state?.clockOffsetMs ?? 0));
+    if (!(await endDispute(transaction, { companyId: company.id, id }, endsAs, at))) {
+      throw new ApiError('invalid_state_transition', 'This dispute is closed already.', { param: 'id' });
+    }
+    const trigger = endsAs === 'won' ? 'chargeback_dismissed' : 'chargeback_accepted';
+    const about = { companyId: company.id, orderId, requestId, isReported: true };
+    await changeIfPossible(charging, transaction, { ...about, trigger });
+  });
 }
 
 /**

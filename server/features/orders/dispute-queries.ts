@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { DisputeReason, DisputeState } from '../../vault/processors/notices.ts';
+import { kindsWithoutDecisions } from '../../vault/processors/kinds.ts';
 import { staysHere } from '../../shards/queries.ts';
 
 /** Disputes of charges, as processors and the sandbox report them. */
@@ -82,6 +83,11 @@ export async function adoptRecorded(
   );
 }
 
+/** A decision that a person records is no report, so a later report of the processor is still newer. */
+const end = `UPDATE disputes SET state = $3, updated_at = $4,
+    state_at = CASE WHEN connection_id IS NULL THEN greatest(state_at, $4) ELSE state_at END
+  WHERE company_id = $1 AND state IN ('needs_response', 'under_review')`;
+
 /** Ends the open disputes of an order that was decided without a report, in the dashboard or the sandbox. */
 export async function endDisputes(
   db: Queryable,
@@ -89,19 +95,26 @@ export async function endDisputes(
   state: DisputeState,
   at: Date,
 ): Promise<void> {
-  await db.query(
-    `UPDATE disputes SET state = $3, state_at = greatest(state_at, $4), updated_at = $4
-     WHERE company_id = $1 AND order_id = $2 AND state IN ('needs_response', 'under_review')`,
-    [company_id, id, state, at],
-  );
+  await db.query(`${end} AND order_id = $2`, [company_id, id, state, at]);
 }
 
-/** Whether a processor has an open dispute about the order. */
+/** Ends one dispute. Returns false if it was not open. */
+export async function endDispute(
+  db: Queryable,
+  { companyId, id }: { readonly companyId: string; readonly id: string },
+  state: DisputeState,
+  at: Date,
+): Promise<boolean> {
+  return (await db.query(`${end} AND id = $2 RETURNING 1`, [companyId, id, state, at])).length === 1;
+}
+
+/** Whether a processor has an open dispute about the order, and will report how it ended. */
 export async function hasReported(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
   const rows = await db.query(
-    `SELECT 1 FROM disputes WHERE company_id = $1 AND order_id = $2 AND connection_id IS NOT NULL
-       AND state IN ('needs_response', 'under_review') LIMIT 1`,
-    [companyId, orderId],
+    `SELECT 1 FROM disputes d JOIN processor_connections p ON p.company_id = d.company_id AND p.id = d.connection_id
+     WHERE d.company_id = $1 AND d.order_id = $2 AND d.state IN ('needs_response', 'under_review')
+       AND p.kind <> ALL($3::text[]) LIMIT 1`,
+    [companyId, orderId, kindsWithoutDecisions],
   );
   return rows.length > 0;
 }

@@ -18,6 +18,7 @@ import {
   raiseChargebacksOf,
   raiseDueChargebacks,
   type Resolution,
+  closeDispute,
   resolveChargeback,
 } from './chargebacks.ts';
 import { captureOrder } from './captures.ts';
@@ -101,6 +102,12 @@ export interface Orders {
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
   resolveChargeback(context: RequestContext, id: string, outcome: Resolution): Promise<Order>;
+  /** Records how a dispute ended that no processor reports. */
+  closeDispute(
+    context: RequestContext,
+    dispute: { readonly id: string; readonly orderId: string },
+    endsAs: 'won' | 'lost' | 'accepted',
+  ): Promise<void>;
   get(context: RequestContext, id: string, expand: ReadonlySet<string>): Promise<Order>;
   list(
     context: RequestContext,
@@ -188,6 +195,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     unmatched: unmatchedChargebacks(charging),
     raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
+    closeDispute: (context, about, endsAs) => closeDispute(charging, context, about, endsAs),
     get: (context, id, expand) => getOrder(charging, context, id, expand),
     list: getOrders,
     reconcile: (companyId, id) => reconcileOrder(charging, companyId, id),

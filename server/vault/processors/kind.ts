@@ -32,6 +32,8 @@ export interface ProcessorKind {
   readonly hidesNetworkReferences?: true;
   /** What evidence it takes about a dispute; absent if it takes none through us. */
   readonly evidence?: EvidenceLimits;
+  /** Whether it reports that a dispute began, but never how it ended: the merchant records the decision. */
+  readonly reportsNoDecisions?: true;
   /** Throws a `ConfigurationProblem` if the fields do not fit together. */
   open(configuration: Configuration, options: OpenOptions): Processor;
 }

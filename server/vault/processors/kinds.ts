@@ -7,6 +7,11 @@ import { stripeKind } from './stripe/kind.ts';
 /** The kinds of processors that a live company can connect. */
 export const processorKinds: readonly ProcessorKind[] = [stripeKind, nmiKind, adyenKind, acquirerKind];
 
+/** The kinds at which the merchant records how a dispute ended. */
+export const kindsWithoutDecisions: readonly string[] = processorKinds.flatMap(({ kind, reportsNoDecisions }) =>
+  reportsNoDecisions ? [kind] : [],
+);
+
 export function kindNamed(kind: string): ProcessorKind {
   const found = processorKinds.find((one) => one.kind === kind);
   if (!found) throw new Error(`there is no kind of processor named ${kind}`);

@@ -3,10 +3,10 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { money } from '../../format.ts';
-import { useCan, useSignedIn } from '../../session.ts';
+import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { disputes } from '../../texts/disputes.ts';
-import type { Company, DisputeDetail } from '../../types.ts';
+import type { DisputeDetail } from '../../types.ts';
 
 interface Move {
   readonly label: string;
@@ -18,20 +18,13 @@ interface Move {
   readonly body: object;
 }
 
-/** Whether no processor reports the decision. In the sandbox, evidence comes first. */
-export function isDecidedByHand({ processor, status }: DisputeDetail, { mode }: Company): boolean {
-  return processor === null && (status === 'under_review' || (mode !== 'sandbox' && status === 'needs_response'));
-}
-
 /** Accepts the dispute. Where no processor reports the decision, the merchant records it. */
 export function DisputeActions({ dispute }: { dispute: DisputeDetail }) {
-  const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const [move, setMove] = useState<Move>();
-  const decides = isDecidedByHand(dispute, company);
-  const resolve = `/dashboard/orders/${dispute.order_id}/chargeback/resolve`;
+  const resolve = `/dashboard/disputes/${dispute.id}/resolve`;
   const moves: Move[] = [
-    ...(decides
+    ...(dispute.answer.is_decided_by_hand
       ? [
           {
             label: disputes.markWon,
@@ -40,7 +33,7 @@ export function DisputeActions({ dispute }: { dispute: DisputeDetail }) {
             done: disputes.decided,
             danger: false,
             path: resolve,
-            body: { outcome: 'dismissed' },
+            body: { outcome: 'won' },
           },
           {
             label: disputes.markLost,

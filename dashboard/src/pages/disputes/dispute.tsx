@@ -12,7 +12,7 @@ import { useExpand, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { disputes } from '../../texts/disputes.ts';
 import type { DisputeDetail, Order } from '../../types.ts';
-import { DisputeActions, isDecidedByHand } from './dispute-actions.tsx';
+import { DisputeActions } from './dispute-actions.tsx';
 import { EvidenceForm } from './evidence-form.tsx';
 import { EvidenceFiles } from './files.tsx';
 import { useParams } from '../../routing.tsx';
@@ -104,7 +104,7 @@ function SubmittedEvidence({ dispute }: { dispute: DisputeDetail }) {
       {answer.reason && (
         <p className="mb-5 rounded-[8px] bg-info-soft px-4 py-3 text-info">
           {answer.reason}
-          {isDecidedByHand(dispute, company) && ` ${disputes.decide[company.mode]}`}
+          {answer.is_decided_by_hand && ` ${disputes.decide[company.mode]}`}
         </p>
       )}
       <Panel

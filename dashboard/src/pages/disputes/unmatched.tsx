@@ -56,6 +56,8 @@ export function UnmatchedDisputes() {
 function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (decision: Decision) => void }) {
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const { id, amount, card_first6, card_last4, reason_text, payments, processor, processor_chargeback_id } = chargeback;
+  const { closed_as } = chargeback;
+  const dismiss = closed_as ? disputes.keepClosed : disputes.dismissUnmatched;
   const facts = [amount, card_last4 && `${card_first6 ?? ''}…${card_last4}`, chargeback.date, reason_text].filter(
     Boolean,
   );
@@ -66,6 +68,7 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
       <span className="text-sm text-muted">
         {processor} · {processor_chargeback_id} · <DateTime at={chargeback.created_at} real />
       </span>
+      {closed_as && <span className="text-sm">{disputes.reportedAgain(disputes.closedAs[closed_as])}</span>}
       {payments.length === 0 && <span className="text-sm">{disputes.unmatchedNone}</span>}
       {payments.map((payment) => (
         <span key={payment.transaction_id} className="flex items-center gap-3">
@@ -74,15 +77,15 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
             reason={reason}
             onClick={() =>
               onDecide({
-                title: disputes.matchPayment,
-                text: disputes.matchPaymentText,
+                title: closed_as ? disputes.reopen : disputes.matchPayment,
+                text: closed_as ? disputes.reopenText : disputes.matchPaymentText,
                 amount: money(payment.amount, payment.currency),
                 path: `${path}/match`,
                 body: { transaction_id: payment.transaction_id },
               })
             }
           >
-            {disputes.matchPayment}
+            {closed_as ? disputes.reopen : disputes.matchPayment}
           </Button>
         </span>
       ))}
@@ -91,14 +94,14 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
           reason={reason}
           onClick={() =>
             onDecide({
-              title: disputes.dismissUnmatched,
-              text: disputes.dismissUnmatchedText,
+              title: dismiss,
+              text: closed_as ? disputes.keepClosedText : disputes.dismissUnmatchedText,
               path: `${path}/dismiss`,
               body: {},
             })
           }
         >
-          {disputes.dismissUnmatched}
+          {dismiss}
         </Button>
       </span>
     </li>

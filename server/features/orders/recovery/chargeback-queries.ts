@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../platform/database.ts';
-import type { DisputeReason, NoticedChargeback } from '../../../vault/processors/notices.ts';
+import type { DisputeReason, DisputeState, NoticedChargeback } from '../../../vault/processors/notices.ts';
+import { anyRow } from '../../../platform/sql.ts';
 import type { NoticedTransaction } from './notice-queries.ts';
 
 /** Finds the payments that a chargeback may be about, and keeps those that a person decides. */
@@ -49,17 +50,40 @@ export async function findPossibleCharges(
   );
 }
 
-/** Whether the chargeback is a dispute already, or waits for a person. */
+/** The dispute that the chargeback in a row `u` became. */
+const sameDispute = `disputes d WHERE d.company_id = u.company_id AND d.connection_id = u.connection_id
+  AND d.processor_id = u.processor_id`;
+
+/** The payment of the dispute that the chargeback became. */
+export async function findDisputed(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  processorId: string,
+): Promise<string | undefined> {
+  const [row] = await db.query<{ transaction_id: string }>(
+    'SELECT transaction_id FROM disputes WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3',
+    [companyId, connectionId, processorId],
+  );
+  return row?.transaction_id;
+}
+
+/**
+ * Whether the chargeback is a dispute already, or waits for a person. If the merchant has closed its dispute, a report with a later
+ * date is not known: a person decides whether it is disputed again.
+ */
 export async function isKnownChargeback(
   db: Queryable,
   { companyId, connectionId }: ChargebackPlace,
   processorId: string,
+  happenedAt: Date,
 ): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 FROM disputes WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3
+       AND (state NOT IN ('won', 'lost', 'accepted') OR state_at >= $4)
      UNION ALL
-     SELECT 1 FROM unmatched_chargebacks WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3 LIMIT 1`,
-    [companyId, connectionId, processorId],
+     SELECT 1 FROM unmatched_chargebacks u WHERE company_id = $1 AND connection_id = $2 AND processor_id = $3
+       AND (state = 'open' OR happened_at >= $4 OR NOT ${anyRow(sameDispute)}) LIMIT 1`,
+    [companyId, connectionId, processorId, happenedAt],
   );
   return rows.length > 0;
 }
@@ -87,7 +111,12 @@ export async function keepUnmatched(
   await db.query(
     `INSERT INTO unmatched_chargebacks (company_id, id, connection_id, processor_id, charged_back_on, card_first6,
        card_last4, amount, reason, network_reason_code, reason_text, happened_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) ON CONFLICT DO NOTHING`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+     ON CONFLICT (company_id, connection_id, processor_id) DO UPDATE
+     SET state = 'open', transaction_id = NULL, charged_back_on = excluded.charged_back_on, amount = excluded.amount,
+       reason = excluded.reason, network_reason_code = excluded.network_reason_code, reason_text = excluded.reason_text,
+       happened_at = excluded.happened_at, created_at = excluded.created_at, updated_at = excluded.updated_at
+     WHERE unmatched_chargebacks.state <> 'open' AND unmatched_chargebacks.happened_at < excluded.happened_at`,
     [
       companyId,
       id,
@@ -121,17 +150,21 @@ export interface UnmatchedRow {
   readonly reason_text: string | null;
   readonly happened_at: Date;
   readonly created_at: Date;
+  /** If its dispute was closed before it was reported again: how, and of which payment it is. */
+  readonly closed_as: DisputeState | null;
+  readonly disputed_id: string | null;
 }
 
 const unmatchedColumns = `id, connection_id, processor_id, state, to_char(charged_back_on, 'YYYY-MM-DD') AS date,
   card_first6 AS first6, card_last4 AS last4, amount, reason, network_reason_code, reason_text, happened_at, created_at,
-  (SELECT name FROM processor_connections c WHERE c.company_id = unmatched_chargebacks.company_id
-     AND c.id = unmatched_chargebacks.connection_id) AS connection_name`;
+  (SELECT name FROM processor_connections c WHERE c.company_id = u.company_id
+     AND c.id = u.connection_id) AS connection_name,
+  (SELECT d.state FROM ${sameDispute}) AS closed_as, (SELECT d.transaction_id FROM ${sameDispute}) AS disputed_id`;
 
 /** The oldest of those that wait for a person. */
 export async function findUnmatched(db: Queryable, companyId: string, count: number): Promise<UnmatchedRow[]> {
   return db.query<UnmatchedRow>(
-    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks WHERE company_id = $1 AND state = 'open'
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND state = 'open'
      ORDER BY created_at, id LIMIT $2`,
     [companyId, count],
   );
@@ -140,7 +173,7 @@ export async function findUnmatched(db: Queryable, companyId: string, count: num
 /** Two members cannot decide about one chargeback at once. */
 export async function lockUnmatched(db: Queryable, companyId: string, id: string): Promise<UnmatchedRow | undefined> {
   const [row] = await db.query<UnmatchedRow>(
-    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND id = $2 FOR UPDATE`,
     [companyId, id],
   );
   return row;

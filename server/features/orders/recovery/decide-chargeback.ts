@@ -1,8 +1,10 @@
 import { ApiError, invalidField, notFound } from '../../../errors.ts';
 import { minorUnits } from '../../../platform/currencies.ts';
+import type { Queryable } from '../../../platform/database.ts';
 import type { RequestContext } from '../../../request-context.ts';
 import type { Charging } from '../operations/charging.ts';
 import {
+  type ChargebackPlace,
   findChargeOfConnection,
   findUnmatched,
   lockUnmatched,
@@ -35,8 +37,7 @@ export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
       const found: UnmatchedChargeback[] = [];
       for (const row of rows) {
         const place = { companyId: company.id, connectionId: row.connection_id };
-        const payments = (await possibleCharges(queryable, place, row)) ?? [];
-        found.push({ ...row, payments: payments.filter(({ status }) => status !== 'in_progress') });
+        found.push({ ...row, payments: await paymentsFor(queryable, place, row) });
       }
       return found;
     },
@@ -45,7 +46,7 @@ export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
       const row = await undecided(context, id, ['open', 'dismissed']);
       const place = { companyId: company.id, connectionId: row.connection_id };
       const charge = await findChargeOfConnection(db, place, transactionId);
-      if (!charge)
+      if (!charge || (row.disputed_id !== null && row.disputed_id !== charge.id))
         throw invalidField('transaction_id', 'must be a successful payment at the processor of the chargeback');
       requireEnough(row, charge);
       const { processor_id, amount, reason, network_reason_code: networkReasonCode, happened_at: happenedAt } = row;
@@ -60,6 +61,16 @@ export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
       await markDecided(context.db, context.company.id, id, null, new Date(context.nowMs));
     },
   };
+}
+
+/** Of a chargeback whose dispute was closed, only the payment of that dispute. */
+async function paymentsFor(db: Queryable, place: ChargebackPlace, row: UnmatchedRow): Promise<PossibleCharge[]> {
+  if (row.disputed_id !== null) {
+    const charge = await findChargeOfConnection(db, place, row.disputed_id);
+    return charge ? [charge] : [];
+  }
+  const payments = (await possibleCharges(db, place, row)) ?? [];
+  return payments.filter(({ status }) => status !== 'in_progress');
 }
 
 async function undecided(

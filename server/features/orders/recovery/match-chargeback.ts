@@ -9,6 +9,7 @@ import type { Charging } from '../operations/charging.ts';
 import { lockOrder } from '../queries.ts';
 import {
   type ChargebackPlace,
+  findDisputed,
   findPossibleCharges,
   hasDispute,
   isKnownChargeback,
@@ -79,13 +80,14 @@ export async function applyChargeback(
   chargeback: NoticedChargeback,
 ): Promise<Applied> {
   return charging.db.transaction(async (transaction) => {
-    if (await isKnownChargeback(transaction, notice, chargeback.id)) return done('the chargeback is known');
+    const isKnown = (): Promise<boolean> => isKnownChargeback(transaction, notice, chargeback.id, notice.happenedAt);
+    if (await isKnown()) return done('the chargeback is known');
     const match = await lockedMatch(transaction, notice, chargeback);
     if (typeof match !== 'string') {
       return recordDispute(charging, transaction, notice, match, disputeOf(chargeback, match));
     }
     // The same notice may have been applied while this one waited for the order.
-    if (await isKnownChargeback(transaction, notice, chargeback.id)) return done('the chargeback is known');
+    if (await isKnown()) return done('the chargeback is known');
     const at = new Date(charging.clock.nowMs());
     await keepUnmatched(transaction, notice, newId(at.getTime()), chargeback, { happenedAt: notice.happenedAt, at });
     return done(`a person decides: ${match}`);
@@ -98,6 +100,9 @@ async function lockedMatch(
   place: ChargebackPlace,
   chargeback: NoticedChargeback,
 ): Promise<PossibleCharge | string> {
+  // The processor may have repeated it, or the bank may have decided once more.
+  if (await findDisputed(transaction, place, chargeback.id))
+    return 'its dispute was closed before it was reported again';
   const match = await onlyMatch(transaction, place, chargeback);
   if (typeof match === 'string') return match;
   await lockOrder(transaction, place.companyId, match.order_id);

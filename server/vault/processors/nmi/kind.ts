@@ -96,6 +96,7 @@ export const nmiKind: ProcessorKind = {
   requestLifeMs: 15 * minuteMs,
   timeoutMs: 15 * secondMs,
   sendsNotices: true,
+  reportsNoDecisions: true,
   securityCodeRequest,
   // It is the name of the company.
   sharesAccountIds: true,
