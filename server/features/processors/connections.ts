@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
+import { rejectionAfter } from './rejections.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import { type ConnectionRow, findConnections, setCodeWanted, setRefused, setRejected, setUnlinked } from './queries.ts';
 
@@ -24,21 +25,6 @@ function isUnlinkedAfter({ kind, unlinked_at }: ConnectionRow, call: NotedCall):
   if (call.outcome !== 'approved' || call.isLookup || !kindNamed(kind).hidesNetworkReferences)
     return unlinked_at !== null;
   return call.networkTransactionId === undefined;
-}
-
-const unnamedRejection = 'The processor refuses payments of the account, and does not say why.';
-
-/** What of the account the processor refuses; undefined if that is not what it said. */
-function rejectionIn({ outcome, failureCode, refusesCredentials, wantsSecurityCode, rejection }: NotedCall) {
-  if (rejection !== undefined) return rejection;
-  const isAccount = outcome === 'declined' && failureCode === 'invalid_merchant_configuration';
-  return isAccount && !refusesCredentials && !wantsSecurityCode ? unnamedRejection : undefined;
-}
-
-/** Until a charge is approved, or the credentials are refused. A lookup may be about an older charge. */
-function rejectionAfter({ rejection }: ConnectionRow, call: NotedCall): string | null {
-  const isOver = call.outcome === 'approved' || call.refusesCredentials === true;
-  return call.isLookup ? rejection : (rejectionIn(call) ?? (isOver ? null : rejection));
 }
 
 /** A change by another process is noticed after this time. The vault refuses connections whose credentials were removed. */

@@ -73,8 +73,7 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     notice_refused_at: row.notice_refused_at?.toISOString() ?? null,
     notice_refusal: row.notice_refusal,
     refused_at: row.refused_at?.toISOString() ?? null,
-    rejected_at: row.rejected_at?.toISOString() ?? null,
-    rejection: row.rejection,
+    ...{ rejected_at: row.rejected_at?.toISOString() ?? null, rejection: row.rejection },
     code_wanted_at: row.code_wanted_at?.toISOString() ?? null,
     code_request: row.code_wanted_at ? (described.securityCodeRequest ?? null) : null,
     unlinked_at: row.unlinked_at?.toISOString() ?? null,
@@ -327,8 +326,7 @@ export const refusedConnections = countRefused;
 
 /** The connections of a company. */
 export const companyConnections = findConnections;
-export type { ConnectionRow };
-export { testToWire };
+export { type ConnectionRow, testToWire };
 
 /** Changes a connection from the command line. Returns whether the company can no longer charge. */
 export async function setCompanyConnection(
