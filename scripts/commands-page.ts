@@ -121,12 +121,12 @@ svc customers delete "$CUSTOMER" --yes --json
 ## Trigger and resend events
 
 \`\`\`sh run
-svc trigger customer.created --override email=grace@example.com --json > event.json
+svc trigger customer.created --override email=hedy@example.com --json > event.json
 node -p 'JSON.parse(fs.readFileSync("event.json", "utf8")).data.object.email'
 \`\`\`
 
 \`\`\`text expect
-grace@example.com
+hedy@example.com
 \`\`\`
 
 \`--override\` sets fields of the object of the event. \`svc events resend EVENT\` sends an event to a [webhook endpoint](webhooks.md) again.

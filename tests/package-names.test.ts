@@ -13,7 +13,8 @@ const texts = globSync(['docs/**/*.md', 'sdk/*/README.md', 'examples/*/README.md
 const ofOthers = new Set(['openapi-typescript', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen']);
 
 const installers = [
-  /\bpip3? install (?<what>[^`\n]+)/g,
+  // A list of requirements names packages of others with their versions.
+  /\bpip3? install (?:-r \S+ )?(?<what>[^`\n]+)/g,
   /\bnpm (?:install|i|exec|add) (?<what>[^`\n]+)/g,
   // npx svc runs the command of the sources, where these have it.
   /\b(?:npx|bunx|uvx|pipx run) (?<what>@[^`\n]+)/g,
@@ -38,7 +39,7 @@ describe('package names in guides', () => {
     it(`${file} installs only from an installation, a file or a name that is reserved`, () => {
       // Decisions explain names that the guides avoid; flags come before what is installed.
       if (file.includes('decisions/')) return;
-      const text = readFileSync(`${root}/${file}`, 'utf8').replaceAll(/^```.*| --?[a-z][\w-]*(?= )/gm, '');
+      const text = readFileSync(`${root}/${file}`, 'utf8').replaceAll(/^```.*| --?(?!r )[a-z][\w-]*(?= )/gm, '');
       assert.deepEqual(namesIn(text), []);
     });
   }

@@ -183,6 +183,14 @@ test('blocks that follow each other as tabs are joined, in the order of the text
   assert.equal(content.match(/data-tab/g)?.length, 2);
 });
 
+test('a sample of a guide for Node is there for Python and Go too', () => {
+  for (const file of files) {
+    const tabs = [...readGuide(file).matchAll(/^```\w+ run tab=(\w+)$/gm)].map(([, name]) => name);
+    const count = (wanted: string): number => tabs.filter((name) => name === wanted).length;
+    assert.deepEqual([count('Python'), count('Go')], [count('Node'), count('Node')], file);
+  }
+});
+
 test('colored code says the same as the code', () => {
   const samples = {
     sh: '# hi\nexport A="$B" C=${D} && curl -s \'x\' | jq .',

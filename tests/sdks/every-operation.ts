@@ -74,11 +74,11 @@ class Caller {
     return this.call('products.create', { body: { ...body, sku: `tea-pot-${this.number()}` } });
   }
 
-  async order(number?: string): Promise<Answer> {
+  async order(number?: string, more: object = {}): Promise<Answer> {
     const customer = await this.customer();
     await this.card(customer.id, number);
     const items = [{ product_id: (await this.product()).id, quantity: 2 }];
-    return this.call('orders.create', { body: { customer_id: customer.id, items } });
+    return this.call('orders.create', { body: { customer_id: customer.id, items, ...more } });
   }
 }
 
@@ -140,6 +140,10 @@ async function orders(svc: Caller): Promise<void> {
   const declined = await svc.order('4000009999003220');
   assert.equal(declined.failure_code, 'do_not_honor');
   assert.equal((await svc.call('orders.retry', { ids: [declined.id] })).status, 'succeeded');
+  const held = { ids: [(await svc.order(undefined, { capture: 'manual' })).id] };
+  assert.equal((await svc.call('orders.capture', { ...held, body: { amount: 4900 } })).captured_amount, 4900);
+  const released = { ids: [(await svc.order(undefined, { capture: 'manual' })).id] };
+  assert.equal((await svc.call('orders.void', released)).status, 'voided');
   const disputed = { ids: [(await svc.order()).id] };
   await svc.call('sandbox.orders.chargeback', disputed);
   const body = { outcome: 'dismissed' };

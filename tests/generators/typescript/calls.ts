@@ -84,11 +84,12 @@ const newProduct = (): Promise<Schemas['Product']> =>
     }),
   );
 
-async function newOrder(digits?: string): Promise<Schemas['Order']> {
+async function newOrder(digits?: string, capture?: Schemas['CaptureMode']): Promise<Schemas['Order']> {
   const customer = await newCustomer();
   await newCard(customer.id, digits);
   const items = [{ product_id: (await newProduct()).id, quantity: 2 }];
-  return done(svc.POST('/v1/orders', { params: key(), body: { customer_id: customer.id, items } }));
+  const body = { customer_id: customer.id, items, ...(capture && { capture }) };
+  return done(svc.POST('/v1/orders', { params: key(), body }));
 }
 
 async function customers(): Promise<void> {
@@ -174,6 +175,12 @@ async function orders(): Promise<void> {
   assert.equal(declined.failure_code satisfies Schemas['FailureCode'] | null, 'do_not_honor');
   const retried = await done(svc.POST('/v1/orders/{id}/retry', { params: { path: { id: declined.id } } }));
   assert.equal(retried.status, 'succeeded');
+
+  const held = { path: { id: (await newOrder(undefined, 'manual')).id } };
+  const captured = await done(svc.POST('/v1/orders/{id}/capture', { params: held, body: { amount: 4900 } }));
+  assert.equal(captured.captured_amount, 4900);
+  const released = { path: { id: (await newOrder(undefined, 'manual')).id } };
+  assert.equal((await done(svc.POST('/v1/orders/{id}/void', { params: released }))).status, 'voided');
 
   const disputed = { path: { id: (await newOrder()).id } };
   await done(svc.POST('/v1/sandbox/orders/{id}/chargeback', { params: disputed }));

@@ -194,6 +194,7 @@ func init() {
 	register[bool]()
 	register[map[string]any]()
 	register[[]string]()
+	register[svc.CaptureMode]()
 	register[svc.ClockStep]()
 	register[svc.CodeBatch]()
 	register[svc.DeliveryStatus]()
