@@ -128,9 +128,10 @@ const subjects: Record<string, string> = {
   '/dashboard/team_members': 'teamMember',
   '/dashboard/roles': 'role',
 };
-/** Exports have a test of their own; going live, processors and approvals are for live companies. */
+/** Exports have a test of their own; going live, processors, approvals and chargebacks are for live companies. */
 const apart = [
   '/dashboard/agent_approvals/:id',
+  '/dashboard/chargebacks/:id/payments',
   '/dashboard/exports/:id',
   '/dashboard/exports/:id/content',
   '/dashboard/going_live',

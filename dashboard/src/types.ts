@@ -20,7 +20,7 @@ export type {
   DisputeDetail,
   EvidenceSuggestions,
 } from '../../server/features/disputes/schemas.ts';
-export type { UnmatchedChargebackList } from '../../server/features/disputes/chargeback-routes.ts';
+export type { ChargebackPayments, UnmatchedChargebackList } from '../../server/features/disputes/chargeback-routes.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
 export type { Rehearsal } from '../../server/features/rehearsals/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';

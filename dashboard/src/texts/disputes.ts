@@ -100,8 +100,11 @@ const fileKinds: Readonly<Record<string, string>> = {
 export const disputes = {
   unmatched: 'Which payment is it?',
   unmatchedLead:
-    'Your processor reported these disputes without their payment, and none or several fit by card, amount and date.',
-  unmatchedNone: 'No payment fits. Search for the dispute at your processor.',
+    'Your processor reported these disputes without their payment, so please choose it. Nothing changes until you do.',
+  unmatchedNone: 'No payment fits. Look up the payment at your processor, and search for it here.',
+  searchPayments: 'Search payments of this processor',
+  searchPaymentsHint: 'Order number or amount',
+  searchedNone: 'No payment of this processor has this order number or amount.',
   unmatchedDone: 'Decision saved',
   matchPayment: 'Dispute this payment',
   matchPaymentText: 'The order becomes disputed, and the dispute appears in the list. This cannot be undone.',
@@ -212,6 +215,10 @@ export const disputes = {
   accept: 'Accept dispute',
   acceptTitle: 'Accept this dispute?',
   acceptText: 'The funds go back to the cardholder and you cannot submit evidence. This cannot be undone.',
+  acceptByHandText:
+    'Records that you do not contest the dispute. Nothing is sent to the processor: tell your acquirer yourself. This cannot be undone.',
+  answeredOutside:
+    'The cardholder disputed this charge and the funds are on hold. Answer outside of this service, and record the decision here.',
   acceptedDone: 'Dispute accepted.',
   decide: {
     live: 'The processor does not report the decision. Record it here when your acquirer tells you.',

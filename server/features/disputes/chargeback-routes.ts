@@ -4,7 +4,10 @@ import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 import type { OfCompany, RequestContext } from '../../request-context.ts';
 import { disputeReasons, disputeStates } from '../../vault/processors/notices.ts';
-import type { Orders } from '../orders/service.ts';
+import { createdAt } from '../../platform/ids.ts';
+import { limits } from '../../limits.ts';
+import { textParameter } from '../../http/query-parameters.ts';
+import type { NumberedCharge, Orders } from '../orders/service.ts';
 
 /** Chargebacks of which the processor does not say which payment they are about: a member of the company decides. */
 
@@ -13,6 +16,19 @@ export interface ChargebackDependencies {
 }
 
 const shownMax = 50;
+
+const payment = Type.Object({
+  transaction_id: uuid(),
+  order_id: uuid(),
+  order_number: Type.String(),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  card_last4: nullable(Type.String()),
+  created_at: timestamp(),
+});
+
+const chargebackPayments = Type.Object({ data: Type.Array(payment) }, { title: 'ChargebackPayments' });
+export type ChargebackPayments = Static<typeof chargebackPayments>;
 
 const unmatchedChargebackList = Type.Object(
   {
@@ -31,10 +47,7 @@ const unmatchedChargebackList = Type.Object(
           choice(disputeStates, { description: 'How its dispute was closed before the processor reported it again.' }),
         ),
         created_at: timestamp(),
-        payments: Type.Array(
-          Type.Object({ transaction_id: uuid(), order_id: uuid(), amount: Type.Integer(), currency: Type.String() }),
-          { description: 'The payments that fit by card, amount and date.' },
-        ),
+        payments: Type.Array(payment, { description: 'The payments that fit by card, amount and date.' }),
       }),
     ),
   },
@@ -43,6 +56,16 @@ const unmatchedChargebackList = Type.Object(
 export type UnmatchedChargebackList = Static<typeof unmatchedChargebackList>;
 
 const match = Type.Object({ transaction_id: uuid() }, { additionalProperties: false, title: 'ChargebackMatch' });
+
+const paymentToWire = (charge: NumberedCharge): Static<typeof payment> => ({
+  transaction_id: charge.id,
+  order_id: charge.order_id,
+  order_number: charge.order_number,
+  amount: charge.amount,
+  currency: charge.currency,
+  card_last4: charge.card_last4,
+  created_at: createdAt(charge.id),
+});
 
 async function shown({ orders }: ChargebackDependencies, context: RequestContext): Promise<UnmatchedChargebackList> {
   const found = await orders(context).unmatched.list(context, shownMax);
@@ -59,12 +82,7 @@ async function shown({ orders }: ChargebackDependencies, context: RequestContext
       reason_text: row.reason_text,
       closed_as: row.closed_as,
       created_at: row.created_at.toISOString(),
-      payments: row.payments.map(({ id, order_id, amount, currency }) => ({
-        transaction_id: id,
-        order_id,
-        amount,
-        currency,
-      })),
+      payments: row.payments.map(paymentToWire),
     })),
   };
 }
@@ -97,6 +115,23 @@ export function chargebackRoutes(dependencies: ChargebackDependencies): Route[] 
       category: 'read',
       idempotency: 'none',
       handle: ({ context }) => shown(dependencies, context),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: `${path}/:id/payments`,
+      operationId: 'searchChargebackPayments',
+      summary: 'Search the payments of the connection that reported a chargeback',
+      permission: 'orders:read',
+      category: 'read',
+      idempotency: 'none',
+      isSearch: true,
+      parameters: { q: textParameter(limits.searchLength, 'An order number, or its beginning, or an amount.') },
+      success: { status: 200, schema: chargebackPayments, shape: 'other' },
+      async handle({ context, params, query }) {
+        const found = await dependencies.orders(context).unmatched.search(context, params.id ?? '', query.q ?? '');
+        return { data: found.map(paymentToWire) };
+      },
     }),
     defineRoute({
       ...changes,

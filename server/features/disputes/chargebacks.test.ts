@@ -269,3 +269,38 @@ it('a chargeback that is reported again after its dispute was closed waits for a
   assert.equal((await readOrder(service, paid.id, { key })).status, 'chargeback_dismissed');
   assert.equal((await inCompany('POST', `${path}/resolve`, { outcome: 'lost' })).body.status, 'lost');
 });
+
+it('finds any payment of the connection by order number or amount, and none of another', async () => {
+  const paid = await pay();
+  const { body: larger } = await order(
+    service,
+    shop,
+    { items: [{ product_id: shop.productId, quantity: 31 }] },
+    { key },
+  );
+  const id = await waiting({ amount: '11.00', last4: '0000' });
+  const search = async (q: string, as = owner, of = company): Promise<Reply> =>
+    as.in('GET', `/dashboard/chargebacks/${id}/payments?q=${encodeURIComponent(q)}`, undefined, { company: of });
+  const numbers = async (q: string): Promise<string[]> =>
+    (await search(q)).body.data.map(({ order_number }: { order_number: string }) => order_number);
+  for (const text of ['1519', '1519.00', '$1,519.00', larger.order_number, larger.order_number.slice(0, -1)]) {
+    assert.deepEqual(await numbers(text), [larger.order_number], text);
+  }
+  assert.ok((await numbers('49.00')).includes(paid.order_number));
+  const [found] = (await search('1519')).body.data;
+  const facts = ['amount', 'card_last4', 'created_at', 'currency', 'order_id', 'order_number', 'transaction_id'];
+  assert.deepEqual(Object.keys(found).toSorted(), facts, 'no data of the customer');
+  assert.deepEqual(await numbers('1518.99'), []);
+  assert.deepEqual(await numbers('alan'), []);
+  const stranger = await signUp(service);
+  assertRefused(await search('49.00', stranger, companyOf(stranger, 'live')), 404, 'resource_not_found');
+  const timing = { timeoutMs: 5_000, requestLifeMs: 60_000, extraOrigins: [fake.url] };
+  const configuration = { security_key: securityKey, api_url: fake.url };
+  const another = await connectTo(service, company, { kind: 'nmi', configuration, ...timing });
+  const moved = await service.db.query(
+    'UPDATE transactions SET connection_id = $3 WHERE company_id = $1 AND order_id = $2 RETURNING 1',
+    [company, larger.id, another],
+  );
+  assert.equal(moved.length, 1);
+  assert.deepEqual(await numbers('1519'), [], 'it is of another connection');
+});

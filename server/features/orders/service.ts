@@ -80,6 +80,8 @@ export { isStillFailed, nextAttempt } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 
+export type { NumberedCharge } from './recovery/decide-chargeback.ts';
+
 /** The channel on which the database announces that an operation is due to be reconciled. */
 export const operationsDueChannel = dueChannel;
 

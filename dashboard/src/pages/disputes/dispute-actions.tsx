@@ -52,7 +52,7 @@ export function DisputeActions({ dispute }: { dispute: DisputeDetail }) {
           {
             label: disputes.accept,
             title: disputes.acceptTitle,
-            text: disputes.acceptText,
+            text: dispute.answer.is_decided_by_hand ? disputes.acceptByHandText : disputes.acceptText,
             done: disputes.acceptedDone,
             danger: true,
             path: `/dashboard/disputes/${dispute.id}/accept`,

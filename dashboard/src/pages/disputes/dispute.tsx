@@ -37,11 +37,12 @@ function Details({ dispute }: { dispute: DisputeDetail }) {
   const expand = useExpand('customer');
   const { data: order } = useGet<Order>(`/v1/orders/${dispute.order_id}`, { expand });
   const [reason, claim] = disputes.reasons[dispute.reason];
+  const isAnsweredOutside = dispute.answer.is_decided_by_hand && dispute.status === 'needs_response';
   return (
     <Page
       title={money(dispute.amount, dispute.currency)}
       badge={<Badge status={dispute.status} />}
-      lead={disputes.meanings[dispute.status]}
+      lead={isAnsweredOutside ? disputes.answeredOutside : disputes.meanings[dispute.status]}
       back={{ to: '/disputes', label: disputes.title }}
       actions={<DisputeActions dispute={dispute} />}
     >

@@ -6,11 +6,11 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
 import { money } from '../../format.ts';
-import { Link } from '../../routing.tsx';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { disputes } from '../../texts/disputes.ts';
 import type { UnmatchedChargebackList } from '../../types.ts';
+import { type Payment, Payments, PaymentSearch } from './unmatched-payments.tsx';
 
 type Chargeback = UnmatchedChargebackList['data'][number];
 
@@ -62,6 +62,16 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
     Boolean,
   );
   const path = `/dashboard/chargebacks/${id}`;
+  const match = closed_as ? disputes.reopen : disputes.matchPayment;
+  function choose(payment: Payment): void {
+    onDecide({
+      title: match,
+      text: closed_as ? disputes.reopenText : disputes.matchPaymentText,
+      amount: money(payment.amount, payment.currency),
+      path: `${path}/match`,
+      body: { transaction_id: payment.transaction_id },
+    });
+  }
   return (
     <li className="flex flex-col gap-2">
       <span className="font-medium">{facts.join(' · ')}</span>
@@ -70,25 +80,16 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
       </span>
       {closed_as && <span className="text-sm">{disputes.reportedAgain(disputes.closedAs[closed_as])}</span>}
       {payments.length === 0 && <span className="text-sm">{disputes.unmatchedNone}</span>}
-      {payments.map((payment) => (
-        <span key={payment.transaction_id} className="flex items-center gap-3">
-          <Link to={`/orders/${payment.order_id}`}>{money(payment.amount, payment.currency)}</Link>
-          <Button
-            reason={reason}
-            onClick={() =>
-              onDecide({
-                title: closed_as ? disputes.reopen : disputes.matchPayment,
-                text: closed_as ? disputes.reopenText : disputes.matchPaymentText,
-                amount: money(payment.amount, payment.currency),
-                path: `${path}/match`,
-                body: { transaction_id: payment.transaction_id },
-              })
-            }
-          >
-            {closed_as ? disputes.reopen : disputes.matchPayment}
-          </Button>
-        </span>
-      ))}
+      <Payments payments={payments} label={match} reason={reason} onChoose={choose} />
+      {!closed_as && (
+        <PaymentSearch
+          path={`${path}/payments`}
+          label={match}
+          reason={reason}
+          known={payments.map(({ transaction_id }) => transaction_id)}
+          onChoose={choose}
+        />
+      )}
       <span>
         <Button
           reason={reason}

@@ -8,6 +8,7 @@ import type { NoticedTransaction } from './notice-queries.ts';
 export interface PossibleCharge extends NoticedTransaction {
   readonly currency: string;
   readonly card_brand: string;
+  readonly card_last4: string | null;
   /** The processor's id of the charge. */
   readonly transaction_id: string | null;
 }
@@ -27,8 +28,9 @@ interface Search {
 
 /** More are not shown: a person searches by other facts then. */
 const possibleMax = 50;
+const searchedMax = 20;
 
-const columns = `id, order_id, type, status, amount, connection_id, currency, card_brand,
+const columns = `id, order_id, type, status, amount, connection_id, currency, card_brand, card_last4,
   processor_response->>'transaction_id' AS transaction_id`;
 
 /** Also charges that are disputed or in doubt, because the chargeback may be about one of them. */
@@ -42,7 +44,8 @@ export async function findPossibleCharges(
      WHERE company_id = $1 AND connection_id = $2 AND type = 'sale' AND status IN ('succeeded', 'chargeback')
        AND amount = ANY($3::bigint[]) AND card_last4 = $4 AND id >= first_id($5) AND id < first_id($6)
      UNION ALL
-     SELECT id, order_id, type, 'in_progress', amount, connection_id, currency, card_brand, NULL FROM open_transactions
+     SELECT id, order_id, type, 'in_progress', amount, connection_id, currency, card_brand, card_last4, NULL
+     FROM open_transactions
      WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
        AND amount = ANY($3::bigint[]) AND card_last4 = $4 AND id >= first_id($5) AND id < first_id($6)
      ORDER BY id DESC LIMIT ${possibleMax}`,
@@ -170,14 +173,22 @@ export async function findUnmatched(db: Queryable, companyId: string, count: num
   );
 }
 
-/** Two members cannot decide about one chargeback at once. */
-export async function lockUnmatched(db: Queryable, companyId: string, id: string): Promise<UnmatchedRow | undefined> {
+export async function findUnmatchedOne(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  lock: '' | 'FOR UPDATE' = '',
+): Promise<UnmatchedRow | undefined> {
   const [row] = await db.query<UnmatchedRow>(
-    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND id = $2 ${lock}`,
     [companyId, id],
   );
   return row;
 }
+
+/** Two members cannot decide about one chargeback at once. */
+export const lockUnmatched = (db: Queryable, companyId: string, id: string): Promise<UnmatchedRow | undefined> =>
+  findUnmatchedOne(db, companyId, id, 'FOR UPDATE');
 
 export async function findChargeOfConnection(
   db: Queryable,
@@ -190,6 +201,36 @@ export async function findChargeOfConnection(
     [companyId, connectionId, id],
   );
   return row;
+}
+
+/** Payments of the connection by their order or their amount, the latest first. */
+export async function searchCharges(
+  db: Queryable,
+  { companyId, connectionId }: ChargebackPlace,
+  { orderIds, amounts }: { readonly orderIds: readonly string[]; readonly amounts: readonly number[] },
+): Promise<PossibleCharge[]> {
+  // Each arm has its own index.
+  const arm = (where: string): string =>
+    `(SELECT ${columns} FROM transactions WHERE company_id = $1 AND connection_id = $2 AND type = 'sale'
+        AND status IN ('succeeded', 'chargeback') AND ${where} ORDER BY id DESC LIMIT ${searchedMax})`;
+  return db.query<PossibleCharge>(
+    `${arm('order_id = ANY($3::uuid[])')} UNION ${arm('amount = ANY($4::bigint[])')}
+     ORDER BY id DESC LIMIT ${searchedMax}`,
+    [companyId, connectionId, orderIds, amounts],
+  );
+}
+
+/** By the ID of the order. */
+export async function findOrderNumbers(
+  db: Queryable,
+  companyId: string,
+  orderIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.query<{ id: string; order_number: string }>(
+    'SELECT id, order_number FROM orders WHERE company_id = $1 AND id = ANY($2::uuid[])',
+    [companyId, orderIds],
+  );
+  return new Map(rows.map(({ id, order_number }) => [id, order_number]));
 }
 
 export async function markDecided(

@@ -2,28 +2,38 @@ import { ApiError, invalidField, notFound } from '../../../errors.ts';
 import { minorUnits } from '../../../platform/currencies.ts';
 import type { Queryable } from '../../../platform/database.ts';
 import type { RequestContext } from '../../../request-context.ts';
+import { findOrderIds } from '../search-queries.ts';
 import type { Charging } from '../operations/charging.ts';
 import {
   type ChargebackPlace,
   findChargeOfConnection,
+  findOrderNumbers,
+  findUnmatchedOne,
   findUnmatched,
   lockUnmatched,
   markDecided,
   type PossibleCharge,
+  searchCharges,
   type UnmatchedRow,
 } from './chargeback-queries.ts';
-import { disputeOf, possibleCharges } from './match-chargeback.ts';
+import { disputeOf, possibleCharges, readings } from './match-chargeback.ts';
 import { recordDispute } from './notice-effects.ts';
 
 /** A person decides which payment a chargeback is about. */
 
+export interface NumberedCharge extends PossibleCharge {
+  readonly order_number: string;
+}
+
 interface UnmatchedChargeback extends UnmatchedRow {
-  readonly payments: readonly PossibleCharge[];
+  readonly payments: readonly NumberedCharge[];
 }
 
 export interface UnmatchedChargebacks {
   /** The oldest that wait, each with the payments that fit. */
   list(context: RequestContext, count: number): Promise<UnmatchedChargeback[]>;
+  /** Payments of the connection of a chargeback, by an order number or an amount. */
+  search(context: RequestContext, id: string, text: string): Promise<NumberedCharge[]>;
   /** Opens the dispute of the payment. */
   match(context: RequestContext, id: string, transactionId: string): Promise<void>;
   /** Records that it is about no payment that was made here. It can be matched later all the same. */
@@ -37,9 +47,18 @@ export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
       const found: UnmatchedChargeback[] = [];
       for (const row of rows) {
         const place = { companyId: company.id, connectionId: row.connection_id };
-        found.push({ ...row, payments: await paymentsFor(queryable, place, row) });
+        const payments = await numbered(queryable, company.id, await paymentsFor(queryable, place, row));
+        found.push({ ...row, payments });
       }
       return found;
+    },
+    async search({ company, db }, id, text) {
+      const row = await findUnmatchedOne(db, company.id, id);
+      if (!row) throw notFound('chargeback');
+      const orderIds = await findOrderIds(db, company.id, text.trim());
+      const amounts = amountsIn(text);
+      const place = { companyId: company.id, connectionId: row.connection_id };
+      return numbered(db, company.id, await searchCharges(db, place, { orderIds, amounts }));
     },
     async match(context, id, transactionId) {
       const { db, company } = context;
@@ -71,6 +90,25 @@ async function paymentsFor(db: Queryable, place: ChargebackPlace, row: Unmatched
   }
   const payments = (await possibleCharges(db, place, row)) ?? [];
   return payments.filter(({ status }) => status !== 'in_progress');
+}
+
+/** An amount as people write it, for example `$1,250.00`. */
+function amountsIn(text: string): number[] {
+  const [, amount = ''] = /^[^\w\s]?\s?([\d,]{1,15}(?:\.\d{1,3})?)$/.exec(text.trim()) ?? [];
+  return readings(amount.replaceAll(',', ''));
+}
+
+async function numbered(
+  db: Queryable,
+  companyId: string,
+  charges: readonly PossibleCharge[],
+): Promise<NumberedCharge[]> {
+  const numbers = await findOrderNumbers(
+    db,
+    companyId,
+    charges.map(({ order_id }) => order_id),
+  );
+  return charges.map((charge) => ({ ...charge, order_number: numbers.get(charge.order_id) ?? '' }));
 }
 
 async function undecided(

@@ -34,6 +34,11 @@ const currenciesByDecimals = ['jpy', 'usd', 'kwd'] as const;
 
 type Facts = Pick<NoticedChargeback, 'date' | 'last4' | 'amount'>;
 
+/** What an amount in whole units is in the smallest units of each currency that it may be in. */
+export function readings(amount: string): number[] {
+  return [...new Set(currenciesByDecimals.flatMap((currency) => minorUnits(amount, currency) ?? []))];
+}
+
 /** The payments that a chargeback may be about, the latest first; undefined if it does not say enough to search. */
 export async function possibleCharges(
   db: Queryable,
@@ -42,9 +47,9 @@ export async function possibleCharges(
 ): Promise<PossibleCharge[] | undefined> {
   if (date === null || last4 === null || amount === null) return undefined;
   const dateMs = Date.parse(date);
-  const amounts = currenciesByDecimals.flatMap((currency) => minorUnits(amount, currency) ?? []);
+  const amounts = readings(amount);
   const period = { from: new Date(dateMs - chargebackWithinMs), until: new Date(dateMs + dateEndMs) };
-  const found = await findPossibleCharges(db, place, { amounts: [...new Set(amounts)], last4, ...period });
+  const found = await findPossibleCharges(db, place, { amounts, last4, ...period });
   return found.filter((one) => minorUnits(amount, one.currency) === one.amount);
 }
 

@@ -31,20 +31,20 @@ const approval = (fields: Readonly<Record<string, string>> = {}): Answer =>
   sale({ response: '1', response_code: '100', ...fields });
 const rest = `response_code=100&orderid=${reference}&transactionid=5&type=sale`;
 
-/** An answer to a sale of 49.00, and what it says: an outcome with its failure code, and whether a report must confirm. */
-const answers: readonly (readonly [name: string, answer: Answer | Silence, says: string])[] = [
+type AnswerRow = readonly [name: string, answer: Answer | Silence, says: string];
+
+/** The letters and digits that NMI documents for the check of the address, and for that of the code. */
+const addressLetters = 'X Y D M 2 6 A B 3 7 W Z P L 1 5 N C 4 8 U G I R E S 0 O'.split(' ');
+const codeLetters = 'M N P S U'.split(' ');
+
+/**
+ * Answers to a sale of 49.00 as NMI's documents and public integrations show them, and what they say: an outcome with its failure
+ * code, and whether a report must confirm.
+ */
+const documented: readonly AnswerRow[] = [
   ['approved', approval({ authcode: '123456', avsresponse: 'Y' }), 'approved'],
-  ['approved, without a type', approval({ type: '' }), 'approved'],
   ['approved with the full amount', approval({ amount_authorized: '49.00' }), 'approved'],
   ['approved in part', approval({ amount_authorized: '20.00' }), 'unknown, check'],
-  ['approved for another order', approval({ orderid: 'another' }), 'unknown'],
-  ['approved without an order', approval({ orderid: '' }), 'unknown'],
-  ['approved without a transaction', approval({ transactionid: '' }), 'unknown'],
-  ['approved as transaction 0', approval({ transactionid: '0' }), 'unknown'],
-  ['approved as a refund', approval({ type: 'refund' }), 'unknown'],
-  ['approved with a declining code', sale({ response: '1', response_code: '200' }), 'unknown'],
-  ['declined with the approving code', sale({ response: '2', response_code: '100' }), 'unknown'],
-  ['declined with a code of errors', sale({ response: '2', response_code: '400' }), 'unknown'],
   [
     'declined by a rule of the gateway',
     sale({ response: '2', response_code: '300', responsetext: 'AVS REJECTED' }),
@@ -52,8 +52,6 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
   ],
   ['too many requests', sale({ response: '3', response_code: '301' }), 'not_sent'],
   ['a required CVC', rejected('CVV is required REFID:3'), 'declined invalid_merchant_configuration, fault'],
-  ['an error with a code of declines', sale({ response: '3', response_code: '202' }), 'unknown'],
-  ['declined for another order', sale({ response: '2', response_code: '202', orderid: 'another' }), 'unknown'],
   ...Object.entries(responseCodes)
     .filter(([code, { isInDoubt, isNotExecuted }]) => code !== '300' && !isInDoubt && !isNotExecuted)
     .map(([code, { failureCode, isProcessorFault }]) => {
@@ -84,6 +82,29 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
   ['address rule', rejected('AVS REJECTED'), 'declined invalid_account'],
   ['CVC rule', rejected('CVV must be 3 or 4 digits REFID:3'), 'declined incorrect_cvv'],
   ['another rejection', rejected('The zip field is too long REFID:3'), 'declined validation_error'],
+  ...addressLetters.map((letter): AnswerRow => [`address ${letter}`, approval({ avsresponse: letter }), 'approved']),
+  ...codeLetters.map((letter): AnswerRow => [`code ${letter}`, approval({ cvvresponse: letter }), 'approved']),
+  [
+    'a processor that the account does not have',
+    rejected('Invalid Processor ID REFID:3'),
+    'declined invalid_merchant_configuration, fault',
+  ],
+];
+
+/** The same, and answers that no document shows. */
+const answers: readonly AnswerRow[] = [
+  ...documented,
+  ['approved, without a type', approval({ type: '' }), 'approved'],
+  ['approved for another order', approval({ orderid: 'another' }), 'unknown'],
+  ['approved without an order', approval({ orderid: '' }), 'unknown'],
+  ['approved without a transaction', approval({ transactionid: '' }), 'unknown'],
+  ['approved as transaction 0', approval({ transactionid: '0' }), 'unknown'],
+  ['approved as a refund', approval({ type: 'refund' }), 'unknown'],
+  ['approved with a declining code', sale({ response: '1', response_code: '200' }), 'unknown'],
+  ['declined with the approving code', sale({ response: '2', response_code: '100' }), 'unknown'],
+  ['declined with a code of errors', sale({ response: '2', response_code: '400' }), 'unknown'],
+  ['an error with a code of declines', sale({ response: '3', response_code: '202' }), 'unknown'],
+  ['declined for another order', sale({ response: '2', response_code: '202', orderid: 'another' }), 'unknown'],
   ['rejection of another order', sale({ response: '3', response_code: '300', orderid: 'another' }), 'unknown'],
   ['rejection of a void', sale({ response: '3', response_code: '300', type: 'void' }), 'unknown'],
   ['401', answerWith('', 401), 'declined invalid_merchant_configuration, fault'],
@@ -112,6 +133,23 @@ function said({ outcome, mustCheck }: ReturnType<typeof readingOf>): string {
 const sentSale = { type: 'sale', reference, amount: '49.00' } as const;
 
 describe('answers of transact.php', () => {
+  it('the table has at least 60 documented rows, each once', () => {
+    assert.ok(documented.length >= 60, `${documented.length} rows`);
+    assert.equal(new Set(answers.map(([name]) => name)).size, answers.length);
+  });
+
+  for (const [names, field, shown] of [
+    [addressLetters, 'avsresponse', 'avs_result'],
+    [codeLetters, 'cvvresponse', 'cvv_result'],
+  ] as const) {
+    it(`passes every documented value of ${field} as it is`, () => {
+      for (const letter of names) {
+        const { outcome } = readingOf(approval({ [field]: letter }), sentSale);
+        assert.ok(outcome.outcome === 'approved' && outcome.response[shown] === letter, letter);
+      }
+    });
+  }
+
   for (const [name, answer, says] of answers) {
     it(`${name}: ${says}`, () => {
       const reading = readingOf(answer, sentSale);

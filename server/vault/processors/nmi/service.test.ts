@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectTo } from '../../../../tests/support/connect.ts';
-import { openShop, order, refund, type Shop } from '../../../../tests/support/orders.ts';
+import { eventTypes, openShop, order, readOrder, refund, type Shop } from '../../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../../tests/support/service.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import type { SimulatedOperation } from '../../../../simulators/nmi/books.ts';
@@ -17,6 +17,8 @@ const requestLifeMs = 3_000;
 
 let fake: Simulator;
 let service: TestService;
+let company: string;
+let connection: string;
 let key: string;
 let shop: Shop;
 
@@ -30,7 +32,8 @@ before(async () => {
   const { live } = await service.createMerchant();
   const configuration = { security_key: securityKey, api_url: fake.url };
   const timing = { timeoutMs, requestLifeMs, extraOrigins: [fake.url] };
-  await connectTo(service, live.id, { kind: 'nmi', configuration, ...timing });
+  company = live.id;
+  connection = await connectTo(service, live.id, { kind: 'nmi', configuration, ...timing });
   key = await service.createKey({ ...live, processor: 'connected' });
   shop = await openShop(service, undefined, { key });
 });
@@ -99,6 +102,47 @@ describe('a company that is connected to NMI', () => {
     const { body } = await place();
     assert.deepEqual([body.status, body.failure_code], ['failed', 'issuer_unavailable']);
     assert.deepEqual(await executed(body.id), []);
+  });
+
+  it('code_301_before: an order is not charged, and its refund can be repeated', async () => {
+    await fake.control({ next: ['code_301_before'] });
+    const { body: refused } = await place();
+    assert.deepEqual([refused.status, refused.failure_code], ['failed', 'issuer_unavailable']);
+    assert.deepEqual(await executed(refused.id), []);
+    const { body } = await place();
+    await fake.control({ next: ['code_301_before'] });
+    assert.equal((await giveBack(body.id, 100)).status, 200);
+    assert.equal((await executed(body.id)).filter(({ kind }) => kind === 'refund').length, 1);
+  });
+
+  it('a charge that is returned after it settled voids its order, once', async () => {
+    const { body } = await place();
+    const news = async (): Promise<void> => {
+      for (let after: string | undefined; ; ) {
+        const about = { companyId: company, connectionId: connection };
+        const polled = await service.vault.poll({ ...about, ...(after !== undefined && { after }) });
+        assert.ok(polled);
+        for (const notice of polled.notices) {
+          const happenedAt = new Date(notice.atMs);
+          await service.orders.applyNotice({ ...about, about: notice.about, happenedAt });
+        }
+        if (!polled.hasMore) return;
+        after = polled.cursor;
+      }
+    };
+    const [charge] = await service.db.query<{ reference: string }>(
+      "SELECT reference FROM transactions WHERE order_id = $1 AND type = 'sale'",
+      [body.id],
+    );
+    await news();
+    assert.equal((await readOrder(service, body.id, { key })).status, 'succeeded');
+    await fake.call('POST', '/control/returns', { reference: charge?.reference });
+    for (let round = 0; round < 2; round += 1) {
+      await news();
+      assert.equal((await readOrder(service, body.id, { key })).status, 'voided');
+    }
+    const voided = (await eventTypes(service, body.id)).filter((type) => type === 'order.voided');
+    assert.equal(voided.length, 1);
   });
 
   it('fails an order with the reason of the bank', async () => {
