@@ -219,7 +219,6 @@ export const otherTimes: Readonly<Record<string, string>> = {
   'company_gates.books_until': history,
   'company_gates.compared_until': history,
   'processor_connections.refused_at': history,
-  'processor_connections.rejected_at': history,
   'restores.books_until': history,
   'restores.reconciled_until': history,
   'scheduled_chargebacks.due_at': 'a simulation by the clock of a sandbox, which the merchant advances',
