@@ -14,6 +14,7 @@ const inFlight = '00000000-0000-0000-0000-000000000000';
 const now = '2026-11-18T12:00:00Z';
 const company_id = randomUUID();
 const order_id = randomUUID();
+const connection_id = randomUUID();
 const card = { card_brand: 'visa', card_last4: '4242', currency: 'usd' };
 const customer = { customer_id: randomUUID(), payment_method_id: randomUUID() };
 const subscription_id = randomUUID();
@@ -42,6 +43,14 @@ const rows: Readonly<Record<string, Row>> = {
   scheduled_chargebacks: { company_id, order_id, due_at: now },
   company_gates: { company_id, noticed_by: 'operator', detail: 'a restore' },
   restores: { id: randomUUID(), noticed_by: 'operator', detail: 'a restore' },
+  processor_connections: {
+    ...{ company_id, id: connection_id, kind: 'stripe', name: 'Stripe', position: 1, request_life_ms: 60_000 },
+    ...{ account_id: 'acct_1' },
+  },
+  unmatched_chargebacks: {
+    ...{ company_id, id: randomUUID(), connection_id, processor_id: 'cb_1', reason: 'fraud', happened_at: now },
+    ...{ created_at: now, updated_at: now },
+  },
   missing_operations: {
     ...{ company_id, reference: randomUUID(), kind: 'charge', processor_transaction_id: 'ch_1', executed_at: now },
   },
@@ -58,6 +67,7 @@ const broken: Readonly<Record<string, string>> = {
   missing_operations_kind_check: `kind = 'gift'`,
   open_transactions_accepted_check: `slot = id, type = 'refund', cause = 'refund'`,
   open_transactions_amount_check: 'amount = 0',
+  open_transactions_capture_never_waits: `cause = 'capture', state = 'waiting', waiting = true, waits_for = 'service'`,
   open_transactions_cause_check: `cause = 'gift'`,
   open_transactions_check: 'slot = order_id',
   open_transactions_check1: `slot = id, state = 'accepted'`,
@@ -67,21 +77,32 @@ const broken: Readonly<Record<string, string>> = {
   open_transactions_waiting: `state = 'waiting', waiting = true, waits_for = 'service', type = 'refund', cause = 'refund'`,
   open_transactions_waits_check: `waits_for = 'service'`,
   open_transactions_waits_for_check: `state = 'waiting', waiting = true, waits_for = 'rain'`,
+  orders_authorized_at_most_total: 'authorized_amount = total + 1',
+  orders_captured_at_most_authorized: 'authorized_amount = 100, captured_amount = 200',
   orders_check: 'subtotal = subtotal + 1',
   orders_check1: `status = 'failed', sale_id = NULL`,
   orders_check2: 'subscription_cycle = 2',
   orders_discount_amount_check: 'discount_amount = -1, subtotal = total - 1',
+  orders_held_while_pending: 'authorized_amount = total, capture_before = now()',
   orders_refunded_amount_check: 'refunded_amount = -1',
+  orders_refunded_at_most_captured: 'authorized_amount = total, captured_amount = 100, refunded_amount = 200',
   orders_refunded_at_most_total: 'refunded_amount = total + 1',
   orders_sale: 'sale_id = NULL',
   orders_status_check: `status = 'lost'`,
   orders_total_check: 'total = 1000000000001, subtotal = 1000000000101',
+  processor_connections_check: 'removed_at = now()',
+  processor_connections_kind_check: `kind = 'gift'`,
+  processor_connections_request_life_ms_check: 'request_life_ms = 0',
   restores_check: 'reconciled_at = now()',
   restores_noticed_by_check: `noticed_by = 'chance'`,
   transactions_amount_check: 'amount = 0',
   transactions_check: `failure_code = 'unknown'`,
   transactions_status_check: `status = 'lost'`,
   transactions_type_check: `type = 'gift'`,
+  unmatched_chargebacks_card_first6_check: `card_first6 = '4242'`,
+  unmatched_chargebacks_card_last4_check: `card_last4 = '424242'`,
+  unmatched_chargebacks_check: `state = 'matched'`,
+  unmatched_chargebacks_state_check: `state = 'lost'`,
   voids_check: `failure_reason = 'declined'`,
 };
 
@@ -97,10 +118,14 @@ const repeated: Readonly<Record<string, readonly Row[]>> = {
   orders_cycle: [1, 2].map(() => ({ ...another(), subscription_id, subscription_cycle: 2 })),
   orders_first_charge: [1, null].map((subscription_cycle) => ({ ...another(), subscription_id, subscription_cycle })),
   orders_number: [{ id: randomUUID() }],
+  processor_connections_account: [{ ...another(), position: 2 }],
+  processor_connections_position: [{ ...another(), account_id: 'acct_2' }],
   restores_open: [another()],
   scheduled_chargebacks_pkey: [{}],
+  transactions_one_authorization: [1, 2].map(() => ({ ...another(), type: 'auth', reference: randomUUID() })),
   transactions_one_successful_sale: [{ ...another(), reference: randomUUID() }],
   transactions_reference: [{ ...another(), order_id: randomUUID() }],
+  unmatched_chargebacks_processor_id: [another()],
   voids_one_approved: [{ ...another(), reference: randomUUID() }],
   voids_reference: [{ ...another(), order_id: randomUUID() }],
 };
