@@ -153,6 +153,14 @@ const cases: Readonly<Record<string, Case>> = {
     ['POST', `/v1/orders/${theirs.order}/refund`],
     ['POST', `/v1/orders/${theirs.order}/refund`, keyed({ amount: 1 })],
   ],
+  captureOrder: (theirs) => [
+    ['POST', `/v1/orders/${theirs.order}/capture`],
+    ['POST', `/v1/orders/${theirs.order}/capture`, keyed({ amount: 1 })],
+  ],
+  voidOrder: (theirs) => [
+    ['POST', `/v1/orders/${theirs.order}/void`],
+    ['POST', `/v1/orders/${theirs.order}/void`, keyed({})],
+  ],
   retryOrder: (theirs) => [
     ['POST', `/v1/orders/${theirs.order}/retry`],
     ['POST', `/v1/orders/${theirs.order}/retry`, keyed({})],
