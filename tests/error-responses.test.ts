@@ -50,15 +50,26 @@ function note({ operationId }: Pick<Route, 'operationId'>, reply: Reply, status:
 
 const lost = async (): Promise<{ outcome: 'unknown'; reason: string }> => ({ outcome: 'unknown', reason: 'lost' });
 
-/** A charge or a refund meanwhile stays in doubt. */
+/** An operation at the processor meanwhile stays in doubt. */
 async function inDoubt<Result>(work: () => Promise<Result>): Promise<Result> {
-  interference = { charge: lost, refund: lost, void: lost, lookup: lost };
+  interference = { charge: lost, capture: lost, refund: lost, void: lost, lookup: lost };
   try {
     return await work();
   } finally {
     interference = {};
   }
 }
+
+/** An order whose funds are held. */
+async function held(shop: Shop): Promise<string> {
+  const { status, text, body } = await order(service, shop, { capture: 'manual' });
+  assert.equal(status, 201, text);
+  return body.id;
+}
+const captureOrder = (id: string, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/orders/${id}/capture`, { body: {}, ...options });
+const voidOrder = (id: string, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/orders/${id}/void`, options);
 
 // A number that is declined the first time it is charged.
 const declinedOnce = '4000009999003220';
@@ -207,10 +218,13 @@ describe('an error that the common rules bring', () => {
     const [shop, plan] = await Promise.all([openShop(service), somePlan(service)]);
     const { id } = await succeeded(service, shop);
     const failed = (await order(service, await openShop(service, declinedOnce))).body.id as string;
+    const [toCapture, toVoid] = await Promise.all([held(shop), held(shop)]);
     const calls: Record<string, (idempotencyKey: string) => Promise<Reply>> = {
       createOrder: (idempotencyKey) => order(service, shop, {}, { idempotencyKey }),
       refundOrder: (idempotencyKey) => refund(service, id, 100, { idempotencyKey }),
       retryOrder: (idempotencyKey) => retry(service, failed, { idempotencyKey }),
+      captureOrder: (idempotencyKey) => captureOrder(toCapture, { idempotencyKey }),
+      voidOrder: (idempotencyKey) => voidOrder(toVoid, { idempotencyKey }),
       createSubscription: (idempotencyKey) =>
         subscribe(service, { customer_id: shop.customerId, plan_id: plan.id }, { idempotencyKey }),
     };
@@ -218,7 +232,7 @@ describe('an error that the common rules bring', () => {
       Object.keys(calls).toSorted(),
       routes.flatMap((one) => (one.phased ? [one.operationId] : [])).toSorted(),
     );
-    interference = { charge: hang, refund: hang, lookup: lost };
+    interference = { charge: hang, capture: hang, refund: hang, void: hang, lookup: lost };
     const first: Promise<Reply>[] = [];
     try {
       for (const [operationId, call] of Object.entries(calls)) {
@@ -406,6 +420,33 @@ describe('an error of an operation itself', () => {
       return inDoubt(async () => {
         await refund(service, id, 100);
         return refund(service, id, 100);
+      });
+    },
+    'captureOrder 422 invalid_state_transition': async () => captureOrder((await succeeded(service, shop)).id),
+    'captureOrder 502 gateway_error': async () => {
+      const id = await held(shop);
+      return inDoubt(() => captureOrder(id));
+    },
+    'captureOrder 409 resource_in_use': async () => {
+      const id = await held(shop);
+      return inDoubt(async () => {
+        await captureOrder(id);
+        return captureOrder(id);
+      });
+    },
+    'voidOrder 422 invalid_state_transition': async () => {
+      const { body } = await order(service, await openShop(service, declined));
+      return voidOrder(body.id);
+    },
+    'voidOrder 502 gateway_error': async () => {
+      const id = await held(shop);
+      return inDoubt(() => voidOrder(id));
+    },
+    'voidOrder 409 resource_in_use': async () => {
+      const id = await held(shop);
+      return inDoubt(async () => {
+        await captureOrder(id);
+        return voidOrder(id);
       });
     },
     'retryOrder 400 invalid_state_transition': async () => retry(service, (await succeeded(service, shop)).id),

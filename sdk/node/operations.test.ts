@@ -118,6 +118,16 @@ describe('the SDK', () => {
     assert.equal((await svc.orders.retry(declined.id)).status, 'succeeded');
   });
 
+  it('captures and releases funds that are held', async () => {
+    const { customerId, productId } = await aShop(svc);
+    const items = [{ product_id: productId, quantity: 1 }];
+    const hold = () => svc.orders.create({ customer_id: customerId, items, capture: 'manual' });
+    const [held, released] = [await hold(), await hold()];
+    const amount = held.total - 100;
+    assert.equal((await svc.orders.capture(held.id, { amount })).captured_amount, amount);
+    assert.equal((await svc.orders.void(released.id)).status, 'voided');
+  });
+
   it('disputes orders in the sandbox', async () => {
     const { customerId, productId } = await aShop(svc);
     const items = [{ product_id: productId, quantity: 1 }];

@@ -54,6 +54,8 @@ const vaultCalls = [
   'fingerprint',
   'remove',
   'charge',
+  'authorize',
+  'capture',
   'refund',
   'void',
   'lookup',
