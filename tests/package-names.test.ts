@@ -23,7 +23,8 @@ const installers = [
 ];
 
 const isOwnPlace = (name: string): boolean =>
-  /^"?(https?:|\$\w+\/|\.{0,2}\/|\.$|…|[A-Z]+$|[\w.-]+\.txt$)/.test(name) || name.startsWith('svc-payments.internal/go@');
+  /^"?(https?:|\$\w+\/|\.{0,2}\/|\.$|…|[A-Z]+$|[\w.-]+\.txt$)/.test(name) ||
+  name.startsWith('svc-payments.internal/go@');
 
 /** The packages that a text installs by a name which someone else could have. */
 function namesIn(text: string): string[] {
