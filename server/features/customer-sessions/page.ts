@@ -4,7 +4,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import type { Orders } from '../orders/service.ts';
+import { type Orders, paidOf } from '../orders/service.ts';
 import type { CustomerPageSettings } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
 import {
@@ -145,7 +145,8 @@ export async function showPayments(
     created_at: order.created_at,
     description: names.get(order.subscription_id ?? '') ?? goodsOf(order),
     status: order.status,
-    total: order.total,
+    // Nothing may have been captured of what was held.
+    total: paidOf(order) || order.total,
     refunded_amount: order.refunded_amount,
     currency: order.currency,
     has_receipt: withReceipt.includes(order.status),

@@ -44,6 +44,7 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     subscription_id: ({ subscription_id }) => subscription_id,
     failure_code: ({ failure_code }) => failure_code,
     created_at: ({ created_at }) => created_at,
+    captured_amount: ({ captured_amount, currency }) => decimalText(captured_amount, currency),
   },
   transactions: {
     id: ({ id }) => id,

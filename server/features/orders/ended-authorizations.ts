@@ -15,10 +15,16 @@ import { openVoid, sendVoid } from './voids.ts';
 /** Job: one batch. Returns how many were released. */
 export async function releaseEnded(charging: Charging, batch: number): Promise<number> {
   const ended = await findEnded(charging.db, batch);
-  const released = await Promise.all(ended.map((one) => releaseOrLeave(charging, one)));
-  return released.filter(Boolean).length;
+  let released = 0;
+  for (let start = 0; start < ended.length; start += releasedAtOnce) {
+    const some = ended.slice(start, start + releasedAtOnce).map((one) => releaseOrLeave(charging, one));
+    released += (await Promise.all(some)).filter(Boolean).length;
+  }
+  return released;
 }
 
+/** More would exceed the rate limits of processors. */
+const releasedAtOnce = 10;
 const atOnce = 100;
 
 /** Those of a company whose clock is being advanced, each at its own time. */

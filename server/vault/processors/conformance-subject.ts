@@ -30,8 +30,8 @@ export interface ConformanceOptions {
   readonly keepsBooks?: boolean;
   /** Whether its times are exact, and its list contains the operations that it refused; otherwise not checked here. */
   readonly isExact?: boolean;
-  /** Whether it holds funds for a later capture: then its books decide, or only its notices. */
-  readonly authorizes?: 'at_once' | 'by_notice';
+  /** Whether it holds funds for a later capture. A strict one itself refuses what is wrong, and at once. */
+  readonly authorizes?: 'strictly' | 'leniently';
   /** Whether a charge can be voided only until it settles. */
   readonly voidsUntilSettled?: boolean;
   /** Whether it shows the authorization code only if the account was set up for it. */

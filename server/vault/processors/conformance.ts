@@ -173,7 +173,7 @@ export function processorConformance(
       }
     });
 
-    if (authorizes) conformanceOfAuthorizations(begin, { keepsBooks, answersAtOnce: authorizes === 'at_once' });
+    if (authorizes) conformanceOfAuthorizations(begin, { keepsBooks, isStrict: authorizes === 'strictly' });
 
     if (unreachable) {
       it('answers not_sent if the processor is unreachable, and unknown to a lookup', async (t) => {

@@ -112,7 +112,7 @@ processorConformance(
   }),
   {
     keepsBooks: true,
-    authorizes: 'at_once',
+    authorizes: 'strictly',
     broken: brokenAnswers,
     unreachable: async () => connect(await unusedUrl(), 'secret'),
   },

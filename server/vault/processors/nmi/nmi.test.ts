@@ -117,7 +117,7 @@ processorConformance(
     executions: async (reference) => (await executed(reference, voidedCharges.get(reference))).length,
     faults: { next: (fault) => fake.control({ next: [fault] }), hasty: remembering(hasty) },
   }),
-  { authorizes: 'at_once', broken: brokenAnswers, unreachable: async () => connect('http://127.0.0.1:9') },
+  { authorizes: 'strictly', broken: brokenAnswers, unreachable: async () => connect('http://127.0.0.1:9') },
 );
 
 describe('an NMI that loses answers', () => {

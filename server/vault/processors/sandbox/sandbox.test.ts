@@ -26,7 +26,7 @@ processorConformance(
     approvedCard: async () => card('4242424242424242'),
     declinedCard: async () => ({ card: card('4000000000009995'), failureCode: 'insufficient_funds' }),
   }),
-  { authorizes: 'at_once' },
+  { authorizes: 'leniently' },
 );
 
 processorConformance('the sandbox, with cards that remember', async () => ({

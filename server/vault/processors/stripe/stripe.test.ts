@@ -91,7 +91,7 @@ processorConformance(
   }),
   {
     keepsBooks: true,
-    authorizes: 'at_once',
+    authorizes: 'strictly',
     broken: brokenAnswers,
     isExact: false,
     voidsUntilSettled: false,
