@@ -114,13 +114,16 @@ func newProduct() api.Product {
 		})).JSON201
 }
 
-func newOrder(number string) api.Order {
+func newOrder(number string) api.Order { return orderWith(number, "automatic") }
+
+func orderWith(number string, capture api.CaptureMode) api.Order {
 	customer := newCustomer()
 	newCard(customer.Id, number)
 	return *created(client.CreateOrderWithResponse(ctx, &api.CreateOrderParams{XSVCIdempotencyKey: uuid.NewString()},
 		api.OrderCreate{
 			CustomerId: customer.Id,
 			Items:      []api.OrderItemInput{{ProductId: newProduct().Id, Quantity: 2}},
+			Capture:    some(capture),
 		})).JSON201
 }
 
@@ -206,6 +209,12 @@ func orders() {
 	declined := newOrder("4000009999003220")
 	expect(declined.Status == api.OrderStatusFailed && *declined.FailureCode == api.FailureCodeDoNotHonor, "a decline")
 	expect(done(client.RetryOrderWithResponse(ctx, declined.Id, nil)).JSON200.Status == api.OrderStatusSucceeded, "a retry")
+
+	held := orderWith("4242424242424242", "manual")
+	captured := done(client.CaptureOrderWithResponse(ctx, held.Id, nil, api.OrderCapture{Amount: some(int64(4900))})).JSON200
+	expect(*captured.CapturedAmount == 4900, "a capture of a part")
+	released := done(client.VoidOrderWithResponse(ctx, orderWith("4242424242424242", "manual").Id, nil)).JSON200
+	expect(released.Status == api.OrderStatusVoided, "funds that are released")
 
 	disputed := newOrder("4242424242424242")
 	done(client.RaiseChargebackWithResponse(ctx, disputed.Id, nil))

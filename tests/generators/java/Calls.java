@@ -143,9 +143,14 @@ public class Calls {
   }
 
   static JsonNode newOrder(String digits) {
+    return newOrder(digits, "automatic");
+  }
+
+  static JsonNode newOrder(String digits, String capture) {
     String customer = id(newCustomer());
     newCard(customer, digits);
-    return call("createOrder", "{\"customer_id\": \"%s\", \"items\": [{\"product_id\": \"%s\", \"quantity\": 2}]}", customer, id(newProduct()));
+    String order = "{\"customer_id\": \"%s\", \"items\": [{\"product_id\": \"%s\", \"quantity\": 2}], \"capture\": \"%s\"}";
+    return call("createOrder", order, customer, id(newProduct()), capture);
   }
 
   static final String visa = "4242424242424242";
@@ -207,6 +212,10 @@ public class Calls {
     JsonNode declined = newOrder("4000009999003220");
     same(declined.get("failure_code").asText(), "do_not_honor", "failure_code");
     same(call("retryOrder", "{\"id\": \"%s\"}", id(declined)).get("status").asText(), "succeeded", "status");
+    String held = id(newOrder(visa, "manual"));
+    same(call("captureOrder", "{\"id\": \"%s\", \"amount\": 4900}", held).get("captured_amount").asInt(), 4900, "captured_amount");
+    String released = id(newOrder(visa, "manual"));
+    same(call("voidOrder", "{\"id\": \"%s\"}", released).get("status").asText(), "voided", "status");
     String disputed = id(newOrder(visa));
     call("raiseChargeback", "{\"id\": \"%s\"}", disputed);
     JsonNode resolved = call("resolveChargeback", "{\"id\": \"%s\", \"outcome\": \"dismissed\"}", disputed);

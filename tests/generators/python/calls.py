@@ -80,11 +80,13 @@ def new_product() -> models.Product:
     return call("products.create_product", expected=201, body=body, x_svc_idempotency_key=str(uuid.uuid4()))
 
 
-def new_order(digits: str = "4242424242424242") -> models.Order:
+def new_order(
+    digits: str = "4242424242424242", capture: models.CaptureMode = models.CaptureMode.AUTOMATIC
+) -> models.Order:
     customer = new_customer()
     new_card(customer, digits)
     items = [models.OrderItemInput(product_id=new_product().id, quantity=2)]
-    body = models.OrderCreate(customer_id=customer.id, items=items)
+    body = models.OrderCreate(customer_id=customer.id, items=items, capture=capture)
     return call("orders.create_order", expected=201, body=body, x_svc_idempotency_key=str(uuid.uuid4()))
 
 
@@ -157,6 +159,11 @@ def orders() -> None:
     declined = new_order("4000009999003220")
     assert declined.failure_code is models.FailureCode.DO_NOT_HONOR
     assert call("orders.retry_order", declined.id).status is models.OrderStatus.SUCCEEDED
+
+    held = new_order(capture=models.CaptureMode.MANUAL)
+    assert call("orders.capture_order", held.id, body=models.OrderCapture(amount=4900)).captured_amount == 4900
+    released = new_order(capture=models.CaptureMode.MANUAL)
+    assert call("orders.void_order", released.id).status is models.OrderStatus.VOIDED
 
     disputed = new_order()
     call("sandbox.raise_chargeback", disputed.id)
