@@ -38,7 +38,7 @@ export function checkErrorBody(reply: Pick<Reply, 'text' | 'headers'>): WireErro
   assert.ok(reply.text.length <= refusalBytesMax, `the refusal has ${reply.text.length} bytes`);
   const { error, ...others } = JSON.parse(reply.text) as { error: WireError };
   assert.deepEqual(others, {});
-  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors']);
+  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors', 'doc_url']);
   assert.equal(error.type, errorCatalogue[error.code].type);
   assert.equal(error.request_id, reply.headers.get('svc-request-id'));
   assert.doesNotMatch(error.message, /node_modules|\.ts:\d|postgres|syntax error at/i);
