@@ -49,13 +49,16 @@ describe('the rehearsal company', () => {
     const admin = await colleague(service, owner, 'Admin');
     assertRefused(await admin.in('POST', '/dashboard/rehearsal_company', {}), 403, 'insufficient_permissions');
     const company = companyOf(owner, 'sandbox');
-    await service.db.query(
+    await service.shards.control.query(
       `INSERT INTO company_shards (company_id, shard, moving_to, moving_since) VALUES ($1, $2, 'b', now())
        ON CONFLICT (company_id) DO UPDATE SET moving_to = 'b', moving_since = now()`,
       [company, firstShard],
     );
     const refused = await owner.in('POST', '/dashboard/rehearsal_company', {});
-    await service.db.query('DELETE FROM company_shards WHERE company_id = $1', [company]);
+    await service.shards.control.query(
+      'UPDATE company_shards SET moving_to = NULL, moving_since = NULL WHERE company_id = $1',
+      [company],
+    );
     assertRefused(refused, 409, 'resource_in_use');
   });
 

@@ -1,0 +1,28 @@
+/** Rules that no run has taken out yet; `npm run mutants -- --changed` does. The list only shrinks: a new rule is tried before it lands. */
+
+export const untried: readonly string[] = [
+  "server/features/orders/recovery/adopt-queries.ts: takeLater: cause <> 'capture'",
+  'server/features/orders/recovery/chargeback-queries.ts: sameDispute: d.connection_id = u.connection_id',
+  "server/features/orders/recovery/chargeback-queries.ts: keepUnmatched: unmatched_chargebacks.state <> 'open'",
+  'server/features/orders/recovery/chargeback-queries.ts: keepUnmatched: unmatched_chargebacks.happened_at < excluded.happened_at',
+  "server/features/orders/recovery/chargeback-queries.ts: searchCharges: type = 'sale'",
+  "server/features/orders/recovery/chargeback-queries.ts: searchCharges: status IN ('succeeded', 'chargeback')",
+  'server/features/orders/recovery/chargeback-queries.ts: markDecided: id = $2',
+  'server/features/orders/recovery/due-queries.ts: checkReferenceNow: connection_id = $2',
+  'server/features/orders/recovery/due-queries.ts: checkReferenceNow: reference = $3',
+  'server/features/orders/recovery/due-queries.ts: checkReferenceNow: ${isInDoubt}',
+  'server/features/orders/recovery/due-queries.ts: checkReferenceNow: locked_until <= now()',
+  'server/features/orders/recovery/notice-queries.ts: markBatchSettled: connection_id = $2',
+  "server/features/orders/recovery/notice-queries.ts: markBatchSettled: type = 'sale'",
+  "server/features/orders/recovery/notice-queries.ts: markBatchSettled: status <> 'failed'",
+  "server/features/orders/recovery/notice-queries.ts: markBatchSettled: processor_response->>'transaction_id' = ANY($3::text[])",
+  'server/features/orders/recovery/notice-queries.ts: pollSoon: id = $2',
+  'server/features/orders/recovery/apply-notice.ts: released.open (notDecided → notMadeHere)',
+  'server/features/orders/recovery/apply-notice.ts: released.openElsewhere (notMadeHere → notDecided)',
+  'server/features/orders/recovery/apply-notice.ts: released.closed (ofAnother)',
+  'server/features/orders/recovery/apply-notice.ts: released.closedElsewhere (notMadeHere → notDecided)',
+  'server/features/orders/recovery/apply-notice.ts: capture_refused.open (ofAnother)',
+  'server/features/orders/recovery/apply-notice.ts: capture_refused.openElsewhere (ofAnother → notDecided)',
+  'server/features/orders/recovery/apply-notice.ts: capture_refused.closed (ofAnother)',
+  'server/features/orders/recovery/apply-notice.ts: capture_refused.closedElsewhere (ofAnother → notDecided)',
+];
