@@ -72,7 +72,7 @@ function queryFields(operation: ApiOperation): Field[] {
 }
 
 /** Fields that tell objects apart, from left to right. */
-const telling = [
+const preferredColumns = [
   'id',
   'order_number',
   'type',
@@ -109,7 +109,7 @@ function columnsOf({ answer }: ApiOperation): string[] | undefined {
   if (data?.type !== 'array') return undefined;
   const item = resolved(data.items ?? {});
   const [first = item] = item.oneOf ?? [];
-  const found = telling.filter((column) => hasProperty(resolved(first), column.split('.')));
+  const found = preferredColumns.filter((column) => hasProperty(resolved(first), column.split('.')));
   return found.length > columnsMax ? [...found.slice(0, columnsMax - 1), ...found.slice(-1)] : found;
 }
 

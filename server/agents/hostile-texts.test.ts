@@ -147,7 +147,7 @@ for (const [mode, agentOf, objectsOf] of [
           for (const [path, value] of stringsOf(result)) {
             if (!isHostile(value)) continue;
             shown += 1;
-            assert.ok(!ours.includes(path.split('.').at(-1) ?? ''), `${about}: ${path} is a sentence of ours`);
+            assert.ok(!ours.includes(path.split('.').at(-1) ?? ''), `${about}: ${path} is one of our sentences`);
             const isWhole = texts.includes(value) || value.startsWith('https://hooks.example/');
             assert.ok(isWhole, `${about}: ${path} mixes a text with others: ${value}`);
           }

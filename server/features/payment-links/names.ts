@@ -13,7 +13,7 @@ import type { LinkName } from './schemas.ts';
  * address is all that a visit has; the shard has the name that the company uses now.
  */
 
-/** Companies without real money have addresses of their own, which nobody takes for real ones. */
+/** Companies without real money have addresses of their own, which cannot be taken for real ones. */
 const prefixes = { sandbox: 'test-', rehearsal: 'rehearsal-', live: '' } as const;
 
 /** Names that look like those of the service, of card networks or of payment processors. */

@@ -100,7 +100,7 @@ describe('the rehearsal company', () => {
       'SELECT count(*)::integer AS count FROM vault.cards WHERE company_id = $1',
       [company],
     );
-    // Valid by its digits, and published by nobody.
+    // Valid by its digits, and in no published list.
     const real = '4539578763621486';
     assert.ok(!isPublished(real));
     const refused = await tokenOf(real);

@@ -95,11 +95,11 @@ export async function isKnownChargeback(
 export async function hasDispute(
   db: Queryable,
   { companyId, connectionId }: ChargebackPlace,
-  chargeId: string,
+  { id, order_id }: Pick<PossibleCharge, 'id' | 'order_id'>,
 ): Promise<boolean> {
   const rows = await db.query(
-    'SELECT 1 FROM disputes WHERE company_id = $1 AND connection_id = $2 AND transaction_id = $3 LIMIT 1',
-    [companyId, connectionId, chargeId],
+    'SELECT 1 FROM disputes WHERE company_id = $1 AND order_id = $4 AND connection_id = $2 AND transaction_id = $3 LIMIT 1',
+    [companyId, connectionId, id, order_id],
   );
   return rows.length > 0;
 }

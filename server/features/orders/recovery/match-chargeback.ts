@@ -111,7 +111,7 @@ async function lockedMatch(
   const match = await onlyMatch(transaction, place, chargeback);
   if (typeof match === 'string') return match;
   await lockOrder(transaction, place.companyId, match.order_id);
-  const isTaken = await hasDispute(transaction, place, match.id);
+  const isTaken = await hasDispute(transaction, place, match);
   return isTaken ? 'the payment that fits has another dispute' : match;
 }
 

@@ -197,7 +197,7 @@ const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
   requires_capture: ({ intent, charge, askedAtMs }) =>
     isManual(intent)
       ? { ...approvedIntent(intent, charge, askedAtMs), ...heldUntil(charge) }
-      : unknown('the payment waits for a capture that nobody asked for'),
+      : unknown('the payment waits for a capture that was not requested'),
   succeeded: ({ intent, charge, askedAtMs }) =>
     intent.amount_received === undefined || intent.amount_received === intent.amount || isManual(intent)
       ? approvedIntent(intent, charge, askedAtMs)
