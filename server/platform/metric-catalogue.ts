@@ -21,6 +21,7 @@ const modes = ['sandbox', 'rehearsal', 'live'];
 const outcomes = [
   'approved',
   'declined',
+  'needs_customer',
   'conflict',
   'expired',
   'not_sent',
@@ -143,6 +144,7 @@ export const catalogue = {
         'refund',
         'void',
         'lookup',
+        'resume',
         'store',
         'fingerprint',
         'remove',
@@ -164,7 +166,7 @@ export const catalogue = {
     help: 'Duration of calls to processors, measured in the vault.',
     labels: {
       processor: ['sandbox', 'acquirer', 'stripe', 'nmi', 'adyen'],
-      operation: ['charge', 'authorize', 'capture', 'refund', 'void', 'lookup', 'list'],
+      operation: ['charge', 'authorize', 'capture', 'refund', 'void', 'lookup', 'resume', 'list'],
       result: outcomes,
     },
     buckets: callSeconds,

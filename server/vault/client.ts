@@ -164,7 +164,8 @@ export function remoteVault(
     void: (operation) => operate<Outcome>('/void', operation),
     async lookup(lookup) {
       const finding = await operate<LookupOutcome>('/lookup', lookup, true);
-      if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the response is not a valid lookup' };
+      if (finding.outcome === 'expired' || finding.outcome === 'needs_customer')
+        return { outcome: 'unknown', reason: 'the response is not a valid lookup' };
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };
     },

@@ -22,7 +22,17 @@ const number = Type.String({ pattern: '^\\d{12,19}$' });
 
 const text = Type.Union([Type.String(), Type.Null()]);
 const outcome = Type.Object({
-  outcome: choice(['approved', 'declined', 'conflict', 'expired', 'not_sent', 'unknown', 'not_found', 'unavailable']),
+  outcome: choice([
+    'approved',
+    'declined',
+    'needs_customer',
+    'conflict',
+    'expired',
+    'not_sent',
+    'unknown',
+    'not_found',
+    'unavailable',
+  ]),
   response: Type.Optional(
     Type.Object({
       transaction_id: text,

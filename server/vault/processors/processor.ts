@@ -16,7 +16,10 @@ export interface Processor {
    * so that a lost answer can be resolved. Sent again with the same reference, it returns the same handle.
    */
   prepare?(request: ChargeRequest): Promise<Preparation>;
-  /** With `authorizesOnly` it holds the funds, for `capture`. */
+  /**
+   * With `authorizesOnly` it holds the funds, for `capture`. An adapter that answers `needs_customer` has `resume`, and does so
+   * only if the request has `presence`.
+   */
   charge(request: ChargeRequest): Promise<Outcome>;
   /**
    * Takes the held funds of an authorization, at most once; the rest is released. Undefined if the processor has no
@@ -32,8 +35,18 @@ export interface Processor {
    * false if the processor did not accept it, and it has to be repeated.
    */
   release?(request: ReleaseRequest): Promise<boolean>;
-  /** Returns the outcome of a reference. It moves no money, but may cancel what has not moved any. */
+  /**
+   * Returns the outcome of a reference. It moves no money, but may cancel what has not moved any. So it ends a charge whose
+   * customer is still at the bank: nothing can be paid under its reference afterwards.
+   */
   lookup(request: LookupRequest): Promise<LookupOutcome>;
+  /**
+   * Continues a charge that was answered with `needs_customer`, while the customer has time: after the browser came back, and
+   * now and then meanwhile, since a browser can be closed. What the browser brought is only a hint: the processor is asked. What
+   * the bank has confirmed is completed; what waits for the customer is left to wait. It may be called any number of
+   * times, also at once.
+   */
+  resume?(request: ResumeRequest): Promise<ResumeOutcome>;
   /**
    * Lists the operations of a period, in the order of execution, page by page. Fails if the processor does not
    * answer. Undefined if a processor has no such list: then a restored database finds only operations whose
@@ -153,6 +166,51 @@ export interface CardAtProcessor {
   keep(token: string): Promise<boolean>;
 }
 
+/** The customer waits on one of our pages, which can lead to the bank and take the customer back. */
+export interface Presence {
+  /** Our page. The processor adds parameters to it. */
+  readonly returnUrl: string;
+  readonly userAgent: string;
+  readonly acceptHeader: string;
+  readonly browser?: BrowserDetails;
+  /** In the sandbox: the address of its bank at this installation. */
+  readonly sandboxBankUrl?: string;
+}
+
+/** What banks ask about a browser. The page reports it, so it may be missing or wrong. */
+export interface BrowserDetails {
+  readonly language: string;
+  readonly colorDepth: number;
+  readonly screenHeight: number;
+  readonly screenWidth: number;
+  readonly timeZoneOffsetMinutes: number;
+}
+
+/** The customer has to be led there. The page can only follow a link, so no form and no script of others is needed. */
+export interface CustomerAction {
+  readonly kind: 'redirect';
+  readonly url: string;
+}
+
+/** What a merchant with a 3-D Secure server of its own sends with an order. It is passed on and not stored. */
+export interface ExternalAuthentication {
+  readonly cavv: string;
+  readonly eci: string;
+  readonly directoryServerId: string;
+  readonly version: string;
+}
+
+/** How the bank authenticated the customer, as far as the processor reports it. */
+export interface AuthenticationResult {
+  /** Whether the customer was asked. */
+  readonly flow: 'challenge' | 'frictionless' | null;
+  readonly status: 'authenticated' | 'attempted' | 'exempted' | 'failed' | 'unavailable';
+  /** Whether the bank, and not the merchant, bears the loss of a fraud. */
+  readonly liabilityShifted: boolean | null;
+  readonly version: string | null;
+  readonly eci: string | null;
+}
+
 interface Sending {
   readonly companyId: string;
   /** At most 64 characters of `A-Z a-z 0-9 -`, which every processor accepts. */
@@ -183,6 +241,12 @@ export interface ChargeRequest extends Money, Sending {
   readonly shipping?: Omit<Billing, 'email'>;
   /** The public IP address of the customer, who is present. Never the one of the merchant's server. */
   readonly customerIp?: string;
+  /** The customer can be led to the bank. Without it, the charge is never answered with `needs_customer`. */
+  readonly presence?: Presence;
+  /** The merchant has authenticated the customer itself. */
+  readonly authentication?: ExternalAuthentication;
+  /** In the sandbox: the company wants cards to authenticate. */
+  readonly authenticates?: boolean;
   /** The handle that `prepare` returned. */
   readonly handle?: string;
   /** For an adapter with `removeSaved`, if the customer agreed to keep the card. */
@@ -232,6 +296,13 @@ export interface LookupRequest extends Partial<OfCharge> {
   readonly ageMs?: number;
 }
 
+export interface ResumeRequest extends LookupRequest {
+  /** What the answer `needs_customer` asked to keep. */
+  readonly customerHandle?: string;
+  /** The parameters with which the browser came back. Anyone can invent them. Undefined if it did not. */
+  readonly returned?: Readonly<Record<string, string>>;
+}
+
 export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
   kind === 'charge' || kind === 'authorization' || (kind === undefined && chargeReference === undefined);
 
@@ -241,7 +312,7 @@ export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
  */
 export type Preparation =
   | { readonly outcome: 'prepared'; readonly handle: string }
-  | Exclude<Outcome, { outcome: 'approved' }>;
+  | Exclude<Outcome, { outcome: 'approved' | 'needs_customer' }>;
 
 export interface VerifyRequest extends Sending {
   readonly card: ProcessorCard;
@@ -297,6 +368,7 @@ export type Outcome =
       readonly chargebackAfterMs?: number;
       /** Of an authorization: until when it can be captured, by the processor's clock, if the processor says so. */
       readonly captureBeforeMs?: number;
+      readonly authentication?: AuthenticationResult;
     } & Executed)
   | ({
       readonly outcome: 'declined';
@@ -318,7 +390,12 @@ export type Outcome =
        * same operation may be sent again, here or elsewhere. What was prepared stays prepared, for the next call here.
        */
       readonly refusesCredentials?: boolean;
+      /** The bank wants the customer to confirm the payment, and could not ask. */
+      readonly needsAuthentication?: boolean;
+      readonly authentication?: AuthenticationResult;
     } & Executed)
+  /** Only of a charge with `presence`. */
+  | NeedsCustomer
   /** Another operation has this reference: the requested operation was not executed and never will be under it. */
   | ({
       readonly outcome: 'conflict';
@@ -351,8 +428,21 @@ export type Outcome =
       readonly refusesCredentials?: boolean;
     };
 
+/**
+ * The bank wants to ask the customer, who is present. Nothing was executed yet. What follows is heard by `resume`, `lookup` and
+ * notices only: the charge is not sent again.
+ */
+export interface NeedsCustomer {
+  readonly outcome: 'needs_customer';
+  readonly action: CustomerAction;
+  /** What `resume` needs beside the reference; at most 4096 characters. It is stored sealed. */
+  readonly handle?: string;
+  /** When the processor ends it by itself, by its clock, if that is sooner than after half an hour. */
+  readonly expiresAtMs?: number;
+}
+
 export type LookupOutcome =
-  | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
+  | Exclude<Outcome, { outcome: 'not_sent' | 'expired' | 'needs_customer' }>
   /**
    * `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. With
    * `isFinal` the operation can never be executed, so the time does not matter. `isSafeToRepeat` is set by the vault: the
@@ -364,6 +454,9 @@ export type LookupOutcome =
       readonly isFinal?: boolean;
       readonly isSafeToRepeat?: boolean;
     };
+
+/** The customer may still be at the bank, or the bank has not decided. */
+export type ResumeOutcome = LookupOutcome | { readonly outcome: 'needs_customer' };
 
 /** The result of a harmless call with the credentials of a connection. */
 export type ConnectionTest =

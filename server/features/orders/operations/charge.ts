@@ -63,7 +63,7 @@ function recordSent(
   { intent, outcome, step }: SentCharge,
   asked: Pick<ChargeOutcome, 'nowMs' | 'replacesAnswer'>,
 ): Promise<Order | undefined> {
-  if (outcome.outcome === 'unknown' || outcome.outcome === 'unavailable')
+  if (outcome.outcome === 'unknown' || outcome.outcome === 'unavailable' || outcome.outcome === 'needs_customer')
     throw new Error(`nothing follows from ${step}`);
   const unexecuted = outcome.outcome === 'not_sent' || (outcome.outcome === 'declined' && isFault(outcome));
   const charged = { ...asked, state, sale: intent, outcome, unexecuted };

@@ -51,6 +51,8 @@ export function heardFromSending(outcome: VaultOutcome, operation: SentOperation
   if (outcome.outcome === 'expired') return 'expired';
   if (outcome.outcome === 'unavailable') return 'service_away';
   if (outcome.outcome === 'not_sent') return heardOfUnsent(outcome);
+  // No charge says yet that the customer is present, so the lookup ends it.
+  if (outcome.outcome === 'needs_customer') return 'lost';
   if (outcome.outcome !== 'unknown') return heardOfExecuted(outcome, operation);
   return outcome.isInterrupted || outcome.refusesCredentials ? 'interrupted' : 'lost';
 }

@@ -19,7 +19,7 @@ import { nextOrderStatus, transactionChanges } from '../transitions.ts';
 
 /** Records the outcome of a sale: on the transaction, the order, its subscription and its coupon, with the events. */
 
-export type KnownOutcome = Exclude<Outcome | LookupOutcome, { outcome: 'unknown' | 'expired' }>;
+export type KnownOutcome = Exclude<Outcome | LookupOutcome, { outcome: 'unknown' | 'expired' | 'needs_customer' }>;
 
 /** A sale whose outcome is known and not recorded yet. */
 export interface ChargeOutcome {

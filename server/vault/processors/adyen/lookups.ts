@@ -65,5 +65,6 @@ async function found(client: Client, request: LookupRequest): Promise<Outcome> {
 
 export async function lookup(client: Client, request: LookupRequest): Promise<LookupOutcome> {
   const outcome = await found(client, request);
+  if (outcome.outcome === 'needs_customer') return unknown('the customer is still at the bank');
   return outcome.outcome === 'not_sent' || outcome.outcome === 'expired' ? unknown('Adyen was not reached') : outcome;
 }
