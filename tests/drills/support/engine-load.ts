@@ -62,6 +62,16 @@ const timed = (replies: TimedReply[]) => (reply: Reply | string, ms: number) => 
   replies.push({ fromMs: atMs - ms, atMs, isOrder, problem: problemOf(reply) });
 };
 
+/** Only keys that a process has seen work without the control plane, and a fault may come before a client has met each process. */
+async function useKeys(apiUrls: readonly string[], shops: readonly Shops[]): Promise<void> {
+  for (const url of apiUrls) {
+    for (const { apiKey } of shops) {
+      const { status } = await fetch(`${url}/v1/orders?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
+      if (status !== 200) throw new Error(`a key at ${url}: ${status}`);
+    }
+  }
+}
+
 export async function openLoads(
   { cleanUp }: DrillStage,
   engines: Engines,
@@ -99,6 +109,7 @@ export async function openLoads(
   }
   const [home] = all as [EngineLoad];
   const moving = { ...(await openCompany(home.shard, home.processors[0] as ChaosProcessor)), replies: [] };
+  await useKeys(apiUrls, [...all.flatMap(({ shops }) => shops), moving.shops]);
 
   function start(seed: number): { stop(): Promise<void> } {
     const stopped = new AbortController();
