@@ -53,8 +53,11 @@ export type NoticeSubject =
   | { readonly kind: 'settled_batch'; readonly transactionIds: readonly string[] }
   /** A batch failed to settle, and the notice does not say what was in it: the processor is asked soon. */
   | { readonly kind: 'failed_batch' }
-  /** The processor holds funds for a charge. If the charge is not captured, they are released. */
-  | { readonly kind: 'authorized'; readonly charge: NoticedCharge }
+  /**
+   * The processor holds funds for a charge. If the customer confirmed it and did not come back, the handle is what its capture
+   * needs. If the charge is not captured, they are released.
+   */
+  | { readonly kind: 'authorized'; readonly charge: NoticedCharge; readonly handle?: string }
   /** The held funds of an authorization were released, or it has ended. */
   | { readonly kind: 'released'; readonly charge: NoticedCharge }
   /** A capture that was accepted was refused afterwards. The funds may still be held. */

@@ -1,8 +1,12 @@
 import type { Secret } from '../../platform/secret.ts';
 import type { CardNumber } from '../card-number.ts';
 import type { FailureCode } from './failure-codes.ts';
+import type { AuthenticationResult, ExternalAuthentication, NeedsCustomer, Presence } from './authentication.ts';
+import type { Listing, ListRequest, OperationKind } from './listing.ts';
 import type { DisputeOperations, NoticeDelivery, Polled, PollRequest, Reception } from './notices.ts';
 
+export type { AuthenticationResult, NeedsCustomer, Presence } from './authentication.ts';
+export { type ListedOperation, type Listing, type ListRequest, type OperationKind, operationKinds } from './listing.ts';
 export { type FailureCode, failureCodes, failureGroups, failureReasons, noCodeReason } from './failure-codes.ts';
 
 /**
@@ -44,9 +48,10 @@ export interface Processor {
    * Continues a charge that was answered with `needs_customer`, while the customer has time: after the browser came back, and
    * now and then meanwhile, since a browser can be closed. What the browser brought is only a hint: the processor is asked. What
    * the bank has confirmed is completed; what waits for the customer is left to wait. It may be called any number of
-   * times, also at once.
+   * times, also at once. An adapter with `prepare` may answer `prepared`: the bank has confirmed, and a lookup with the handle,
+   * which is stored before, completes the charge.
    */
-  resume?(request: ResumeRequest): Promise<ResumeOutcome>;
+  resume?(request: ResumeRequest): Promise<ResumeOutcome | Prepared>;
   /**
    * Lists the operations of a period, in the order of execution, page by page. Fails if the processor does not
    * answer. Undefined if a processor has no such list: then a restored database finds only operations whose
@@ -77,44 +82,6 @@ export interface Processor {
   readonly findsBy?: 'reference' | 'handle' | 'notice';
   /** The ids of first charges are those of the processor, and not of the card network: no other processor knows them. */
   readonly reportsOwnIds?: true;
-}
-
-export interface ListRequest {
-  readonly companyId: string;
-  /** By the processor's clock; the end is exclusive. */
-  readonly fromMs: number;
-  readonly untilMs: number;
-  /** The cursor at which the previous page ended. */
-  readonly after?: string;
-}
-
-/** An authorization is a charge that only holds the funds. The operations on it name it as their charge. */
-export const operationKinds = ['charge', 'authorization', 'capture', 'refund', 'void'] as const;
-export type OperationKind = (typeof operationKinds)[number];
-
-/** An operation in the processor's books. */
-export interface ListedOperation {
-  readonly kind: OperationKind;
-  readonly reference: string;
-  readonly chargeReference: string | null;
-  readonly amount: number | null;
-  readonly currency: string | null;
-  readonly last4: string | null;
-  readonly approved: boolean;
-  /** Whether the charge was approved and later voided. */
-  readonly voided: boolean;
-  readonly transactionId: string;
-  readonly executedAtMs: number;
-  /** The connection that listed it, which an adapter does not know. */
-  readonly connectionId?: string;
-}
-
-export interface Listing {
-  readonly operations: readonly ListedOperation[];
-  /** The cursor of the next page; null at the end. */
-  readonly next: string | null;
-  /** The processor's clock. */
-  readonly nowMs: number;
 }
 
 export interface Money {
@@ -164,51 +131,6 @@ export interface CardAtProcessor {
   readonly isOld: boolean;
   /** Returns false if the card was deleted meanwhile: then nothing must be left at the processor. */
   keep(token: string): Promise<boolean>;
-}
-
-/** The customer waits on one of our pages, which can lead to the bank and take the customer back. */
-export interface Presence {
-  /** Our page. The processor adds parameters to it. */
-  readonly returnUrl: string;
-  readonly userAgent: string;
-  readonly acceptHeader: string;
-  readonly browser?: BrowserDetails;
-  /** In the sandbox: the address of its bank at this installation. */
-  readonly sandboxBankUrl?: string;
-}
-
-/** What banks ask about a browser. The page reports it, so it may be missing or wrong. */
-export interface BrowserDetails {
-  readonly language: string;
-  readonly colorDepth: number;
-  readonly screenHeight: number;
-  readonly screenWidth: number;
-  readonly timeZoneOffsetMinutes: number;
-}
-
-/** The customer has to be led there. The page can only follow a link, so no form and no script of others is needed. */
-export interface CustomerAction {
-  readonly kind: 'redirect';
-  readonly url: string;
-}
-
-/** What a merchant with a 3-D Secure server of its own sends with an order. It is passed on and not stored. */
-export interface ExternalAuthentication {
-  readonly cavv: string;
-  readonly eci: string;
-  readonly directoryServerId: string;
-  readonly version: string;
-}
-
-/** How the bank authenticated the customer, as far as the processor reports it. */
-export interface AuthenticationResult {
-  /** Whether the customer was asked. */
-  readonly flow: 'challenge' | 'frictionless' | null;
-  readonly status: 'authenticated' | 'attempted' | 'exempted' | 'failed' | 'unavailable';
-  /** Whether the bank, and not the merchant, bears the loss of a fraud. */
-  readonly liabilityShifted: boolean | null;
-  readonly version: string | null;
-  readonly eci: string | null;
 }
 
 interface Sending {
@@ -301,6 +223,8 @@ export interface ResumeRequest extends LookupRequest {
   readonly customerHandle?: string;
   /** The parameters with which the browser came back. Anyone can invent them. Undefined if it did not. */
   readonly returned?: Readonly<Record<string, string>>;
+  /** The handle of a notice that the processor holds funds for this charge, although the customer did not come back. */
+  readonly noticedHandle?: string;
 }
 
 export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
@@ -310,9 +234,12 @@ export const isOfCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
  * Without a handle nothing was sent that could move money, with any failure. `unknown` means that the processor may have
  * prepared the charge, for which it may hold funds of the cardholder.
  */
-export type Preparation =
-  | { readonly outcome: 'prepared'; readonly handle: string }
-  | Exclude<Outcome, { outcome: 'approved' | 'needs_customer' }>;
+export type Preparation = Prepared | Exclude<Outcome, { outcome: 'approved' }>;
+
+export interface Prepared {
+  readonly outcome: 'prepared';
+  readonly handle: string;
+}
 
 export interface VerifyRequest extends Sending {
   readonly card: ProcessorCard;
@@ -427,19 +354,6 @@ export type Outcome =
       /** The processor rejected the credentials of this call. An earlier call may have executed the operation. */
       readonly refusesCredentials?: boolean;
     };
-
-/**
- * The bank wants to ask the customer, who is present. Nothing was executed yet. What follows is heard by `resume`, `lookup` and
- * notices only: the charge is not sent again.
- */
-export interface NeedsCustomer {
-  readonly outcome: 'needs_customer';
-  readonly action: CustomerAction;
-  /** What `resume` needs beside the reference; at most 4096 characters. It is stored sealed. */
-  readonly handle?: string;
-  /** When the processor ends it by itself, by its clock, if that is sooner than after half an hour. */
-  readonly expiresAtMs?: number;
-}
 
 export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' | 'needs_customer' }>
