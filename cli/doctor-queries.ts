@@ -127,10 +127,11 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'checkout_without_payment',
-    means: 'completed checkout session whose order is not paid',
+    means: 'completed checkout session whose order is neither paid nor authorized',
     sql: `SELECT s.company_id, s.id FROM checkout_sessions s
           LEFT JOIN orders o ON o.company_id = s.company_id AND o.id = s.order_id
-          WHERE s.status = 'completed' AND coalesce(o.status, 'pending') IN ('pending', 'failed')`,
+          WHERE s.status = 'completed' AND coalesce(o.status, 'pending') IN ('pending', 'failed')
+            AND o.capture_before IS NULL`,
   },
   {
     name: 'long_checkout',

@@ -23,7 +23,8 @@ const places: readonly [word: RegExp, allowed: RegExp][] = [
   [/^homes?$/i, /^dashboard\//],
   // At another connection. Another shard is `whereItIs` or `movedTo`.
   [/^elsewhere$/i, /^server\/features\/(orders|reconciliation)\//],
-  [/^flows?$/i, /^server\/(platform\/admission-control\.ts|http\/)/],
+  // Processors call a way of authentication a flow.
+  [/^flows?$/i, /^server\/(platform\/admission-control\.ts|http\/|vault\/processors\/)/],
 ];
 
 /** The words of the glossary as the names of types, for example `AuditEntry`. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { newPerson } from '../tests/support/dashboard.ts';
 import { cloneDatabase } from '../tests/support/database.ts';
+import { freePort } from '../tests/support/listen.ts';
 import { callAt, startTestService } from '../tests/support/service.ts';
 import { loadConfig } from './config.ts';
 import { ensureDemo } from './demo.ts';
@@ -84,6 +87,36 @@ test('processes that start at the same time share one demo company', async () =>
     assert.equal(services[0]?.demo?.secret_key, services[1]?.demo?.secret_key);
   } finally {
     await Promise.all(services.map((service) => service.stop()));
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test('demo.json is written before /readyz answers', async () => {
+  const database = await cloneDatabase(1);
+  const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
+  const port = await freePort();
+  const config = loadConfig({
+    DATABASE_URL: database.connectionString,
+    SVC_MASTER_SECRET: 'the master secret of the tests of the demo',
+    SVC_DATA_DIR: folder,
+    SVC_DEMO: 'empty',
+    PORT: String(port),
+  });
+  const isReady = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const watching = (async () => {
+    while (!(await isReady())) await sleep(1);
+    return existsSync(join(folder, 'demo.json'));
+  })();
+  const started = await startService(config, silentLog, () => undefined);
+  try {
+    assert.equal(await watching, true);
+  } finally {
+    await started.stop();
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   }

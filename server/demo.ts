@@ -49,7 +49,7 @@ export interface DemoAtStart extends Demo {
   readonly companyIds: readonly string[];
 }
 
-/** What the pages of the service know of the demo company. It is prepared after the service listens. */
+/** What the pages of the service know of the demo company. It is prepared after they are. */
 export interface KnownDemo {
   checkoutUrl?: string;
   /** Only where the service listens on the local machine. */

@@ -174,6 +174,7 @@ CREATE TABLE checkout_payments (
 );
 CREATE INDEX checkout_payments_due ON public.checkout_payments USING btree (check_at) WHERE (state = 'open'::text);
 CREATE UNIQUE INDEX checkout_payments_one ON public.checkout_payments USING btree (company_id, session_id) WHERE (state <> 'ended'::text);
+CREATE TRIGGER checkout_payments_captured_later BEFORE INSERT ON public.checkout_payments FOR EACH ROW WHEN (((new.input ->> 'kind'::text) <> 'authorization'::text)) EXECUTE FUNCTION refuse_charge_at_once();
 
 CREATE TABLE checkout_sessions (
   company_id uuid NOT NULL,
@@ -200,6 +201,8 @@ CREATE TABLE checkout_sessions (
   expires_at timestamp with time zone NOT NULL,
   completed_at timestamp with time zone,
   updated_at timestamp with time zone NOT NULL,
+  capture text NOT NULL DEFAULT 'automatic'::text,
+  CONSTRAINT checkout_sessions_capture_check CHECK (((capture = ANY (ARRAY['automatic'::text, 'manual'::text])) AND ((capture = 'automatic'::text) OR (mode = 'payment'::text)))),
   CONSTRAINT checkout_sessions_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT checkout_sessions_check1 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
   CONSTRAINT checkout_sessions_check2 CHECK (((status <> 'completed'::text) OR (order_id IS NOT NULL))),
@@ -216,6 +219,7 @@ CREATE INDEX checkout_sessions_due_of_company ON public.checkout_sessions USING 
 CREATE INDEX checkout_sessions_link ON public.checkout_sessions USING btree (company_id, payment_link_id, id) WHERE (payment_link_id IS NOT NULL);
 CREATE INDEX checkout_sessions_old ON public.checkout_sessions USING btree (expires_at) WHERE (status = 'expired'::text);
 CREATE INDEX checkout_sessions_status ON public.checkout_sessions USING btree (company_id, status, id);
+CREATE TRIGGER checkout_sessions_capture_as_link BEFORE INSERT ON public.checkout_sessions FOR EACH ROW WHEN ((new.payment_link_id IS NOT NULL)) EXECUTE FUNCTION capture_as_link();
 
 CREATE TABLE companies (
   id uuid NOT NULL,
@@ -903,6 +907,7 @@ CREATE INDEX orders_customer ON public.orders USING btree (company_id, customer_
 CREATE UNIQUE INDEX orders_cycle ON public.orders USING btree (company_id, subscription_id, subscription_cycle) WHERE ((subscription_id IS NOT NULL) AND (subscription_cycle IS NOT NULL));
 CREATE UNIQUE INDEX orders_first_charge ON public.orders USING btree (company_id, subscription_id) WHERE ((subscription_id IS NOT NULL) AND ((subscription_cycle IS NULL) OR (subscription_cycle = 1)));
 CREATE INDEX orders_held ON public.orders USING btree (company_id, capture_before) WHERE (capture_before IS NOT NULL);
+CREATE INDEX orders_held_by_id ON public.orders USING btree (company_id, id) WHERE (capture_before IS NOT NULL);
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
@@ -944,6 +949,8 @@ CREATE TABLE payment_links (
   payments integer NOT NULL DEFAULT 0,
   updated_at timestamp with time zone NOT NULL,
   slug text,
+  capture text NOT NULL DEFAULT 'automatic'::text,
+  CONSTRAINT payment_links_capture_check CHECK (((capture = ANY (ARRAY['automatic'::text, 'manual'::text])) AND ((capture = 'automatic'::text) OR (mode = 'payment'::text)))),
   CONSTRAINT payment_links_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT payment_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT payment_links_company_id_token_hash_key UNIQUE (company_id, token_hash),
@@ -1912,6 +1919,17 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION public.capture_as_link()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- While a company moves to another shard, its links may arrive later.
+  NEW.capture := coalesce((SELECT l.capture FROM payment_links l
+    WHERE l.company_id = NEW.company_id AND l.id = NEW.payment_link_id), NEW.capture);
+  RETURN NEW;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.day_at(at timestamp with time zone, zone text)
  RETURNS date
  LANGUAGE sql
@@ -2229,6 +2247,19 @@ BEGIN
     counts::integer - earlier.subscribers, (has_ended AND earlier.subscribers = 1)::integer);
   PERFORM mark_figures(NEW.company_id, NEW.updated_at);
   RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.refuse_charge_at_once()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT 1 FROM checkout_sessions s
+    WHERE s.company_id = NEW.company_id AND s.id = NEW.session_id AND s.capture = 'manual') THEN
+    RAISE EXCEPTION 'the payment of this session is captured later' USING ERRCODE = 'check_violation',
+      CONSTRAINT = 'checkout_payments_captured_later';
+  END IF;
+  RETURN NEW;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.refuse_fenced()

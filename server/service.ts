@@ -112,10 +112,11 @@ async function start(
     prepareShard(parts.first.db, parts.clock.nowMs()),
   ]);
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
-  await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
   const { first, ...shared } = parts;
+  // Who waits for `/readyz` reads `demo.json` next.
   const demo = await prepareDemo({ ...shared, controlUrl: first.apiUrl });
   if (demo) known.checkoutUrl = demo.checkout_url;
+  await (app ? listenOrExplain(app, config.HOST, parts.port, 'PORT') : startHealthServer(parts));
   const port = app ? parts.port : config.SVC_HEALTH_PORT;
   const listensOn = port === 0 ? undefined : `${config.HOST}:${port}`;
   const isWell = answersItself(config.HOST, port);

@@ -132,15 +132,17 @@ function render(): void {
   const isBusy = isPaying || cart.isUpdating();
   showSummary();
   byId('totals').setAttribute('aria-busy', String(cart.isUpdating()));
-  setText('terms', session.plan && termsOf(session.plan, cart.quote()));
+  setText('terms', termsOf(session, cart.quote()));
   const button = byId('pay', HTMLButtonElement);
   button.disabled = isBusy;
   button.classList.toggle('busy', isPaying);
-  byId('pay-text').textContent = isPaying ? texts.paying : payLabel(session, cart.quote());
+  byId('pay-text').textContent = isPaying ? payingText() : payLabel(session, cart.quote());
   byId('banner').hidden = !banner;
   byId('banner-title').textContent = banner?.title ?? '';
   byId('banner-text').textContent = banner?.text ?? '';
 }
+
+const payingText = (): string => (session.capture === 'manual' ? texts.placing : texts.paying);
 
 function setBanner(next: typeof banner): void {
   banner = next;

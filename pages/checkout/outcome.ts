@@ -73,6 +73,24 @@ function showReceiptEmail(email: Result['receipt_email']): void {
   byId('outcome-sent').append(' ', element('a', attributes, texts.openMailbox));
 }
 
+interface Said {
+  readonly title: string;
+  readonly text: string;
+  /** How the amount and the card are called; without it, they are not shown. */
+  readonly amount?: string;
+  readonly card?: string;
+}
+
+const said: Readonly<Record<Result['state'] | 'subscribed', Said>> = {
+  paid: { title: texts.paidTitle, text: texts.paid, amount: texts.amountPaid, card: texts.paidWith },
+  subscribed: { title: texts.subscribedTitle, text: texts.paid, amount: texts.amountPaid, card: texts.paidWith },
+  held: { title: texts.heldTitle, text: texts.held, amount: texts.amountHeld, card: texts.heldOn },
+  released: { title: texts.releasedTitle, text: texts.released },
+};
+
+const saidOf = (mode: Session['mode'], { state }: Result): Said =>
+  said[mode === 'subscription' && state === 'paid' ? 'subscribed' : state];
+
 const returnDelayMs = 3_000;
 
 export function showCompleted({ result, merchant, mode, success_url }: Session): void {
@@ -81,17 +99,19 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
     showOutcome('completed', { symbol: 'tick', title: texts.paidBeforeTitle, text: texts.paidBefore, support });
     return;
   }
-  const values = { merchant: merchant.name };
+  const total = money(result.total, result.currency);
+  const values = { merchant: merchant.name, total };
   const { card } = result;
+  const words = saidOf(mode, result);
   showOutcome('completed', {
     symbol: 'tick',
-    title: mode === 'subscription' ? texts.subscribedTitle : texts.paidTitle,
-    text: texts.paid,
+    title: words.title,
+    text: filled(words.text, values),
     rows: [
       [texts.order, result.order_number],
-      [texts.amountPaid, money(result.total, result.currency)],
-      ...(card
-        ? [[texts.paidWith, element('span', { class: 'card-name' }, brandMark(card.brand), cardName(card))] as const]
+      ...(words.amount ? [[words.amount, total] as const] : []),
+      ...(card && words.card
+        ? [[words.card, element('span', { class: 'card-name' }, brandMark(card.brand), cardName(card))] as const]
         : []),
     ],
     receiptUrl: result.receipt_url,

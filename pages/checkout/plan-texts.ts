@@ -4,19 +4,26 @@ import { periodText } from '../shared/periods.ts';
 import type { Quote, Session, SessionPlan } from './session.ts';
 import { texts } from './texts.ts';
 
-/** How the page says what a subscription costs. */
+/** How the page says what is charged, and when. */
 
 export const periodOf = (plan: SessionPlan): string => periodText(plan, texts);
 
 /** The exact sum of the next charge. */
-export function payLabel({ plan }: Session, { total: due, currency }: Quote): string {
+export function payLabel({ plan, capture }: Session, { total: due, currency }: Quote): string {
   const total = money(due, currency);
-  if (!plan) return filled(texts.payAmount, { total });
+  if (!plan) return filled(capture === 'manual' ? texts.placeOrder : texts.payAmount, { total });
   const isUsual = due === plan.amount && plan.billing_cycles !== 1;
   return filled(isUsual ? texts.subscribeAmount : texts.subscribeToday, { total, period: periodOf(plan) });
 }
 
-export function termsOf(plan: SessionPlan, { total: due, currency }: Quote): string {
+/** Nothing for a payment that is charged at once. */
+export function termsOf({ plan, capture, merchant }: Session, quote: Quote): string | null {
+  if (plan) return planTerms(plan, quote);
+  if (capture === 'automatic' || quote.total === 0) return null;
+  return filled(texts.heldTerms, { total: money(quote.total, quote.currency), merchant: merchant.name });
+}
+
+function planTerms(plan: SessionPlan, { total: due, currency }: Quote): string {
   const { billing_cycles: count } = plan;
   const values = { total: money(due, currency), amount: money(plan.amount, currency), period: periodOf(plan) };
   if (count === 1) return filled(texts.termsOnce, values);

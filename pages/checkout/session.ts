@@ -41,6 +41,8 @@ interface SavedCard {
 
 export interface Result {
   readonly order_number: string;
+  /** `held`: the card is not charged yet. `released`: it never will be. */
+  readonly state: 'paid' | 'held' | 'released';
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string } | null;
@@ -66,6 +68,7 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly currency: string | null;
   readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: 'payment' | 'subscription';
+  readonly capture: 'automatic' | 'manual';
   readonly livemode: boolean;
   readonly rehearsal: boolean;
   readonly merchant: Merchant;

@@ -7,8 +7,10 @@ import { texts } from './texts.ts';
 
 /** The left side: the merchant, what is bought, and what it costs. */
 
-function headlineOf({ merchant, status, mode, plan }: Session): string {
-  if (status === 'completed') return filled(texts.paidTo, { merchant: merchant.name });
+function headlineOf({ merchant, status, mode, plan, result }: Session): string {
+  const isPaid = status === 'completed' && (result?.state ?? 'paid') === 'paid';
+  if (isPaid) return filled(texts.paidTo, { merchant: merchant.name });
+  if (status === 'completed') return filled(texts.orderAt, { merchant: merchant.name });
   if (mode === 'subscription' && plan) return filled(texts.subscribe, { plan: plan.name });
   return filled(texts.pay, { merchant: merchant.name });
 }

@@ -399,6 +399,7 @@ const (
 	CheckoutSessionFieldMode           CheckoutSessionField = "mode"
 	CheckoutSessionFieldItems          CheckoutSessionField = "items"
 	CheckoutSessionFieldPlanID         CheckoutSessionField = "plan_id"
+	CheckoutSessionFieldCapture        CheckoutSessionField = "capture"
 	CheckoutSessionFieldSuccessURL     CheckoutSessionField = "success_url"
 	CheckoutSessionFieldCouponCode     CheckoutSessionField = "coupon_code"
 	CheckoutSessionFieldAllowCoupons   CheckoutSessionField = "allow_coupons"
@@ -431,6 +432,7 @@ const (
 	PaymentLinkFieldMode         PaymentLinkField = "mode"
 	PaymentLinkFieldItems        PaymentLinkField = "items"
 	PaymentLinkFieldPlanID       PaymentLinkField = "plan_id"
+	PaymentLinkFieldCapture      PaymentLinkField = "capture"
 	PaymentLinkFieldSuccessURL   PaymentLinkField = "success_url"
 	PaymentLinkFieldCouponCode   PaymentLinkField = "coupon_code"
 	PaymentLinkFieldAllowCoupons PaymentLinkField = "allow_coupons"
@@ -1172,6 +1174,7 @@ type CheckoutSession struct {
 	Mode           CheckoutMode          `json:"mode"`
 	Items          []CheckoutItem        `json:"items"`
 	PlanID         *string               `json:"plan_id"`
+	Capture        CaptureMode           `json:"capture"`
 	SuccessURL     *string               `json:"success_url"`
 	CouponCode     *string               `json:"coupon_code"`
 	AllowCoupons   bool                  `json:"allow_coupons"`
@@ -1202,6 +1205,7 @@ type PaymentLink struct {
 	Mode         CheckoutMode    `json:"mode"`
 	Items        []CheckoutItem  `json:"items"`
 	PlanID       *string         `json:"plan_id"`
+	Capture      CaptureMode     `json:"capture"`
 	SuccessURL   *string         `json:"success_url"`
 	CouponCode   *string         `json:"coupon_code"`
 	AllowCoupons bool            `json:"allow_coupons"`
@@ -1927,7 +1931,8 @@ type CheckoutSessionCreate struct {
 	// With mode `payment`. Prices come from the catalog when the customer pays.
 	Items []CheckoutItemInput `svc:"items"`
 	// With mode `subscription`.
-	PlanID Opt[string] `svc:"plan_id"`
+	PlanID  Opt[string]      `svc:"plan_id"`
+	Capture Opt[CaptureMode] `svc:"capture"`
 	// Where the page leads after the payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the ID. Without it, the page shows the result itself.
 	SuccessURL Opt[string] `svc:"success_url"`
 	// A code that is already applied when the page opens.
@@ -1974,7 +1979,8 @@ type PaymentLinkCreate struct {
 	// With mode `payment`. Each has a `product_id`, or a `product` that is created. Prices come from the catalog when the customer pays.
 	Items []PaymentLinkItemInput `svc:"items"`
 	// With mode `subscription`.
-	PlanID Opt[string] `svc:"plan_id"`
+	PlanID  Opt[string]      `svc:"plan_id"`
+	Capture Opt[CaptureMode] `svc:"capture"`
 	// Where the page leads after the payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the ID. Without it, the page shows the result itself.
 	SuccessURL Opt[string] `svc:"success_url"`
 	// A code that is already applied when the page opens.

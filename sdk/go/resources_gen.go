@@ -290,6 +290,8 @@ type ListOrdersParams struct {
 	PlanID Opt[string] `svc:"plan_id"`
 	// One or more statuses, separated by commas.
 	Status []OrderStatus `svc:"status"`
+	// `true` for orders whose funds are held now, so that they can be captured or voided.
+	Authorized Opt[bool] `svc:"authorized"`
 	// One or more failure codes of failed orders, separated by commas.
 	FailureCode []FailureCode `svc:"failure_code"`
 	// One or more currencies, separated by commas.

@@ -274,8 +274,14 @@ function inAnyArm({ companyId, source, search }: Scan): Sql {
   const inArm = (arm: Arm): Sql => {
     const by = arm.by ? [sql`${raw(arm.by.column)} = ANY(${arm.by.keys}::${raw(arm.by.type)}[])`] : [];
     const after = arm.after ? [sql`${raw(`${table}.id`)} > ${arm.after}::uuid`] : [];
-    if (!arm.table) return all([...by, ...after, ...(arm.only ? [arm.only] : [])]);
-    const inTable = [sql`company_id = ${companyId}`, ...by, sql`${raw(arm.idColumn ?? 'id')} = ${raw(`${table}.id`)}`];
+    const within = arm.within ? [arm.within] : [];
+    if (!arm.table) return all([...by, ...within, ...after, ...(arm.only ? [arm.only] : [])]);
+    const inTable = [
+      sql`company_id = ${companyId}`,
+      ...by,
+      ...within,
+      sql`${raw(arm.idColumn ?? 'id')} = ${raw(`${table}.id`)}`,
+    ];
     const listed = anyRowOf(sql`${raw(arm.table)} WHERE ${joinSql(inTable, ' AND ')}`);
     return all([listed, ...(arm.only ? [arm.only] : [])]);
   };
@@ -286,7 +292,7 @@ function inAnyArm({ companyId, source, search }: Scan): Sql {
 async function sortMatches(scan: Scan, stretch: Stretch): Promise<Scanned & { readonly isComplete: boolean }> {
   const nothing = { ids: [], stoppedAt: null, read: 0, isComplete: false };
   const { db, companyId, source, sort } = scan;
-  const readsAll = scan.search.arms.some((arm) => !arm.by && !arm.table && !arm.after);
+  const readsAll = scan.search.arms.some((arm) => !arm.by && !arm.within && !arm.table && !arm.after);
   if (!sort || (readsAll && !scan.search.ranges.id?.length)) return nothing;
   if (readsAll && !(await hasFewRows(scan))) return { ...nothing, read: sortRows };
   const whole = { from: null, descending: true, wanted: sortRows + 1, rows: sortRows };

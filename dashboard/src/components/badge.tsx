@@ -21,6 +21,7 @@ const tones: Readonly<Record<string, Tone>> = {
   won: 'good',
   in_stock: 'good',
   pending: 'info',
+  authorized: 'info',
   in_progress: 'info',
   preorder: 'info',
   under_review: 'info',

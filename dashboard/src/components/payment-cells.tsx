@@ -1,5 +1,5 @@
 import { money, personName, words } from '../format.ts';
-import type { Customer } from '../types.ts';
+import type { Customer, Order } from '../types.ts';
 import { Badge } from './badge.tsx';
 import { DateTime } from './date-time.tsx';
 import { OnPhone } from './table.tsx';
@@ -23,6 +23,10 @@ export function AmountCell(props: AmountProps) {
     </>
   );
 }
+
+/** A pending order whose funds are held waits for the merchant, and not for the processor. */
+export const statusOf = ({ status, capture_before }: Pick<Order, 'status' | 'capture_before'>): string =>
+  status === 'pending' && capture_before !== null ? 'authorized' : status;
 
 /** A failed payment says why. */
 export function StatusCell({ status, reason, at }: { status: string; reason?: string | null; at: string }) {

@@ -103,6 +103,8 @@ export const orders = {
   captureRefused: 'The processor did not capture the payment. The transactions below say why.',
   captureBefore: 'Capture before',
   authorized: 'Authorized',
+  held: 'Funds are held',
+  notHeld: 'No funds are held',
   captured: 'Captured',
   releaseTitle: 'Release the held funds?',
   releaseText: 'The order is voided and the customer pays nothing. The payment cannot be captured afterwards.',

@@ -14,7 +14,7 @@ import { offerFields } from './schemas.ts';
 
 /** The checkout page for a draft of the dashboard, as the page gets its data. Nothing is stored, so nothing can be paid. */
 
-const { mode, items, plan_id, coupon_code, allow_coupons, collect } = offerFields;
+const { mode, items, plan_id, capture, coupon_code, allow_coupons, collect } = offerFields;
 
 const typedProduct = Type.Object(
   {
@@ -59,7 +59,7 @@ const typedProfile = Type.Object(
 
 export const checkoutDraft = Type.Object(
   {
-    ...{ mode, items, plan_id, coupon_code, allow_coupons, collect },
+    ...{ mode, items, plan_id, capture, coupon_code, allow_coupons, collect },
     product: Type.Optional(typedProduct),
     plan: Type.Optional(typedPlan),
     coupon: Type.Optional(typedCoupon),
@@ -89,6 +89,7 @@ export async function showDraft(
   return {
     status: 'open',
     mode: quote.plan ? 'subscription' : 'payment',
+    capture: quote.plan ? 'automatic' : (draft.capture ?? 'automatic'),
     livemode: company.mode === 'live',
     rehearsal: company.mode === 'rehearsal',
     merchant,

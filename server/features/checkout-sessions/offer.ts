@@ -2,6 +2,7 @@ import { requireProcessor } from '../../company.ts';
 import { type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { absoluteUrl, urlRule } from '../../platform/absolute-url.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { CaptureMode } from '../orders/schemas.ts';
 import { planToSubscribe } from '../plans/service.ts';
 import { findOffered } from './offer-queries.ts';
 import type { SessionItem } from './queries.ts';
@@ -9,12 +10,13 @@ import type { CheckoutSessionCreate } from './schemas.ts';
 
 /** What a session or a payment link sells. It is checked when it is created, and again when it is paid. */
 
-type OfferInput = Pick<CheckoutSessionCreate, 'mode' | 'items' | 'plan_id' | 'success_url'>;
+type OfferInput = Pick<CheckoutSessionCreate, 'mode' | 'items' | 'plan_id' | 'capture' | 'success_url'>;
 
 export interface Offer {
   readonly mode: 'payment' | 'subscription';
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
+  readonly capture: CaptureMode;
 }
 
 export async function offerOf(context: RequestContext, input: OfferInput): Promise<Offer> {
@@ -23,14 +25,16 @@ export async function offerOf(context: RequestContext, input: OfferInput): Promi
   if (input.mode === 'subscription') return planOffer(context, input);
   if (input.plan_id) throw invalidField('plan_id', 'must be omitted unless mode is subscription');
   if (!input.items) throw invalidField('items', 'is required if mode is payment', 'required_field');
-  return { mode: 'payment', items: await itemsOffered(context, input.items), plan_id: null };
+  const { capture = 'automatic' } = input;
+  return { mode: 'payment', items: await itemsOffered(context, input.items), plan_id: null, capture };
 }
 
-async function planOffer({ db, company }: RequestContext, { items, plan_id }: OfferInput): Promise<Offer> {
+async function planOffer({ db, company }: RequestContext, { items, plan_id, capture }: OfferInput): Promise<Offer> {
   if (items) throw invalidField('items', 'must be omitted if mode is subscription');
   if (!plan_id) throw invalidField('plan_id', 'is required if mode is subscription', 'required_field');
+  if (capture === 'manual') throw invalidField('capture', 'must be automatic if mode is subscription');
   const plan = await planToSubscribe(db, company.id, plan_id.toLowerCase());
-  return { mode: 'subscription', items: [], plan_id: plan.id };
+  return { mode: 'subscription', items: [], plan_id: plan.id, capture: 'automatic' };
 }
 
 async function itemsOffered(

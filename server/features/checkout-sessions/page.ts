@@ -5,6 +5,7 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
+import { paidOf } from '../orders/service.ts';
 import { CardNotVerified, paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import type { Profile } from '../profile/schemas.ts';
@@ -67,6 +68,8 @@ interface SavedCard {
 
 interface Result extends ShownReceipt {
   readonly order_number: string;
+  /** `held`: the card is not charged yet. `released`: it never will be. */
+  readonly state: 'paid' | 'held' | 'released';
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string };
@@ -76,6 +79,7 @@ export interface PageSession {
   /** An unavailable session sells something that is no longer sold. */
   readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
   readonly mode: SessionRow['mode'];
+  readonly capture: SessionRow['capture'];
   readonly livemode: boolean;
   /** With test accounts of processors. */
   readonly rehearsal: boolean;
@@ -114,6 +118,7 @@ export async function showSession(
   const profile = await profileOf(context.db, context.company);
   const common = {
     mode: session.mode,
+    capture: session.capture,
     livemode: context.company.mode === 'live',
     rehearsal: context.company.mode === 'rehearsal',
     merchant: toMerchant(profile),
@@ -283,19 +288,29 @@ async function completed(
 ): Promise<typeof nothing & Pick<PageSession, 'status' | 'success_url' | 'result'>> {
   if (isLongAgo(context, session)) return { ...empty, status: 'completed' };
   const order = await orders.get(context, session.order_id ?? '', new Set());
-  const { order_number, total, currency, payment_method } = order;
+  const { order_number, currency, payment_method } = order;
   return {
     ...nothing,
     status: 'completed',
     success_url: session.success_url?.replaceAll('{CHECKOUT_SESSION_ID}', session.id) ?? null,
     result: {
       order_number,
-      total,
+      ...paymentOf(order),
       currency,
       card: { brand: payment_method.card_brand, last4: payment_method.card_last_four },
       ...(await receiptOf(context, order, profile)),
     },
   };
+}
+
+/** What happened to the payment: only a part may have been captured of what was held. */
+function paymentOf(order: Order): Pick<Result, 'state' | 'total'> {
+  const { status, total, authorized_amount } = order;
+  if (authorized_amount === null || total === 0) return { state: 'paid', total };
+  if (status === 'pending') return { state: 'held', total: authorized_amount };
+  return status === 'voided' && order.captured_amount === 0
+    ? { state: 'released', total: authorized_amount }
+    : { state: 'paid', total: paidOf(order) };
 }
 
 /** Who pays: the address, and the limit of the codes that are tried from it. */

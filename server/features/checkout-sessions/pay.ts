@@ -181,7 +181,10 @@ function purchaseOf(session: SessionRow, customerId: string, methodId: string, i
   };
   if (session.plan_id) return { kind: 'subscription', input: { ...common, plan_id: session.plan_id } };
   const items = [...quantitiesOf(session, input)].map(([product_id, quantity]) => ({ product_id, quantity }));
-  return { kind: 'order', input: { ...common, items, currency: quote.currency } };
+  const order = { ...common, items, currency: quote.currency };
+  return session.capture === 'manual'
+    ? { kind: 'authorization', input: { ...order, capture: 'manual' } }
+    : { kind: 'order', input: order };
 }
 
 /** Keys of the API cannot contain a colon. */
@@ -217,13 +220,13 @@ async function createOnce(
   const phased = keyForWork(context, key, '/checkout');
   const { input: purchase, total: shownTotal } = payment;
   const answer =
-    purchase.kind === 'order'
-      ? await orders.create(context, { ...purchase.input, shownTotal }, phased)
-      : await subscriptions.create(context, { ...purchase.input, shownTotal }, phased);
+    purchase.kind === 'subscription'
+      ? await subscriptions.create(context, { ...purchase.input, shownTotal }, phased)
+      : await orders.create(context, { ...purchase.input, shownTotal }, phased);
   const refusal = refusalOf(answer);
   if (refusal) return refusal;
   const { id, latest_order_id } = JSON.parse(answer.body) as { id: string; latest_order_id?: string };
-  return orders.get(context, purchase.kind === 'order' ? id : (latest_order_id ?? ''), new Set());
+  return orders.get(context, purchase.kind === 'subscription' ? (latest_order_id ?? '') : id, new Set());
 }
 
 const tooLate = (): ApiError => new ApiError('invalid_request', 'The payment took longer than a day.');
@@ -235,8 +238,8 @@ async function recordOutcome(
   made: Order | ApiError,
 ): Promise<void> {
   const failure = failureOf(made);
-  // A charge that is still pending has no outcome to record.
-  if (!(made instanceof ApiError) && made.status === 'pending') return;
+  // A charge that is still pending has no outcome to record, unless it is only authorized.
+  if (!(made instanceof ApiError) && made.status === 'pending' && made.capture_before === null) return;
   const now = new Date(nowMs);
   await db.transaction(async (transaction) => {
     const session = await lockSession(transaction, company.id, payment.session_id);

@@ -5,7 +5,8 @@ import type { SubscriptionCreate } from '../subscriptions/schemas.ts';
 
 /** What a payment creates. */
 export type Purchase =
-  | { readonly kind: 'order'; readonly input: OrderCreate }
+  /** An order whose charge is only authorized is a kind of its own, so that the release before cannot charge it. */
+  | { readonly kind: 'order' | 'authorization'; readonly input: OrderCreate }
   | { readonly kind: 'subscription'; readonly input: SubscriptionCreate };
 
 export interface PaymentRow {

@@ -3,6 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
+import type { CaptureMode } from '../orders/schemas.ts';
 import { anyRow, ofClocksAhead, type Sql, sql } from '../../platform/sql.ts';
 import { staysHere } from '../../shards/queries.ts';
 
@@ -28,6 +29,7 @@ export interface SessionRow {
   readonly status: 'open' | 'completed' | 'expired';
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
+  readonly capture: CaptureMode;
   readonly customer_id: string | null;
   /** The customer that a payment of this session created. */
   readonly made_customer_id: string | null;
@@ -54,7 +56,7 @@ const isPaying = (session: string): string =>
   anyRow(`checkout_payments p
     WHERE p.company_id = ${session}.company_id AND p.session_id = ${session}.id AND p.state = 'open'`);
 
-const columns = `company_id, id, sealed_token, mode, status, items, plan_id, customer_id, made_customer_id, success_url, cancel_url,
+const columns = `company_id, id, sealed_token, mode, status, items, plan_id, capture, customer_id, made_customer_id, success_url, cancel_url,
   coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,
   completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying`;
 
@@ -63,8 +65,8 @@ const source: ListSource = { table: 'checkout_sessions', objectType: 'checkout_s
 export async function insertSession(db: Queryable, row: SessionRow, tokenHash: Buffer): Promise<void> {
   await db.query(
     `INSERT INTO checkout_sessions (company_id, id, token_hash, sealed_token, mode, items, plan_id, customer_id,
-       success_url, cancel_url, coupon_code, allow_coupons, collect, metadata, payment_link_id, expires_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+       success_url, cancel_url, coupon_code, allow_coupons, collect, metadata, payment_link_id, expires_at, updated_at, capture)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       row.company_id,
       row.id,
@@ -83,6 +85,7 @@ export async function insertSession(db: Queryable, row: SessionRow, tokenHash: B
       row.payment_link_id,
       row.expires_at,
       row.updated_at,
+      row.capture,
     ],
   );
 }

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { defaulting, metadata, metadataInput, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
+import { captureMode } from '../orders/schemas.ts';
 
 const checkoutMode = choice(['payment', 'subscription'], {
   title: 'CheckoutMode',
@@ -43,6 +44,7 @@ export const offerFields = {
     }),
   ),
   plan_id: Type.Optional(uuid({ description: 'With mode `subscription`.' })),
+  capture: Type.Optional(captureMode),
   success_url: Type.Optional(
     returnUrl(
       'Where the page leads after the payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the ID. Without it, the page shows the result itself.',
@@ -104,6 +106,7 @@ export const shownOffer = {
   mode: checkoutMode,
   items: Type.Array(item),
   plan_id: nullable(uuid()),
+  capture: captureMode,
   success_url: nullable(Type.String()),
   coupon_code: nullable(Type.String()),
   allow_coupons: Type.Boolean(),
@@ -115,6 +118,7 @@ export const exampleOffer = {
   mode: 'payment',
   items: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 1, quantity_min: 1, quantity_max: 10 }],
   plan_id: null,
+  capture: 'automatic',
   success_url: 'https://shop.example.com/thanks?session={CHECKOUT_SESSION_ID}',
   coupon_code: null,
   allow_coupons: true,
@@ -137,7 +141,7 @@ export const checkoutSession = Type.Object(
     customer_id: nullable(uuid({ description: 'The customer of the session, or null if the page asked for one.' })),
     cancel_url: nullable(Type.String()),
     payment_link_id: nullable(uuid()),
-    order_id: nullable(uuid({ description: 'The order that was paid.' })),
+    order_id: nullable(uuid({ description: 'The order that was paid, or whose funds are held.' })),
     subscription_id: nullable(uuid()),
     livemode: Type.Boolean(),
     expires_at: timestamp(),

@@ -71,6 +71,7 @@ type NewSession = Pick<
   | 'mode'
   | 'items'
   | 'plan_id'
+  | 'capture'
   | 'customer_id'
   | 'success_url'
   | 'cancel_url'

@@ -11,6 +11,7 @@ export function toWire(row: SessionRow, company: Pick<Company, 'mode'>, url: str
     mode: row.mode,
     items: [...row.items],
     plan_id: row.plan_id,
+    capture: row.capture,
     success_url: row.success_url,
     coupon_code: row.coupon_code,
     allow_coupons: row.allow_coupons,

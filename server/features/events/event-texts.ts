@@ -27,7 +27,7 @@ export const eventCatalogue = {
   'subscription.paused': 'Subscription paused.',
   'subscription.resumed': 'Subscription resumed.',
   'subscription.canceled': 'Subscription canceled.',
-  'checkout_session.completed': 'Checkout session paid.',
+  'checkout_session.completed': 'Checkout session paid, or its amount held.',
   'checkout_session.expired': 'Checkout session expired without a payment.',
   'team_member.invited': 'Team member invited.',
   'webhook_endpoint.disabled': 'Webhook endpoint disabled after failed deliveries.',

@@ -5,7 +5,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { type LinkDependencies, priceNow } from '../checkout-sessions/service.ts';
 import { type EmailDependencies, sendRequest } from '../customer-emails/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import { isStillFailed, ordersById } from '../orders/service.ts';
+import { isManual, isStillFailed, ordersById } from '../orders/service.ts';
 import type { PaymentLink } from '../payment-links/schemas.ts';
 import { changeLink, createLink, getLink } from '../payment-links/service.ts';
 import { findLaterPayment, findOrderLink, insertOrderLink, type OrderLinkRow, recordSent } from './queries.ts';
@@ -134,6 +134,7 @@ async function openLink(
     mode: 'payment',
     items,
     ...(coupon_code !== null && { coupon_code }),
+    ...(isManual(order) && { capture: 'manual' }),
     ...(order.shipping && { collect: ['shipping'] }),
     metadata: order.metadata,
     max_payments: 1,

@@ -18,8 +18,11 @@ import {
   type Shop,
 } from '../../../tests/support/orders.ts';
 import { type CallOptions, type Reply, type TestService } from '../../../tests/support/service.ts';
+import type { Database } from '../../platform/database.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
+import { planOf } from '../../../tests/support/plans.ts';
 import { getAttention } from '../figures/attention.ts';
+import { listOrders } from './list-queries.ts';
 
 /** An order whose funds are held first, and captured, released or given up later. */
 
@@ -423,6 +426,30 @@ describe('what merchants and customers read', () => {
     assert.ok(await pending());
     await capture(id);
     assert.ok(!(await pending()));
+  });
+
+  it('are found by a filter of their own, in the order of ids and of totals, by their index', async () => {
+    const merchant = await service.createMerchant();
+    const key = await service.createKey(merchant.sandbox);
+    const own = await openShop(service, approvedCard, { key });
+    const held = [await authorized(own, {}, { key }), await authorized(own, {}, { key })].map(({ id }) => id);
+    const plain = (await order(service, own, {}, { key })).body.id;
+    const found = async (query: string): Promise<string[]> => {
+      const reply = await service.call('GET', `/v1/orders?${query}`, { key });
+      assert.equal(reply.status, 200, reply.text);
+      return reply.body.data.map(({ id }: { id: string }) => id);
+    };
+    for (const sort of ['created_at', 'total']) {
+      assert.deepEqual(await found(`authorized=true&sort=${sort}`), held);
+      assert.deepEqual(await found(`authorized=false&sort=${sort}`), [plain]);
+      assert.deepEqual(await found(`authorized=true&status=succeeded&sort=${sort}`), []);
+      assert.deepEqual(await found(`authorized=true&customer_id=${own.customerId}&sort=${sort}`), held);
+    }
+    const page = { limit: 10, sort: { field: 'created_at', descending: true }, cursor: null };
+    const plan = await planOf(service.db, async (db) => {
+      await listOrders({ ...contextOf(service, merchant.sandbox), db: db as Database }, { authorized: true }, page);
+    });
+    assert.match(plan, /orders_held_by_id/, plan);
   });
 });
 

@@ -49,6 +49,7 @@ export interface OrderFilters extends QueryValues<typeof createdAtFilters>, Amou
   readonly coupon_id?: string;
   readonly plan_id?: string;
   readonly status?: readonly string[];
+  readonly authorized?: boolean;
   readonly failure_code?: readonly string[];
   readonly currency?: readonly string[];
   readonly card_brand?: readonly string[];
@@ -73,11 +74,17 @@ function statusFilter(statuses: readonly string[], codes: readonly string[] | un
     ...(statuses.includes('pending')
       ? [
           { table: 'open_transactions', idColumn: 'order_id', only },
-          { only: sql`(capture_before IS NOT NULL AND ${only})` },
+          { within: sql`capture_before IS NOT NULL`, only },
         ]
       : []),
   ];
   return { find: async () => (statuses.includes('succeeded') ? [{ only }] : arms), checks };
+}
+
+/** Held funds have an index. */
+function authorizedFilter(isHeld: boolean): Served {
+  const check = isHeld ? sql`capture_before IS NOT NULL` : sql`capture_before IS NULL`;
+  return { find: async () => [isHeld ? { within: check } : { only: check }], checks: [check] };
 }
 
 /** Up to so many orders are found by their amounts; otherwise the list is read in its order. */
@@ -109,7 +116,7 @@ async function armsOfText(searcher: Searcher, text: string): Promise<Arm[]> {
 /** The filters that were sent, the most selective first: the first one finds the orders, the others are checked. */
 function servedFilters(searcher: Searcher, filters: OrderFilters): Served[] {
   const companyId = searcher.company.id;
-  const { q, customer_id, subscription_id, product_id, coupon_id, plan_id, status, failure_code } = filters;
+  const { q, customer_id, subscription_id, product_id, coupon_id, plan_id, status, authorized, failure_code } = filters;
   const ofObject = (id: string | undefined, isOfObject: (id: string) => Sql): Served[] =>
     id === undefined
       ? []
@@ -119,12 +126,14 @@ function servedFilters(searcher: Searcher, filters: OrderFilters): Served[] {
   const statuses = status ?? (failure_code && ['failed']);
   return [
     ...(q === undefined ? [] : [{ find: () => armsOfText(searcher, q.trim()), checks: [] }]),
+    ...(authorized === true ? [authorizedFilter(true)] : []),
     ...ofColumn('subscription_id', subscription_id),
     ...ofColumn('customer_id', customer_id),
     ...ofObject(coupon_id, hasCoupon),
     ...ofObject(product_id, (id) => hasProduct([id])),
     ...ofObject(plan_id, (id) => hasPlan(companyId, id)),
     ...(statuses ? [statusFilter(statuses, failure_code)] : []),
+    ...(authorized === false ? [authorizedFilter(false)] : []),
   ];
 }
 

@@ -116,7 +116,7 @@ export const isAuthorized = ({ status, capture_before }: OrderRow): boolean =>
   status === 'pending' && capture_before !== null && capture_before !== undefined;
 
 /** Whether the charge of the order is authorized first, also after it was declined. */
-export const isManual = ({ transactions }: Pick<OrderState, 'transactions'>): boolean =>
+export const isManual = ({ transactions }: Pick<Order, 'transactions'> | Pick<OrderState, 'transactions'>): boolean =>
   transactions.some(({ type }) => type === 'auth');
 
 export const authorizationOf = ({ transactions }: Pick<OrderState, 'transactions'>): TransactionSummary | undefined =>

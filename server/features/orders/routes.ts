@@ -1,5 +1,6 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import {
+  booleanParameter,
   cardBrandsParameter,
   centsFilters,
   choicesParameter,
@@ -69,6 +70,9 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
         coupon_id: uuidParameter('Only orders with this coupon.'),
         plan_id: uuidParameter('Only orders of subscriptions to this plan.'),
         status: choicesParameter(orderStatus, 'statuses'),
+        authorized: booleanParameter(
+          '`true` for orders whose funds are held now, so that they can be captured or voided.',
+        ),
         failure_code: choicesParameter(failureCode, 'failure codes of failed orders'),
         currency: currenciesParameter,
         card_brand: cardBrandsParameter,

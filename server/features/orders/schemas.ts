@@ -62,13 +62,14 @@ export const failureCode = choice(failureCodes, {
   description: 'Why the charge was declined.',
 });
 
-const capture = choice(['automatic', 'manual'], {
+export const captureMode = choice(['automatic', 'manual'], {
   title: 'CaptureMode',
   default: 'automatic',
   description:
     'With `manual`, the charge is only authorized: the order stays `pending` and its funds are held until `capture_before`. ' +
     'Capture or void it before then.',
 });
+export type CaptureMode = Static<typeof captureMode>;
 
 const orderItemInput = Type.Object(
   { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
@@ -86,7 +87,7 @@ export const orderCreate = Type.Object(
     }),
     currency: Type.Optional(currency),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
-    capture: Type.Optional(capture),
+    capture: Type.Optional(captureMode),
     description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     shipping: Type.Optional(clearable(shippingInput)),
     metadata: Type.Optional(metadataInput),

@@ -7,6 +7,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { firstIdOf } from '../../platform/ids.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { SessionItem } from '../checkout-sessions/queries.ts';
+import type { CaptureMode } from '../orders/schemas.ts';
 
 export interface LinkRow {
   readonly company_id: string;
@@ -16,6 +17,7 @@ export interface LinkRow {
   readonly mode: 'payment' | 'subscription';
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
+  readonly capture: CaptureMode;
   readonly success_url: string | null;
   readonly coupon_code: string | null;
   readonly allow_coupons: boolean;
@@ -31,7 +33,7 @@ export interface LinkRow {
   readonly slug: string | null;
 }
 
-const columns = `company_id, id, sealed_token, name, mode, items, plan_id, success_url, coupon_code, allow_coupons, collect,
+const columns = `company_id, id, sealed_token, name, mode, items, plan_id, capture, success_url, coupon_code, allow_coupons, collect,
   metadata, active, max_payments, ends_at, payments, updated_at, slug`;
 
 const source: ListSource = { table: 'payment_links', objectType: 'payment_link', columns, sorts: {} };
@@ -39,8 +41,8 @@ const source: ListSource = { table: 'payment_links', objectType: 'payment_link',
 export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer): Promise<void> {
   await db.query(
     `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, plan_id, success_url,
-       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at, slug)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at, slug, capture)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     [
       row.company_id,
       row.id,
@@ -60,6 +62,7 @@ export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer)
       row.ends_at,
       row.updated_at,
       row.slug,
+      row.capture,
     ],
   );
 }

@@ -21,7 +21,7 @@ interface Look {
 
 const looks: Readonly<Record<Entry['kind'], Look>> = {
   agents_asking: { icon: 'shield', tone: 'bad', to: '/approvals', one: '/approvals/' },
-  authorizations_ending: { icon: 'card', tone: 'warn', to: '/orders', one: '/orders/', search: { status: 'pending' } },
+  authorizations_ending: { icon: 'card', tone: 'warn', to: '/orders', one: '/orders/', search: { authorized: 'true' } },
   disputes_due: { icon: 'flag', tone: 'bad', to: '/disputes', one: '/disputes/', search: { status: 'needs_response' } },
   chargebacks_unmatched: { icon: 'flag', tone: 'bad', to: '/disputes' },
   payments_in_doubt: { icon: 'warning', tone: 'warn', to: '/in-doubt' },

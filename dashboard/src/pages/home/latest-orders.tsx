@@ -2,7 +2,7 @@ import { CardName } from '../../components/card-mark.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
-import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
+import { AmountCell, StatusCell, statusOf } from '../../components/payment-cells.tsx';
 import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
 import { personName } from '../../format.ts';
@@ -40,7 +40,7 @@ export function LatestOrders() {
           },
           {
             header: common.status,
-            cell: ({ status, created_at }) => <StatusCell status={status} at={created_at} />,
+            cell: (row) => <StatusCell status={statusOf(row)} at={row.created_at} />,
           },
           {
             header: orderTexts.number,

@@ -1,27 +1,21 @@
 import { useState } from 'react';
-import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { needsResponse } from '../../components/deadline.tsx';
-import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Confirm } from '../../components/confirm.tsx';
 import { Icon } from '../../components/icons.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
-import { Field, MoneyField, Select } from '../../components/fields.tsx';
-import { Form, useAction, useForm } from '../../components/form.tsx';
-import { toast } from '../../components/toasts.tsx';
+import { useAction } from '../../components/form.tsx';
 import { money } from '../../format.ts';
-import { useOpening } from '../../data.ts';
 import { useCan, useSignedIn } from '../../session.ts';
-import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
 import { disputes as disputeTexts } from '../../texts/disputes.ts';
 import { emails } from '../../texts/emails.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Company, Dispute, Order, Receipt } from '../../types.ts';
 import { useCapture } from './capture.tsx';
+import { refundable, useRefund } from './refund.tsx';
 
-const refundable: readonly Order['status'][] = ['succeeded', 'partially_refunded'];
 const paid: readonly Order['status'][] = [
   ...refundable,
   'refunded',
@@ -199,82 +193,4 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
       )}
     </>
   );
-}
-
-/** Two steps: enter the amount, then confirm exactly that amount. */
-function useRefund(order: Order, left: number) {
-  const [open, setOpen] = useState(false);
-  useOpening('refund', () => setOpen(refundable.includes(order.status)));
-  const leftText = money(left, order.currency);
-  // Not part of the form: another reason for the same refund must not make it another refund.
-  const [reason, setReason] = useState('');
-  const note = useAction<string, unknown>({
-    send: (text, key) => call('POST', `/dashboard/orders/${order.id}/notes`, { body: { text }, key }),
-    tells: true,
-  });
-  // The form and its idempotency key outlive the dialogs. If the response is lost and the dialog is opened again, it is the same refund.
-  const form = useForm({
-    initial: { amount: '' },
-    asks: true,
-    forgettable: true,
-    check: (draft) => {
-      const { amount, problem } = readAmount(draft.amount, order.currency);
-      if (amount === undefined) return { amount: problem };
-      if (amount === 0) return { amount: amounts.tooSmall };
-      return { amount: amount > left ? orders.refundTooMuch(leftText) : undefined };
-    },
-    send: (draft, key) => {
-      const body = { amount: readAmount(draft.amount, order.currency).amount };
-      return call<Order>('POST', `/v1/orders/${order.id}/refund`, { body, key });
-    },
-    onDone: (_order, { amount }) => {
-      toast(orders.refundDone);
-      setOpen(false);
-      // The reason is for the team, so it is a note. The refund stands without it.
-      const text = money(readAmount(amount, order.currency).amount ?? 0, order.currency);
-      if (reason) void note.run(orders.refundNote(text, reason));
-    },
-  });
-  const text = money(readAmount(form.draft.amount, order.currency).amount ?? 0, order.currency);
-  const close = () => setOpen(false);
-  return {
-    start: () => {
-      form.set('amount', amountText(left, order.currency));
-      setOpen(true);
-    },
-    dialogs: open && (
-      <>
-        {!form.asking && (
-          <Dialog title={orders.refundTitle} onClose={close}>
-            <Form form={form} submit={orders.reviewRefund} onCancel={close}>
-              <MoneyField
-                form={form}
-                name="amount"
-                label={orders.refundAmount}
-                hint={orders.refundHint(leftText)}
-                currency={order.currency}
-              />
-              <Field label={orders.refundReason} hint={orders.refundReasonHint}>
-                {(attributes) => (
-                  <Select
-                    {...attributes}
-                    choices={[
-                      { value: '', label: common.none },
-                      ...orders.refundReasons.map((value) => ({ value, label: value })),
-                    ]}
-                    value={reason}
-                    onChange={({ target }) => setReason(target.value)}
-                  />
-                )}
-              </Field>
-            </Form>
-          </Dialog>
-        )}
-        <ConfirmForm form={form} title={orders.refundTitle} confirm={orders.refundButton(text)} danger>
-          <Amount text={text} label={orders.refund} />
-          <p className="mt-3">{orders.refundText}</p>
-        </ConfirmForm>
-      </>
-    ),
-  };
 }

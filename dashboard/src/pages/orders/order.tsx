@@ -1,6 +1,7 @@
 import { CardName } from '../../components/card-mark.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { statusOf } from '../../components/payment-cells.tsx';
 import { ModeBadge } from '../../components/company-switcher.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
@@ -53,7 +54,7 @@ function Details({ order }: { order: Order }) {
       title={orders.titleOf(order.order_number)}
       badge={
         <>
-          <Badge status={order.status} />
+          <Badge status={statusOf(order)} />
           {mode === 'rehearsal' && <ModeBadge mode={mode} />}
         </>
       }

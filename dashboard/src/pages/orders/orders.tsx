@@ -5,7 +5,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Page } from '../../components/page.tsx';
-import { AmountCell, CustomerCell, StatusCell } from '../../components/payment-cells.tsx';
+import { AmountCell, CustomerCell, StatusCell, statusOf } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/resource-table.tsx';
 import {
   brandFilter,
@@ -44,6 +44,16 @@ const statuses: readonly Order['status'][] = [
 
 const filters: readonly Filter[] = [
   statusFilter(statuses),
+  {
+    kind: 'choices',
+    name: 'authorized',
+    label: orders.authorized,
+    single: true,
+    choices: [
+      { value: 'true', label: orders.held },
+      { value: 'false', label: orders.notHeld },
+    ],
+  },
   datesFilter,
   { kind: 'amount', name: 'total', label: common.amount },
   customerFilter,
@@ -94,7 +104,7 @@ export function OrdersPage() {
           },
           {
             header: common.status,
-            cell: (row) => <StatusCell status={row.status} reason={row.failure_code} at={row.created_at} />,
+            cell: (row) => <StatusCell status={statusOf(row)} reason={row.failure_code} at={row.created_at} />,
           },
           {
             header: orders.number,

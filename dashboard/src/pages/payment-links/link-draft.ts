@@ -20,6 +20,7 @@ export const initialDraft = {
   name: '',
   adjustable: false,
   allow_coupons: false,
+  manual: false,
   shipping: false,
   company: false,
   max_payments: '',
@@ -52,8 +53,10 @@ function offerOf(draft: LinkDraft): object {
   const items = itemsSold(draft).map((item) =>
     draft.adjustable ? { ...item, quantity_min: 1, quantity_max: Math.max(item.quantity, adjustableMax) } : item,
   );
-  return { mode: 'payment', items };
+  return { mode: 'payment', ...captureOf(draft), items };
 }
+
+const captureOf = ({ manual }: LinkDraft): object => (manual ? { capture: 'manual' } : {});
 
 /** A link without a name is called after what it sells. */
 function nameOf({ name, sells, title, plan, lines }: LinkDraft): string {
@@ -84,7 +87,9 @@ export function bodyOf(draft: LinkDraft): object {
 
 /** What the page shows so far. Until something is chosen, it shows an example. */
 export function previewOf(draft: LinkDraft): CheckoutDraft {
-  return { ...soldSoFar(draft), allow_coupons: draft.allow_coupons, collect: collectedBy(draft) };
+  const sold = soldSoFar(draft);
+  const capture = draft.sells === 'plan' ? {} : captureOf(draft);
+  return { ...sold, ...capture, allow_coupons: draft.allow_coupons, collect: collectedBy(draft) };
 }
 
 function soldSoFar(draft: LinkDraft): CheckoutDraft {

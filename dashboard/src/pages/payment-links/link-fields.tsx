@@ -94,12 +94,15 @@ function Options({ form }: FieldsProps) {
       <summary className="cursor-pointer font-medium">{paymentLinks.options}</summary>
       <div className="mt-4 flex flex-col gap-4">
         {form.draft.sells !== 'plan' && (
-          <CheckField
-            form={form}
-            name="adjustable"
-            label={paymentLinks.adjustable}
-            hint={paymentLinks.adjustableHint}
-          />
+          <>
+            <CheckField
+              form={form}
+              name="adjustable"
+              label={paymentLinks.adjustable}
+              hint={paymentLinks.adjustableHint}
+            />
+            <CheckField form={form} name="manual" label={paymentLinks.manual} hint={paymentLinks.manualHint} />
+          </>
         )}
         <CheckField form={form} name="allow_coupons" label={paymentLinks.coupons} />
         <CheckField form={form} name="shipping" label={paymentLinks.shipping} />

@@ -62,6 +62,7 @@ function Details({ link }: { link: PaymentLink }) {
                 [paymentLinks.total, total],
                 [paymentLinks.sells, sold],
                 [paymentLinks.payments, paymentLinks.of(link.payments, link.max_payments)],
+                link.capture === 'manual' && [paymentLinks.capture, paymentLinks.captureManual],
                 link.ends_at !== null && [paymentLinks.ends, <DateTime key="ends" at={link.ends_at} />],
                 link.success_url !== null && [paymentLinks.successUrl, link.success_url],
                 link.readable_url !== null && [paymentLinks.longLink, <CopyId key="url" id={link.url} whole />],
@@ -133,7 +134,14 @@ function Sessions({ link }: { link: PaymentLink }) {
           { header: paymentLinks.started, cell: ({ created_at }) => <DateTime at={created_at} /> },
           {
             header: common.status,
-            cell: ({ status }) => <Badge status={status} label={paymentLinks.statuses[status]} />,
+            cell: ({ status, capture }) => (
+              <Badge
+                status={status}
+                label={
+                  status === 'completed' && capture === 'manual' ? paymentLinks.ordered : paymentLinks.statuses[status]
+                }
+              />
+            ),
           },
           {
             header: paymentLinks.order,

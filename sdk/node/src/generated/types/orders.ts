@@ -185,6 +185,8 @@ export interface ListOrdersParams {
   plan_id?: string | undefined;
   /** One or more statuses, separated by commas. */
   status?: OrderStatus | readonly OrderStatus[] | undefined;
+  /** `true` for orders whose funds are held now, so that they can be captured or voided. */
+  authorized?: boolean | undefined;
   /** One or more failure codes of failed orders, separated by commas. */
   failure_code?: FailureCode | readonly FailureCode[] | undefined;
   /** One or more currencies, separated by commas. */

@@ -159,8 +159,8 @@ SubscriptionField = Literal["id", "status", "customer_id", "customer", "plan_id"
 CheckoutMode = Literal["payment", "subscription"]
 CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
-CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
-PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
+CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
+PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 TeamMemberStatus = Literal["pending", "active", "blocked"]
 WebhookEndpointStatus = Literal["enabled", "disabled"]
@@ -839,6 +839,7 @@ class CheckoutSession(Model):
     mode: CheckoutMode | str
     items: List[CheckoutItem]
     plan_id: str | None
+    capture: CaptureMode | str
     success_url: str | None
     coupon_code: str | None
     allow_coupons: bool
@@ -857,7 +858,7 @@ class CheckoutSession(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "mode", "items", "plan_id", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
 
 
 class PaymentLink(Model):
@@ -872,6 +873,7 @@ class PaymentLink(Model):
     mode: CheckoutMode | str
     items: List[CheckoutItem]
     plan_id: str | None
+    capture: CaptureMode | str
     success_url: str | None
     coupon_code: str | None
     allow_coupons: bool
@@ -886,7 +888,7 @@ class PaymentLink(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"])
 
 
 class Receipt(Model):

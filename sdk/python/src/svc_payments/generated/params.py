@@ -429,6 +429,7 @@ class CheckoutSessionCreate(_CheckoutSessionCreate, total=False):
     items: Sequence[CheckoutItemInput]
     #: With mode `subscription`.
     plan_id: str
+    capture: models.CaptureMode
     #: Where the page leads after the payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the ID. Without it, the page shows the result itself.
     success_url: str
     #: A code that is already applied when the page opens.
@@ -484,6 +485,7 @@ class PaymentLinkCreate(_PaymentLinkCreate, total=False):
     items: Sequence[PaymentLinkItemInput]
     #: With mode `subscription`.
     plan_id: str
+    capture: models.CaptureMode
     #: Where the page leads after the payment. `{CHECKOUT_SESSION_ID}` in it is replaced by the ID. Without it, the page shows the result itself.
     success_url: str
     #: A code that is already applied when the page opens.
