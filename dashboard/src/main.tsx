@@ -2,8 +2,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api.ts';
+import { pageAt } from './pages.ts';
 import { Router } from './router.tsx';
 import { preload } from './routing.tsx';
+import { sessionQuery } from './session.ts';
 import { applyTheme } from './theme.ts';
 import './styles.css';
 
@@ -17,8 +19,9 @@ const client = new QueryClient({
     },
   },
 });
-// Its file loads while the session is read.
-preload(location.pathname);
+// The file of the page loads while the session is read.
+if (pageAt(location.pathname)?.inShell) void client.prefetchQuery(sessionQuery);
+await preload(location.pathname);
 const root = document.querySelector('#root');
 if (root) {
   createRoot(root).render(

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy, type LazyExoticComponent } from 'react';
+import { type ComponentType, lazy } from 'react';
 
 /** The pages by path. Each is a separate file that is loaded when it is first opened. */
 
@@ -68,8 +68,9 @@ export interface Page {
   /** Pages in the shell are those of a signed-in member. */
   readonly inShell: boolean;
   readonly form: RegExp;
-  readonly load: Loader;
-  readonly Component: LazyExoticComponent<ComponentType>;
+  readonly load: () => Promise<void>;
+  /** The same one at each call. */
+  readonly component: () => ComponentType;
 }
 
 const reloadedFor = 'svc.reloaded';
@@ -90,7 +91,17 @@ async function loadOrReload(load: Loader, component: string): Promise<{ default:
 
 function pageOf([path, load, component]: PageEntry, inShell: boolean): Page {
   const form = new RegExp(`^${path.replaceAll(/\$(\w+)/g, '(?<$1>[^/]+)')}/?$`);
-  return { inShell, form, load, Component: lazy(() => loadOrReload(load, component)) };
+  let loaded: ComponentType | undefined;
+  let shown: ComponentType | undefined;
+  return {
+    inShell,
+    form,
+    async load() {
+      loaded = (await load())[component] as ComponentType;
+    },
+    // What is loaded needs no `lazy`, of which React shows the first 300 ms late.
+    component: () => (shown ??= loaded ?? lazy(() => loadOrReload(load, component))),
+  };
 }
 
 const pages: readonly Page[] = [

@@ -18,9 +18,10 @@ function CurrentPage() {
   const { pathname } = useLocation();
   const page = pageAt(pathname);
   if (!page) return <NotFound />;
+  const Content = page.component();
   const content = (
     <Suspense>
-      <page.Component />
+      <Content />
     </Suspense>
   );
   return <Boundary pathname={pathname}>{page.inShell ? <Shell>{content}</Shell> : content}</Boundary>;

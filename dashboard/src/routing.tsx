@@ -178,8 +178,8 @@ export function useBlocker({ asks, mayLeave }: Blocker): void {
 }
 
 /** Loads the file of a page before it is opened. */
-export const preload = (pathname: string): void =>
-  void pageAt(pathname)
+export const preload = async (pathname: string): Promise<void> =>
+  pageAt(pathname)
     ?.load()
     .catch(() => undefined);
 
@@ -188,7 +188,7 @@ type LinkProps = Omit<ComponentProps<'a'>, 'href'> & Pick<Target, 'search'> & { 
 export function Link({ to, search, ...rest }: LinkProps) {
   useLocation();
   const href = addressOf({ to, search });
-  const soon = (): void => preload(to);
+  const soon = (): void => void preload(to);
   return (
     <a
       {...rest}
