@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from './compare.ts';
@@ -26,6 +27,7 @@ interface Rest {
 
 async function run(bench: Bench): Promise<Report> {
   const bed = await startShardBed({ ...fullBed, note: bench.note });
+  const ends: (() => unknown)[] = [() => bed.stop()];
   try {
     const startSeconds: number[] = [];
     for (let round = 1; round < starts; round += 1) {
@@ -36,6 +38,7 @@ async function run(bench: Bench): Promise<Report> {
     const { server, seconds } = await startWith(bench, bed.settings);
     startSeconds.push(seconds);
     const webhooks = await subscribeShards(bed, server);
+    ends.push(webhooks.end);
     const rest = await atRest(bench, bed, server);
     const metrics = await readMetrics(server);
     const first = await firstRequests(bed, server);
@@ -47,7 +50,7 @@ async function run(bench: Bench): Promise<Report> {
     await few.server.stop();
     return reportOf(bed, startSeconds, rest, { ...first, delivered, metrics }, { many, one });
   } finally {
-    await bed.stop();
+    for (const end of ends) await end();
   }
 }
 
@@ -109,7 +112,10 @@ interface Requests {
 }
 
 /** Endpoints on some shards, which rest again before an event is delivered to them. */
-async function subscribeShards(bed: ShardBed, server: ServerProcess): Promise<{ measure: () => Promise<number> }> {
+async function subscribeShards(
+  bed: ShardBed,
+  server: ServerProcess,
+): Promise<{ measure: () => Promise<number>; end: () => unknown }> {
   const receiver = start('webhook-receiver.ts');
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
   const companies = [...new Map(bed.companies.map((one) => [one.shard, one])).values()].slice(60, 70);
@@ -126,15 +132,15 @@ async function subscribeShards(bed: ShardBed, server: ServerProcess): Promise<{ 
         await post(server, key, '/v1/customers', {
           first_name: 'Ada',
           last_name: 'Reed',
-          email: 'ada@example.com',
+          email: `ada-${randomUUID()}@example.com`,
           phone: '+15550001234',
         });
         const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: 1 });
         took.push(lastAtMs - startedAtMs);
       }
-      receiver.kill();
       return median(took);
     },
+    end: () => receiver.kill(),
   };
 }
 

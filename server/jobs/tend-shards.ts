@@ -49,7 +49,7 @@ interface TendingTimes {
 
 const usualTimes: TendingTimes = {
   beatMs,
-  lookMs: 120 * secondMs,
+  lookMs: 240 * secondMs,
   lookAgainMs: 3 * secondMs,
   waitMs: 15 * secondMs,
   turnMs: 30 * secondMs,
@@ -252,7 +252,7 @@ function takeTurns<Shard extends TendedShard>(
   function rest(state: State<Shard>): void {
     end(state);
     const spreadMs = times.lookMs * (0.6 + 0.4 * random());
-    lookIn(state, spreadMs, spreadMs / 2);
+    lookIn(state, spreadMs, spreadMs / 4);
   }
 
   /** Goes on until nothing is left, and gives way to others after a turn. */
@@ -284,7 +284,7 @@ function takeTurns<Shard extends TendedShard>(
     /** Another worker may reach a shard that this one does not. */
     avoid(state: State<Shard>): void {
       end(state);
-      lookIn(state, times.lookMs / 2);
+      lookIn(state, times.lookMs / 4);
       state.avoidedUntilMs = state.lookAtMs;
     },
   };
