@@ -40,6 +40,9 @@ const capabilities: readonly Capability[] = [
   ['Takes answers to disputes', (_, { disputes }) => yes(disputes)],
   ['Reports how a dispute ended', ({ reportsNoDecisions }) => yes(!reportsNoDecisions)],
   ['Files of evidence', ({ evidence }) => (evidence ? `${evidence.filesMax}` : 'none')],
+  ['Leads the customer to the bank (3D Secure)', (_, { resume }) => yes(resume)],
+  ['Takes the result of a 3DS server of the merchant', () => 'yes'],
+  ['Saves a card with its confirmation by the customer', (_, { setUp }) => yes(setUp)],
   ['Releases funds that are not captured', (_, { release }) => yes(release)],
   ['Lists what it executed, after a restore', (_, { list }) => yes(list)],
   ['Has a harmless test of the credentials', (_, { test }) => yes(test)],
@@ -108,7 +111,7 @@ ${table(
   capabilities.map(([name, valueOf]) => [name, ...adapters.map(([kind, processor]) => valueOf(kind, processor))]),
 )}
 
-No connector shows an authentication page (3D Secure), takes part of an amount, or charges in installments.
+No connector takes part of an amount or charges in installments. NMI cannot lead the customer to the bank: use a 3DS server of your own there, or another connection.
 
 ## What a decline means
 

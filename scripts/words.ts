@@ -23,8 +23,8 @@ const places: readonly [word: RegExp, allowed: RegExp][] = [
   [/^homes?$/i, /^dashboard\//],
   // At another connection. Another shard is `whereItIs` or `movedTo`.
   [/^elsewhere$/i, /^server\/features\/(orders|reconciliation)\//],
-  // Processors call a way of authentication a flow.
-  [/^flows?$/i, /^server\/(platform\/admission-control\.ts|http\/|vault\/processors\/)/],
+  // 3-D Secure calls its two ways to authenticate flows.
+  [/^flows?$/i, /^(server\/(platform\/admission-control\.ts|http\/|vault\/processors\/)|simulators\/)/],
 ];
 
 /** The words of the glossary as the names of types, for example `AuditEntry`. */

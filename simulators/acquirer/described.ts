@@ -11,6 +11,7 @@ const oneOf =
   (value) =>
     typeof value === 'string' && allowed.includes(value);
 const textOrNull: Check = (value) => value === null || isText(value, /^[^]{1,500}$/);
+const countOrNull: Check = (value) => value === null || (Number.isInteger(value) && Number(value) >= 0);
 const countryOrNull: Check = (value) => value === null || isText(value, /^[A-Z]{2}$/);
 
 const address: Readonly<Record<string, Check>> = {
@@ -40,6 +41,23 @@ const checks: Readonly<Record<string, Check>> = {
   security_code: (value) => isText(value, /^\d{3,4}$/),
   billing: objectOf({ ...address, email: (value) => value === null || isText(value, /^[^@\s]+@[^@\s]+$/) }),
   shipping: objectOf(address),
+  return_url: (value) => typeof value === 'string' && URL.canParse(value) && /^https?:/.test(value),
+  browser: objectOf({
+    user_agent: (value) => isText(value, /^[^]{1,2000}$/),
+    accept_header: (value) => isText(value, /^[^]{1,2000}$/),
+    language: textOrNull,
+    color_depth: countOrNull,
+    screen_height: countOrNull,
+    screen_width: countOrNull,
+    time_zone_offset_minutes: (value) => value === null || Number.isInteger(value),
+  }),
+  external_authentication: objectOf({
+    cavv: (value) => typeof value === 'string' && Buffer.from(value, 'base64').length === 20,
+    eci: (value) => isText(value, /^0[0-7]$/),
+    directory_server_id: (value) => isText(value, /^[0-9a-fA-F-]{36}$/),
+    version: (value) => isText(value, /^2\.\d\.\d$/),
+  }),
+  starts_series: (value) => typeof value === 'boolean',
   customer_ip: (value) => typeof value === 'string' && isIP(value) !== 0,
   statement_descriptor: (value) => isText(value, /^[A-Za-z0-9 .,'_?+*/&-]{1,22}$/),
 };

@@ -3,13 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs } from '../../server/platform/durations.ts';
 import { Secret } from '../../server/platform/secret.ts';
-import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
+import { showBankPage } from '../bank-page.ts';
+import { type Habits, setHabits, stepOf, visitOf } from './authentication.ts';
+import { type Books, type Decision, type Entry, type Order, openBooks, sameContent, unexecuted } from './books.ts';
 import { isDescribed } from './described.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readJson } from '../wire.ts';
 import { signNotice } from '../../server/vault/processors/acquirer/notices.ts';
-import { type Dated, type OperationKind, operationKinds } from '../../server/vault/processors/acquirer/protocol.ts';
+import { type Dated, type ProtocolKind, protocolKinds } from '../../server/vault/processors/acquirer/protocol.ts';
 
 /**
  * A simulated acquirer for tests and demos. It executes each reference once, reports only what is in its fsynced
@@ -29,12 +31,13 @@ export interface SimulatorOptions {
 
 const listMax = 500;
 
-const kindOfPath = new Map<string, OperationKind>([
+const kindOfPath = new Map<string, ProtocolKind>([
   ['charges', 'charge'],
   ['authorizations', 'authorization'],
   ['captures', 'capture'],
   ['refunds', 'refund'],
   ['voids', 'void'],
+  ['verifications', 'verification'],
 ]);
 
 /** Skips weekends, but not holidays. */
@@ -48,11 +51,12 @@ export function businessDaysLater(fromMs: number, days: number): number {
   return ms;
 }
 
-function requestsOf(fault: string): readonly (OperationKind | 'lookup')[] | undefined {
+function requestsOf(fault: string): readonly (ProtocolKind | 'lookup')[] | undefined {
   const isAmong = (faults: readonly string[]): boolean => faults.includes(fault);
   if (isAmong(lookupFaults)) return ['lookup'];
   if (fault === 'reject_refund') return ['refund'];
-  return isAmong(operationFaults) || /^decline:(?!00)\d\d$/.test(fault) ? operationKinds : undefined;
+  if (fault === 'authentication') return ['charge', 'authorization', 'verification'];
+  return isAmong(operationFaults) || /^decline:(?!00)[0-9A-Z]{2}$/.test(fault) ? protocolKinds : undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -65,7 +69,7 @@ const isIntegerIn = (value: unknown, lowest: number, highest: number): value is 
   Number.isInteger(value) && Number(value) >= lowest && Number(value) <= highest;
 
 /** Returns undefined if a field is missing or invalid. */
-function readOrder(kind: OperationKind, body: unknown): Order | undefined {
+function readOrder(kind: ProtocolKind, body: unknown): Order | undefined {
   if (!isFields(body) || !isReference(body.reference)) return undefined;
   const order = { kind, reference: body.reference, charge_reference: null, amount: null, currency: null };
   const noCard = { last4: null, exp_month: null, exp_year: null };
@@ -75,8 +79,9 @@ function readOrder(kind: OperationKind, body: unknown): Order | undefined {
       ? { ...order, ...noCard, ...uncaptured, charge_reference: body.charge_reference }
       : undefined;
   }
-  if (!isAmount(body.amount) || !isCurrency(body.currency)) return undefined;
-  const money = { amount: body.amount, currency: body.currency };
+  const isFree = kind === 'verification' && body.amount === undefined;
+  if (!isFree && (!isAmount(body.amount) || !isCurrency(body.currency))) return undefined;
+  const money = isFree ? {} : { amount: body.amount as number, currency: body.currency as string };
   if (kind === 'refund' || kind === 'capture') {
     return isReference(body.charge_reference)
       ? { ...order, ...noCard, ...money, charge_reference: body.charge_reference }
@@ -89,9 +94,9 @@ function readOrder(kind: OperationKind, body: unknown): Order | undefined {
   return { ...order, ...money, last4: number.slice(-4), exp_month, exp_year };
 }
 
-interface Acquirer {
+interface Acquirer extends Habits {
   readonly books: Books;
-  readonly faults: Faults<OperationKind | 'lookup'>;
+  readonly faults: Faults<ProtocolKind | 'lookup'>;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly requestLifeMs: number;
@@ -112,26 +117,72 @@ const settlesAtMs = ({ settleAfterMs, faults }: Acquirer, nowMs: number): number
 /** Test cards, by their last four digits. */
 const testDeclines: Readonly<Record<string, string>> = { '9995': '51' };
 
+interface Wanted {
+  readonly order: Order;
+  readonly body: Fields;
+  readonly origin: string;
+  readonly validUntilMs: number;
+}
+
+const isOfCard = ({ kind }: Order): boolean => ['charge', 'authorization', 'verification'].includes(kind);
+
 /** Returns the entry of this reference, new or existing; undefined if the request has expired. */
-function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: string | undefined): Entry | undefined {
+function take(acquirer: Acquirer, wanted: Wanted, fault: string | undefined): Entry | undefined {
+  const { order, body, origin, validUntilMs } = wanted;
   const held = acquirer.books.find(order.reference);
   if (held) return held;
   const nowMs = acquirer.clock.nowMs();
   if (nowMs >= validUntilMs) return undefined;
+  const declineCode = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : testDeclines[order.last4 ?? ''];
+  const step = isOfCard(order) ? stepOf(acquirer, { body, origin, nowMs, fault, declineCode }) : {};
   const entry = acquirer.books.take(order, {
     nowMs,
     settlesAtMs: settlesAtMs(acquirer, nowMs),
-    declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : testDeclines[order.last4 ?? ''],
+    declineCode: step.declineCode ?? declineCode,
     rejectAtSettlement: fault === 'reject_refund',
     captureBeforeMs: nowMs + acquirer.holdForMs,
+    challenge: step.challenge,
+    authentication: step.authentication,
   });
   void acquirer.journal.append(entry);
   return entry;
 }
 
-function takeLater(acquirer: Acquirer, order: Order, arrivedAtMs: number, validUntilMs: number): void {
-  const delayMs = (validUntilMs - arrivedAtMs) * (0.1 + 0.7 * acquirer.faults.random());
-  setTimeout(() => take(acquirer, order, validUntilMs, undefined), delayMs);
+function takeLater(acquirer: Acquirer, wanted: Wanted, arrivedAtMs: number): void {
+  const delayMs = (wanted.validUntilMs - arrivedAtMs) * (0.1 + 0.7 * acquirer.faults.random());
+  setTimeout(() => take(acquirer, wanted, undefined), delayMs);
+}
+
+/** Ends what waits for the customer, and journals it. */
+async function decide(acquirer: Acquirer, { reference }: Entry, decision: Decision): Promise<void> {
+  const { books, clock, journal } = acquirer;
+  const entry = books.find(reference);
+  if (!entry || unexecuted(entry, clock.nowMs()) !== 'needs_customer') return;
+  await journal.append(books.decide(entry, decision));
+}
+
+function decideAtBank(acquirer: Acquirer, entry: Entry, isPassed: boolean): Promise<void> {
+  const nowMs = acquirer.clock.nowMs();
+  const captureBeforeMs = nowMs + acquirer.holdForMs;
+  return decide(acquirer, entry, { isPassed, nowMs, captureBeforeMs, settlesAtMs: settlesAtMs(acquirer, nowMs) });
+}
+
+/** `POST /returns`: the customer came back. `POST /endings`: the service gives up what waits for the customer. */
+async function continueOrEnd(acquirer: Acquirer, resource: string, request: IncomingMessage, response: ServerResponse) {
+  const { books, clock, faults, journal } = acquirer;
+  const body = await readJson(request);
+  if (!isFields(body) || !isReference(body.reference)) return answer(response, 400, { error: 'invalid' });
+  const { reference } = body;
+  if (resource === 'returns' && !isFields(body.parameters)) {
+    return answer(response, 400, { error: 'invalid', reference });
+  }
+  const fault = faults.pick('lookup');
+  if (loseLookup(fault, response, () => fail(acquirer, response))) return undefined;
+  const found = books.find(reference);
+  if (!found) return answer(response, 404, dated(clock, { error: 'not_found', reference }));
+  if (resource === 'endings') await decide(acquirer, found, { state: 'ended' });
+  await journal.durable();
+  return answer(response, 200, dated(clock, books.show(books.find(reference) ?? found, clock.nowMs())));
 }
 
 const fail = ({ faults }: Acquirer, response: ServerResponse): void =>
@@ -139,7 +190,7 @@ const fail = ({ faults }: Acquirer, response: ServerResponse): void =>
 
 async function operate(
   acquirer: Acquirer,
-  kind: OperationKind,
+  kind: ProtocolKind,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -153,17 +204,18 @@ async function operate(
   }
   const { reference } = order;
   const validUntilMs = Math.min(arrivedAtMs + requestLifeMs, saidUntilMs);
+  const wanted = { order, body: body as Fields, origin: `http://${request.headers.host}`, validUntilMs };
 
   const fault = faults.pick(kind);
   const lost = (when: 'before' | 'after'): boolean => loseAnswer(fault, when, response, () => fail(acquirer, response));
   if (lost('before')) return;
   if (fault === 'late') {
     request.socket.destroy();
-    takeLater(acquirer, order, arrivedAtMs, validUntilMs);
+    takeLater(acquirer, wanted, arrivedAtMs);
     return;
   }
 
-  const entry = take(acquirer, order, validUntilMs, fault);
+  const entry = take(acquirer, wanted, fault);
   await journal.durable();
   if (lost('after')) return;
   if (!entry) return answer(response, 400, dated(clock, { error: 'expired', reference }));
@@ -174,7 +226,8 @@ async function operate(
       dated(clock, { error: 'reference_used', reference, operation: books.show(entry, clock.nowMs()) }),
     );
   }
-  const result = dated(clock, books.firstResult(entry));
+  // What waited for the customer has no result before the customer answers.
+  const result = dated(clock, entry.challenge ? books.show(entry, clock.nowMs()) : books.firstResult(entry));
   if (fault === 'duplicate') answerTwice(response, result);
   else answer(response, 200, result);
 }
@@ -191,6 +244,10 @@ async function lookUp(acquirer: Acquirer, reference: string, response: ServerRes
   if (entry) answer(response, 200, { ...books.show(entry, clock.nowMs()), now_ms });
   else answer(response, 404, { error: 'not_found', reference, now_ms });
 }
+
+/** Neither waiting for the customer nor given up, nor the check of a card, which is no operation. */
+const isExecuted = (entry: Entry, nowMs: number): boolean =>
+  unexecuted(entry, nowMs) === undefined && entry.kind !== 'verification';
 
 /** Lists the operations of a period, in the order of the journal; a cursor is a position in it. */
 async function list(acquirer: Acquirer, query: URLSearchParams, response: ServerResponse): Promise<void> {
@@ -209,7 +266,7 @@ async function list(acquirer: Acquirer, query: URLSearchParams, response: Server
   let place = 0;
   for (const entry of books.all()) {
     place += 1;
-    const isIn = entry.taken_at_ms >= fromMs && entry.taken_at_ms < untilMs;
+    const isIn = entry.taken_at_ms >= fromMs && entry.taken_at_ms < untilMs && isExecuted(entry, now_ms);
     if (place > after && isIn && found.push({ entry, place }) > limit) break;
   }
   await journal.durable();
@@ -219,7 +276,8 @@ async function list(acquirer: Acquirer, query: URLSearchParams, response: Server
 }
 
 async function control(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { revoked, hold_for_ms, ...body } = ((await readJson(request)) ?? {}) as Control & {
+  const given = setHabits(acquirer, ((await readJson(request)) ?? {}) as Fields);
+  const { revoked, hold_for_ms, ...body } = given as Control & {
     readonly revoked?: unknown;
     readonly hold_for_ms?: unknown;
   };
@@ -261,17 +319,29 @@ async function handle(acquirer: Acquirer, request: IncomingMessage, response: Se
   if (route === 'GET healthz') {
     return answer(response, 200, { status: 'ok', operations: books.size, fsyncs: journal.fsyncs });
   }
+  if (resource === 'bank') {
+    const visit = visitOf(
+      books.challenged(name),
+      () => clock.nowMs(),
+      (entry, isPassed) => decideAtBank(acquirer, entry, isPassed),
+    );
+    return showBankPage(visit, request, response);
+  }
   const isRevoked = acquirer.isRevoked && !['control', 'journal'].includes(resource);
   if (!acquirer.isAuthorized(request) || isRevoked) return answer(response, 401, { error: 'unauthorized' });
   const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
   if (kind) return operate(acquirer, kind, request, response);
   if (route === 'GET operations' && name === '') return list(acquirer, queryOf(request.url), response);
   if (route === 'GET operations') return lookUp(acquirer, decodeURIComponent(name), response);
+  if (route === 'POST returns' || route === 'POST endings') {
+    return continueOrEnd(acquirer, resource, request, response);
+  }
   if (route === 'POST control') return control(acquirer, request, response);
   if (route === 'POST notices') return sendNotice(acquirer, request, response);
   if (route === 'GET journal') {
     await journal.durable();
-    return answer(response, 200, { operations: Array.from(books.all(), (entry) => books.show(entry, clock.nowMs())) });
+    const executed = Array.from(books.all()).filter((entry) => isExecuted(entry, clock.nowMs()));
+    return answer(response, 200, { operations: executed.map((entry) => books.show(entry, clock.nowMs())) });
   }
   return answer(response, 404, { error: 'no_such_path' });
 }
@@ -290,6 +360,9 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     secret: options.secret,
     settleAfterMs: options.settleAfterMs,
     holdForMs: 7 * dayMs,
+    wantsAuthentication: false,
+    isFrictionless: false,
+    challengeForMs: undefined,
     isRevoked: false,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };

@@ -54,7 +54,11 @@ export const refusingFaults = Object.keys(refusals);
 export const refusalOf = (fault: string | undefined) => refusals[fault ?? ''];
 
 /** What Adyen shows only after the account was set up for it, in Developers, Additional data. */
-const bySetting = ['authCode', 'avsResult', 'cvcResult'];
+const bySetting = [
+  ...['authCode', 'avsResult', 'cvcResult'],
+  ...['threeDOffered', 'threeDOfferedResponse', 'threeDAuthenticated', 'threeDAuthenticatedResponse', 'threeDSVersion'],
+  ...['liabilityShift', 'eci'],
+];
 
 /** The answer of an account as it is new: without our reference, the amount and the results of the checks. */
 export function withoutSettings(body: object): object {

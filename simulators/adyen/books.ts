@@ -17,6 +17,54 @@ interface Line {
   readonly answer: StoredAnswer;
 }
 
+/** What a bank is asked. */
+export interface Wanted {
+  /** The `pspReference` that the payment will have. */
+  readonly psp: string;
+  readonly reference: string;
+  readonly amount: AdyenAmount;
+  readonly last4: string;
+  readonly isManual: boolean;
+  /** Why the bank will refuse it; null if it will not. */
+  readonly refusal: string | null;
+  /** An unusual result. */
+  readonly unusual?: 'partial' | 'pending';
+  readonly additionalData: Readonly<Record<string, string>>;
+}
+
+/** The bank asks the customer first. */
+export interface PausedLine {
+  readonly type: 'paused';
+  /** In the URL of the bank. */
+  readonly id: string;
+  /** What the return URL gets. */
+  readonly redirectResult: string;
+  readonly returnUrl: string;
+  readonly wanted: Wanted;
+  readonly key: string;
+  readonly answer: StoredAnswer;
+}
+
+/** What the customer answered. */
+interface DecisionLine {
+  readonly type: 'decision';
+  readonly of: string;
+  readonly isPassed: boolean;
+}
+
+/** The details of a paused payment arrived under this key, before or after the bank was asked to pay. */
+export interface DetailsLine {
+  readonly type: 'details';
+  readonly of: string;
+  readonly key: string;
+  readonly answer: StoredAnswer;
+}
+
+export interface Paused extends PausedLine {
+  readonly isPassed?: boolean;
+  readonly hasDetails?: true;
+}
+
 export interface PaymentLine extends Line {
   readonly type: 'payment';
   readonly amount: AdyenAmount;
@@ -25,6 +73,8 @@ export interface PaymentLine extends Line {
   readonly refusal: string | null;
   /** Without a request for manual capture, Adyen captures by itself. */
   readonly isCaptured: boolean;
+  /** The customer was asked before. */
+  readonly pausedId?: string;
 }
 
 export interface ChangeLine extends Line {
@@ -49,7 +99,7 @@ interface FailureLine {
   readonly of: string;
 }
 
-export type BooksLine = PaymentLine | ChangeLine | KeyLine | FailureLine;
+export type BooksLine = PaymentLine | PausedLine | DecisionLine | DetailsLine | ChangeLine | KeyLine | FailureLine;
 
 export interface Payment extends PaymentLine {
   readonly changes: ChangeLine[];
@@ -61,6 +111,8 @@ export interface Books {
   payment(psp: string): Payment | undefined;
   /** The payment with this reference of the merchant. */
   paymentWith(reference: string): Payment | undefined;
+  /** A payment for which the bank asks the customer, by its place in the URL of the bank or by what the return URL gets. */
+  paused(idOrResult: string): Paused | undefined;
   /** What a change would do now. */
   succeeds(type: ChangeLine['type'], payment: Payment | undefined, amount: AdyenAmount | null): boolean;
   capturedAmount(payment: Payment): number;
@@ -77,6 +129,16 @@ export function openBooks(): Books {
   const payments = new Map<string, Payment>();
   const byReference = new Map<string, Payment>();
   const failed = new Set<string>();
+  const paused = new Map<string, Paused>();
+
+  function pause(line: Paused): void {
+    paused.set(line.id, line);
+    paused.set(line.redirectResult, line);
+  }
+  function changePaused(id: string | undefined, change: Partial<Paused>): void {
+    const found = paused.get(id ?? '');
+    if (found) pause({ ...found, ...change });
+  }
 
   const done = (payment: Payment, type: ChangeLine['type']): ChangeLine[] =>
     payment.changes.filter((change) => change.type === type && change.isDone && !failed.has(change.psp));
@@ -105,9 +167,13 @@ export function openBooks(): Books {
         failed.add(line.of);
         return;
       }
+      if (line.type === 'decision') return changePaused(line.of, { isPassed: line.isPassed });
       answers.set(line.key, line.answer);
       if (line.type === 'key') return;
+      if (line.type === 'paused') return pause(line);
+      if (line.type === 'details') return changePaused(line.of, { hasDetails: true });
       if (line.type === 'payment') {
+        changePaused(line.pausedId, { hasDetails: true });
         const payment = { ...line, changes: [] };
         payments.set(line.psp, payment);
         byReference.set(line.reference, payment);
@@ -116,6 +182,7 @@ export function openBooks(): Books {
     answerUnder: (key) => answers.get(key),
     payment: (psp) => payments.get(psp),
     paymentWith: (reference) => byReference.get(reference),
+    paused: (idOrResult) => paused.get(idOrResult),
     succeeds,
     capturedAmount,
     refundedAmount,

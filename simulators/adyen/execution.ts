@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { refusals } from '../../server/vault/processors/adyen/codes.ts';
-import type { ChangeLine, Payment, PaymentLine } from './books.ts';
-import { type Fields, isFields, type ShapeName, type Violation, violationOf } from './rules.ts';
+import { completed, isByMerchant, pause, problemOfDetails, recognized, stepOf } from './authentication.ts';
+import { ask, newReference, wantedOf } from './authorization.ts';
+import type { BooksLine, ChangeLine, PausedLine, Payment, PaymentLine, Wanted } from './books.ts';
+import { type Fields, type ShapeName, type Violation, violationOf } from './rules.ts';
 import { type AccountSettings, type Simulator, type RequestKind, write } from './state.ts';
 import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
@@ -9,7 +9,7 @@ import type { AdyenAmount } from '../../server/vault/processors/adyen/money.ts';
 
 export interface Request {
   readonly kind: RequestKind;
-  readonly type: PaymentLine['type'] | ChangeLine['type'];
+  readonly type: PaymentLine['type'] | ChangeLine['type'] | 'details';
   readonly shape: ShapeName;
   readonly key: string;
   readonly body: Fields;
@@ -30,111 +30,49 @@ export function requestOf(path: readonly string[], body: Fields, key: string): R
     return { kind: 'cancel', type: 'cancel', shape: 'technicalCancel', body, key, payment: undefined };
   }
   if (first !== 'payments') return undefined;
+  if (payment === 'details' && path.length === 2) {
+    return { kind: 'details', type: 'details', shape: 'details', body, key, payment: undefined };
+  }
   if (path.length === 1) return { kind: 'authorization', type: 'payment', shape: 'payment', body, key, payment };
   const wanted = Object.entries(changes).find(([name]) => name === action)?.[1];
   return wanted && { ...wanted, body, key, payment };
 }
 
-/** Adyen's references have 16 letters and digits. They are not all digits here, so that none looks like a card. */
-export function newReference(): string {
-  const letters = 'BCDFGHJKLMNPQRSTVWXZ23456789';
-  const characters = [...randomBytes(15)].map((byte) => letters[byte % letters.length]);
-  return `F${characters.join('')}`;
-}
-
-const withoutShopper = ['Subscription', 'UnscheduledCardOnFile'];
-
 /** What an account refuses by its settings. Charges that the merchant starts have no security code. */
 function refusalBy({ takes_card_numbers, requires_cvc }: AccountSettings, body: Fields): Violation | undefined {
   if (!takes_card_numbers) return { status: 403, errorCode: '010', errorType: 'security', message: 'Not allowed' };
   const { cvc } = body.paymentMethod as Fields;
-  const isByMerchant =
-    body.shopperInteraction === 'ContAuth' && withoutShopper.includes(String(body.recurringProcessingModel));
-  if (!requires_cvc || cvc !== undefined || isByMerchant) return undefined;
+  if (!requires_cvc || cvc !== undefined || isByMerchant(body)) return undefined;
   const message = "Required field 'cvc' is not provided.";
   return { status: 422, errorCode: '14_029', errorType: 'validation', message };
 }
 
 export function problemOf({ books, account }: Simulator, { shape, body, payment }: Request): Violation | undefined {
   const violation = violationOf(shape, body) ?? (shape === 'payment' ? refusalBy(account, body) : undefined);
+  if (!violation && shape === 'details') return problemOfDetails(books, body);
   if (violation || payment === undefined || books.payment(payment)) return violation;
   const message = 'Original pspReference required for this operation';
   return { status: 422, errorCode: '167', errorType: 'validation', message };
 }
 
-const isWrongCvc = (cvc: unknown): boolean => cvc === '000';
-
-function checksOf(
-  { reportsNetworkReferences }: Simulator,
-  { paymentMethod, billingAddress }: Fields,
-): Record<string, string> {
-  const { cvc, networkPaymentReference } = isFields(paymentMethod) ? paymentMethod : {};
-  const postalCode = isFields(billingAddress) ? billingAddress.postalCode : undefined;
-  const matches =
-    postalCode === '00000' ? '2 Neither postal code nor address match' : '7 Both postal code and address match';
-  return {
-    avsResult: postalCode === undefined ? '5 No AVS data provided' : matches,
-    cvcResult: cvc === undefined ? '6 No CVC/CVV provided' : isWrongCvc(cvc) ? "2 Doesn't match" : '1 Matches',
-    ...(reportsNetworkReferences && {
-      networkTxReference:
-        typeof networkPaymentReference === 'string'
-          ? networkPaymentReference
-          : `MCC${randomBytes(6).toString('hex').toUpperCase()}`,
-    }),
-  };
+/** Of a payment for which the browser of the customer is not known: it can only be given up. */
+function askInVain({ options }: Simulator, wanted: Wanted, key: string): PaymentLine {
+  const { psp, reference, amount, last4 } = wanted;
+  const additionalData = wanted.additionalData;
+  const body = { merchantReference: reference, resultCode: 'RedirectShopper', amount, additionalData };
+  const atMs = options.clock.nowMs();
+  const payment = { psp, reference, amount, last4, isAuthorized: false, refusal: null, isCaptured: false };
+  return { type: 'payment', ...payment, atMs, key, answer: { status: 200, body } };
 }
 
-/** The test environment refuses cards whose holder has one of these names. */
-const testRefusals: Readonly<Record<string, string>> = { DECLINED: '2', NOT_ENOUGH_BALANCE: '12' };
-
-function pay(simulator: Simulator, { body, key }: Request, fault: string | undefined): PaymentLine {
-  const { options, notices } = simulator;
-  const { number, cvc, holderName } = body.paymentMethod as { number: string; cvc?: string; holderName?: string };
-  const asked = body.amount as AdyenAmount;
-  const reference = String(body.reference);
-  const psp = newReference();
-  const declineCode = fault?.startsWith('decline:') ? String(Number(fault.slice('decline:'.length))) : undefined;
-  const refusal = declineCode ?? testRefusals[holderName ?? ''] ?? (isWrongCvc(cvc) ? '24' : null);
-  const isPaused = fault === 'authentication';
-  const amount = fault === 'partial' ? { ...asked, value: Math.ceil(asked.value / 2) } : asked;
-  const isManual = isFields(body.additionalData) && body.additionalData.manualCapture === 'true';
-  const reason = refusal === null ? undefined : (refusals[refusal]?.name ?? 'Refused');
-  const unusual = { authentication: 'RedirectShopper', partial: 'PartiallyAuthorised', pending: 'Pending' };
-  const resultCode = refusal === null ? (unusual[fault as keyof typeof unusual] ?? 'Authorised') : 'Refused';
-  const answer = {
-    merchantReference: reference,
-    resultCode,
-    ...(!isPaused && { pspReference: psp }),
-    ...(refusal === null ? { amount } : { refusalReason: reason, refusalReasonCode: refusal }),
-    additionalData: {
-      ...checksOf(simulator, body),
-      ...(refusal === null && { authCode: String(100_000 + simulator.books.size) }),
-    },
-  };
-  const isAuthorized = refusal === null && !isPaused;
-  if (!isPaused) {
-    notices.add({
-      eventCode: 'AUTHORISATION',
-      pspReference: psp,
-      merchantReference: reference,
-      amount,
-      isSuccess: isAuthorized,
-      ...(reason !== undefined && { reason }),
-    });
-  }
-  return {
-    type: 'payment',
-    psp,
-    reference,
-    amount,
-    last4: number.slice(-4),
-    isAuthorized,
-    refusal,
-    isCaptured: isAuthorized && !isManual && amount.value > 0,
-    atMs: options.clock.nowMs(),
-    key,
-    answer: { status: 200, body: answer },
-  };
+function pay(simulator: Simulator, { body, key }: Request, fault: string | undefined): PaymentLine | PausedLine {
+  const wanted = wantedOf(simulator, body, fault);
+  const step = stepOf(simulator.account, body, fault);
+  const notAuthenticated = { ...wanted, refusal: wanted.refusal ?? '38' };
+  if (step === 'refuse') return ask(simulator, notAuthenticated, key);
+  if (step === 'ask_in_vain') return askInVain(simulator, wanted, key);
+  if (step === 'ask') return pause(simulator, wanted, body, key, fault === 'authentication_by_post' ? 'POST' : 'GET');
+  return ask(simulator, step === 'recognize' ? recognized(wanted) : wanted, key);
 }
 
 const refusingFaults = ['capture_refused', 'refund_refused'];
@@ -143,7 +81,7 @@ const eventCodes = { capture: 'CAPTURE', refund: 'REFUND', reversal: 'CANCEL_OR_
 function change(simulator: Simulator, request: Request, fault: string | undefined): ChangeLine {
   const { books, options, notices } = simulator;
   const { body, key, shape, type } = request;
-  if (type === 'payment') throw new Error('a payment is not a change');
+  if (type === 'payment' || type === 'details') throw new Error('a payment is not a change');
   const isTechnical = shape === 'technicalCancel';
   const payment: Payment | undefined = isTechnical
     ? books.paymentWith(String(body.paymentReference))
@@ -182,16 +120,21 @@ function change(simulator: Simulator, request: Request, fault: string | undefine
   };
 }
 
-export function execute(simulator: Simulator, request: Request, fault: string | undefined): PaymentLine | ChangeLine {
-  return request.type === 'payment' ? pay(simulator, request, fault) : change(simulator, request, fault);
+export function execute(
+  simulator: Simulator,
+  request: Request,
+  fault: string | undefined,
+): Exclude<BooksLine, { type: 'key' | 'failure' | 'decision' }> {
+  if (request.type === 'payment') return pay(simulator, request, fault);
+  return request.type === 'details' ? completed(simulator, request) : change(simulator, request, fault);
 }
 
 const failures: Readonly<Record<string, string>> = { capture_failed: 'CAPTURE_FAILED', reject_refund: 'REFUND_FAILED' };
 
 /** The card network rejects a capture or refund some time after it succeeded, but no capture that was refunded. */
-export function failLater(simulator: Simulator, line: PaymentLine | ChangeLine, fault: string | undefined): void {
+export function failLater(simulator: Simulator, line: BooksLine, fault: string | undefined): void {
   const eventCode = failures[fault ?? ''];
-  if (eventCode === undefined || line.type === 'payment' || !line.isDone || !line.amount) return;
+  if (eventCode === undefined || !('isDone' in line) || !line.isDone || !line.amount) return;
   const { psp, payment, reference, amount } = line;
   setTimeout(() => {
     const paid = simulator.books.payment(payment ?? '');

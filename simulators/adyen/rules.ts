@@ -83,6 +83,48 @@ const address = shaped({
   optional: { stateOrProvince: matching(/^[A-Z]{2,3}$/) },
 });
 
+const count =
+  (least: number): Rule =>
+  (value) =>
+    Number.isInteger(value) && Number(value) >= least;
+const truth: Rule = (value) => typeof value === 'boolean';
+const base64Of =
+  (bytes: number): Rule =>
+  (value) =>
+    typeof value === 'string' && Buffer.from(value, 'base64').length === bytes;
+
+/** Of the browser of the customer, who is led to the bank. */
+const browserInfo = shaped({
+  required: {
+    acceptHeader: textUpTo(2_000),
+    colorDepth: (value) => [1, 4, 8, 15, 16, 24, 30, 32, 48].includes(Number(value)),
+    javaEnabled: truth,
+    language: textUpTo(35),
+    screenHeight: count(0),
+    screenWidth: count(0),
+    timeZoneOffset: (value) => Number.isInteger(value),
+    userAgent: textUpTo(2_000),
+  },
+  optional: { javaScriptEnabled: truth },
+});
+
+/** What a server of the merchant has found. */
+const mpiData = shaped({
+  required: { cavv: base64Of(20), eci: matching(/^0[0-7]$/), dsTransID: textUpTo(60), threeDSVersion: textUpTo(10) },
+  optional: {
+    directoryResponse: oneOf('A', 'C', 'D', 'I', 'N', 'R', 'U', 'Y'),
+    authenticationResponse: oneOf('Y', 'N', 'U', 'A'),
+  },
+});
+
+const authenticationData = shaped({
+  required: {},
+  optional: {
+    attemptAuthentication: oneOf('always', 'never'),
+    threeDSRequestData: shaped({ required: {}, optional: { nativeThreeDS: oneOf('preferred', 'disabled') } }),
+  },
+});
+
 const shapes = {
   payment: {
     required: { merchantAccount, reference, amount, paymentMethod: card, returnUrl: matching(/^https?:\/\//) },
@@ -90,7 +132,13 @@ const shapes = {
       shopperReference: textUpTo(256, 3),
       shopperInteraction: oneOf('Ecommerce', 'ContAuth', 'Moto', 'POS'),
       recurringProcessingModel: oneOf('CardOnFile', 'Subscription', 'UnscheduledCardOnFile'),
-      authenticationData: shaped({ required: {}, optional: { attemptAuthentication: oneOf('always', 'never') } }),
+      authenticationData,
+      channel: oneOf('Web'),
+      origin: matching(/^https?:\/\/[^/?#]+$/),
+      browserInfo,
+      redirectFromIssuerMethod: oneOf('GET', 'POST'),
+      redirectToIssuerMethod: oneOf('GET', 'POST'),
+      mpiData,
       additionalData: shaped({ required: {}, optional: { manualCapture: oneOf('true', 'false') } }),
       billingAddress: address,
       deliveryAddress: address,
@@ -100,6 +148,7 @@ const shapes = {
       telephoneNumber: matching(/^\+[\d ()-]{4,20}$/),
     },
   },
+  details: { required: { details: shaped({ required: { redirectResult: textUpTo(10_000) } }) } },
   amount: { required: { merchantAccount, amount }, optional: { reference } },
   plain: { required: { merchantAccount }, optional: { reference } },
   technicalCancel: { required: { merchantAccount, paymentReference: reference }, optional: { reference } },
@@ -111,11 +160,15 @@ export type ShapeName = keyof typeof shapes;
 export function violationOf(shape: ShapeName, body: Fields): Violation | undefined {
   const method = isFields(body.paymentMethod) ? body.paymentMethod : {};
   if (shape === 'payment' && !matching(/^\d{12,19}$/)(method.number)) return invalid('101', 'Invalid card number');
-  if (shape !== 'plain' && shape !== 'technicalCancel' && !amount(body.amount)) return invalid('137', 'Invalid amount');
+  if ((shape === 'payment' || shape === 'amount') && !amount(body.amount)) return invalid('137', 'Invalid amount');
   const problem = problemOf(body, shapes[shape]);
   if (problem !== undefined) return invalid('702', `Structure of the request is invalid: ${problem}`);
   const isRecurring = body.recurringProcessingModel !== undefined;
   if (isRecurring && body.shopperReference === undefined) return invalid('132', 'Required field is missing');
+  const isAtBank = body.channel === 'Web';
+  if (isAtBank && (body.browserInfo === undefined || body.origin === undefined)) {
+    return invalid('702', 'Required for 3D Secure: browserInfo and origin');
+  }
   if (shape === 'amount' && (body.amount as AdyenAmount).value === 0) return invalid('137', 'Invalid amount specified');
   return undefined;
 }

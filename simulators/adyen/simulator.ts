@@ -16,9 +16,12 @@ import {
   unreadable,
   withoutSettings,
 } from './answers.ts';
+import { showBankPage } from '../bank-page.ts';
+import { visitOf } from './authentication.ts';
+import { newReference } from './authorization.ts';
 import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './books.ts';
 import { type DisputeLine, openDisputes } from './disputes.ts';
-import { execute, failLater, newReference, problemOf, type Request, requestOf } from './execution.ts';
+import { execute, failLater, problemOf, type Request, requestOf } from './execution.ts';
 import { type NoticeEvent, type NoticesLine, type NoticeTarget, openNotices } from './notices.ts';
 import { type Fields, isFields, isKey } from './rules.ts';
 import {
@@ -40,7 +43,7 @@ import { fromAdyen } from '../../server/vault/processors/adyen/money.ts';
 const answerFaults = ['saved_error', 'transient_error', 'slow', 'html', 'empty', 'cut', ...refusingFaults];
 /** Revokes the key: this request and all later ones are refused. */
 const revokeFault = 'revoke';
-const authorizationFaults = ['authentication', 'partial', 'pending'];
+const authorizationFaults = ['authentication', 'authentication_by_post', 'partial', 'pending'];
 const captureFaults = ['capture_refused', 'capture_failed'];
 const refundFaults = ['reject_refund', 'refund_refused'];
 const noticeFaults = ['notice_twice', 'notice_late', 'notice_forged', 'notice_lost'];
@@ -141,8 +144,11 @@ async function checkout(simulator: Simulator, path: readonly string[], response:
     return answer(response, unauthorized.status, unauthorized.body);
   }
   if (!body) return send(400, '702', 'validation', 'Invalid or malformed request');
+  // The details of a payment name no account: the key has one.
+  const isOfKey = path.join('/') === 'payments/details';
   const account = body.merchantAccount ?? body.merchantAccountCode;
-  if (account !== simulator.options.merchantAccount) return send(403, '901', 'security', 'Invalid Merchant Account');
+  if (!isOfKey && account !== simulator.options.merchantAccount)
+    return send(403, '901', 'security', 'Invalid Merchant Account');
   if (path[0] === 'paymentMethods') return answer(response, 200, { paymentMethods: [{ type: 'scheme' }] });
   if (path[0] === 'disputes') {
     const found = simulator.disputes.answer(path[1] ?? '', body);
@@ -244,6 +250,8 @@ function operationsOf({ books }: Simulator): object[] {
 async function handle(simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { books, journal, notices, options } = simulator;
   const [first = '', second = '', ...rest] = pathParts(request.url);
+  simulator.origin = `http://${request.headers.host}`;
+  if (first === 'bank') return showBankPage(visitOf(simulator, second), request, response);
   if (first === 'checkout') return checkout(simulator, rest, response);
   if (first === 'ca') return checkout(simulator, ['disputes', ...rest.slice(2)], response);
   const route = `${request.method} ${first}`;
@@ -295,6 +303,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     account: accountWith(options.account),
     settleAfterMs: 0,
     reportsNetworkReferences: false,
+    origin: '',
     isRevoked: false,
   };
   const server = createServer((request, response) => {

@@ -16,15 +16,28 @@ export interface AccountSettings {
   requires_cvc: boolean;
   /** Whether answers have our reference, the amount and the results of the checks: Developers, Additional data. */
   additional_data: boolean;
+  /** Whether banks want the customer to confirm each payment, as in Europe. */
+  wants_authentication: boolean;
+  /** Whether banks recognize their customers without asking them. */
+  frictionless: boolean;
+  /** Whether a payment that the customer has confirmed is authorized although the customer does not come back. */
+  completes_alone: boolean;
 }
 
-export const newAccount: AccountSettings = { takes_card_numbers: false, requires_cvc: true, additional_data: false };
+const habits = { wants_authentication: false, frictionless: false, completes_alone: false };
+export const newAccount: AccountSettings = {
+  takes_card_numbers: false,
+  requires_cvc: true,
+  additional_data: false,
+  ...habits,
+};
 
 /** An account as docs/processors/adyen.md asks a merchant to arrange it. */
 export const arrangedAccount: AccountSettings = {
   takes_card_numbers: true,
   requires_cvc: false,
   additional_data: true,
+  ...habits,
 };
 
 /** Settings as they arrive at `POST /control` or the command line. */
@@ -49,7 +62,7 @@ export interface SimulatorOptions {
   readonly account?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export const requests = ['authorization', 'capture', 'refund', 'void', 'cancel'] as const;
+export const requests = ['authorization', 'details', 'capture', 'refund', 'void', 'cancel'] as const;
 export type RequestKind = (typeof requests)[number];
 
 export interface Simulator {
@@ -65,6 +78,8 @@ export interface Simulator {
   settleAfterMs: number;
   /** Whether the account reports the reference of the card network. A new one does not. */
   reportsNetworkReferences: boolean;
+  /** Where browsers reach the simulator. */
+  origin: string;
   isRevoked: boolean;
 }
 

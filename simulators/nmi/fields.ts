@@ -8,6 +8,8 @@ const shippingNames = 'firstname lastname address1 address2 city state zip count
   .split(' ')
   .map((name) => `shipping_${name}`);
 const credentialNames = ['initiated_by', 'stored_credential_indicator', 'initial_transaction_id', 'billing_method'];
+/** What a 3DS server of the merchant has found: all of them, or none. */
+const authenticationNames = ['cardholder_auth', 'cavv', 'eci', 'three_ds_version', 'directory_server_id'];
 const common = ['type', 'security_key'];
 /** The fields that each type takes; those before the bar are required. NMI ignores others, but we want to know. */
 const saleNames: readonly [required: readonly string[], optional: readonly string[]] = [
@@ -23,6 +25,7 @@ const saleNames: readonly [required: readonly string[], optional: readonly strin
     ...personNames,
     ...shippingNames,
     ...credentialNames,
+    ...authenticationNames,
   ],
 ];
 const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
@@ -50,6 +53,16 @@ export const queryNames = [
   'result_limit',
 ];
 
+function authenticationProblem(fields: URLSearchParams): string | undefined {
+  const given = authenticationNames.filter((name) => fields.has(name));
+  if (given.length === 0) return undefined;
+  const missing = authenticationNames.find((name) => !fields.has(name));
+  if (missing !== undefined) return `The ${missing} field is required`;
+  if (!['verified', 'attempted'].includes(fields.get('cardholder_auth') ?? '')) return 'Invalid Cardholder Auth';
+  if (Buffer.from(fields.get('cavv') ?? '', 'base64').length !== 20) return 'Invalid CAVV';
+  return /^[0-9a-f-]{36}$/i.test(fields.get('directory_server_id') ?? '') ? undefined : 'Invalid Directory Server ID';
+}
+
 /** Returns why NMI rejects the fields; undefined if it takes them. */
 export function fieldProblem(fields: URLSearchParams): string | undefined {
   const type = fields.get('type') ?? '';
@@ -66,6 +79,8 @@ export function fieldProblem(fields: URLSearchParams): string | undefined {
   if (fields.has('ccnumber') && !/^\d{12,19}$/.test(fields.get('ccnumber') ?? '')) return 'Invalid Credit Card Number';
   if (fields.has('ccexp') && !/^(0[1-9]|1[0-2])\d\d$/.test(fields.get('ccexp') ?? '')) return 'Invalid expiration date';
   if (fields.has('cvv') && !/^\d{3,4}$/.test(fields.get('cvv') ?? '')) return 'CVV must be 3 or 4 digits';
+  const authentication = authenticationProblem(fields);
+  if (authentication !== undefined) return authentication;
   const long = names.find((name) => (fields.get(name) ?? '').length > 255);
   return long === undefined ? undefined : `The ${long} field is too long`;
 }

@@ -1,4 +1,4 @@
-import { type Books, type Method, newId } from './books.ts';
+import { type Books, type Method, newId, type ThreeDSecure } from './books.ts';
 import { needsSetUp } from './customers.ts';
 
 /** What Radar and the bank of a card decide about a payment, as Stripe reports it. */
@@ -28,6 +28,9 @@ const testCards: ReadonlyMap<string, string> = new Map([
   ['4000002500003155', 'authenticates_until_set_up'],
   ['4000002760003184', 'authenticates_always'],
   ['4000003800000446', 'is_set_up'],
+  ['4000000000003220', 'authenticates_always'],
+  ['4000008260003178', 'authenticates_then_insufficient_funds'],
+  ['4000008400001629', 'authenticates_then_generic_decline'],
 ]);
 export const testCardOf = (number: string): string | undefined => testCards.get(number);
 
@@ -86,6 +89,16 @@ const blocked: Decline = {
   },
 };
 
+/** The customer refused, or the bank did not recognize the customer: the bank was not asked to pay. */
+export const authenticationFailed = (kind: 'payment' | 'setup', rest: object = {}): Decline => ({
+  error: {
+    type: 'invalid_request_error',
+    code: `${kind}_intent_authentication_failure`,
+    message: `The provided PaymentMethod has failed authentication. You can provide a new PaymentMethod to attempt to fulfill this ${kind === 'payment' ? 'PaymentIntent' : 'SetupIntent'} again.`,
+    ...rest,
+  },
+});
+
 /** With `error_on_requires_action`: the bank wants the customer to confirm the payment, and was not asked to pay. */
 const notAuthenticated: Decline = {
   error: {
@@ -125,14 +138,38 @@ export interface Habits {
   wantsSetUp: boolean;
   /** Whether banks want the customer to confirm each payment, as in Europe. */
   wantsAuthentication: boolean;
+  /** Whether banks recognize their customers without asking them. */
+  isFrictionless: boolean;
+}
+
+const externalName = (name: string): string => `payment_method_options[card][three_d_secure][${name}]`;
+
+/** The customer was authenticated by a server of the merchant. */
+export function externalIn(form: URLSearchParams): ThreeDSecure | undefined {
+  if (!form.has(externalName('cryptogram'))) return undefined;
+  const eci = form.get(externalName('electronic_commerce_indicator'));
+  return {
+    authentication_flow: null,
+    electronic_commerce_indicator: eci,
+    exemption_indicator: null,
+    result: eci === '01' || eci === '06' ? 'attempt_acknowledged' : 'authenticated',
+    result_reason: null,
+    transaction_id: form.get(externalName('transaction_id')),
+    version: form.get(externalName('version')),
+  };
 }
 
 /** Whether the bank wants the customer to confirm this payment. Without the customer it declines then. */
-function authenticationOf(habits: Habits, method: Method, form: URLSearchParams): 'wanted' | 'missing' | undefined {
+export function authenticationOf(
+  habits: Habits,
+  method: Method,
+  form: URLSearchParams,
+): 'wanted' | 'missing' | undefined {
   const { testCard } = method;
   const isOffSession = (form.get('off_session') ?? 'false') !== 'false';
+  if (externalIn(form)) return undefined;
   if (!isOffSession) {
-    const asks = ['authenticates_until_set_up', 'authenticates_always', 'is_set_up'].includes(testCard ?? '');
+    const asks = testCard === 'is_set_up' || testCard?.startsWith('authenticates_') === true;
     const isSetUp = testCard === 'authenticates_until_set_up' && method.isSetUp === true;
     return (asks && !isSetUp) || habits.wantsAuthentication ? 'wanted' : undefined;
   }
@@ -145,7 +182,20 @@ function authenticationOf(habits: Habits, method: Method, form: URLSearchParams)
 const declining = ['processing_error', 'expired_card', 'incorrect_cvc', 'card_velocity_exceeded', 'generic_decline'];
 declining.push('insufficient_funds', 'lost_card', 'stolen_card');
 
-/** Why a payment is declined; undefined if it is not. */
+/** Why a payment is declined before a bank would ask the customer; undefined if it is not. */
+export function declineBefore(
+  habits: Habits,
+  method: Method,
+  form: URLSearchParams,
+  fault: string | undefined,
+): Decline | undefined {
+  if (fault === 'block' || method.testCard === 'blocked') return blocked;
+  const isUnable = form.get('error_on_requires_action') === 'true';
+  const authentication = declineFault.test(fault ?? '') ? undefined : authenticationOf(habits, method, form);
+  return authentication === 'wanted' && isUnable ? notAuthenticated : undefined;
+}
+
+/** Why the bank declines a payment; undefined if it does not. */
 export function declineOf(
   habits: Habits,
   method: Method,
@@ -154,16 +204,14 @@ export function declineOf(
 ): Decline | undefined {
   const [, code, advice] = declineFault.exec(fault ?? '') ?? [];
   if (code) return byBank(code, advice);
-  if (fault === 'block' || method.testCard === 'blocked') return blocked;
-  const authentication = authenticationOf(habits, method, form);
-  if (authentication === 'wanted') return notAuthenticated;
-  if (authentication === 'missing') return byBank('authentication_required');
-  return declining.includes(method.testCard ?? '') ? byBank(method.testCard ?? '') : undefined;
+  if (authenticationOf(habits, method, form) === 'missing') return byBank('authentication_required');
+  const reason = method.testCard?.replace('authenticates_then_', '') ?? '';
+  return declining.includes(reason) ? byBank(reason) : undefined;
 }
 
 /** The charge of a payment. */
 export function chargeOf({ books, nowMs, settlesAfterMs }: { books: Books; nowMs: number; settlesAfterMs: number }) {
-  return (intentId: string, methodId: string, decline: Decline | undefined) =>
+  return (intentId: string, methodId: string, decline: Decline | undefined, threeDSecure?: ThreeDSecure) =>
     books.put('charges', {
       id: newId('ch'),
       intentId,
@@ -172,6 +220,7 @@ export function chargeOf({ books, nowMs, settlesAfterMs }: { books: Books; nowMs
       settlesAtMs: nowMs + settlesAfterMs,
       declineCode: decline ? String(decline.error.decline_code) : null,
       ...(decline && { decline }),
+      ...(threeDSecure && { threeDSecure }),
       authorizationCode: decline ? null : String(books.charges.size % 1_000_000).padStart(6, '0'),
     });
 }
@@ -179,10 +228,11 @@ export function chargeOf({ books, nowMs, settlesAfterMs }: { books: Books; nowMs
 /** Takes the habits out of the body of `POST /control`. Returns what else it asks for. */
 export function setHabits(
   bank: Habits,
-  { wants_set_up, wants_authentication, hold_for_ms, ...others }: Readonly<Record<string, unknown>>,
+  { wants_set_up, wants_authentication, frictionless, hold_for_ms, ...others }: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   if (typeof hold_for_ms === 'number') bank.holdForMs = hold_for_ms;
   if (typeof wants_set_up === 'boolean') bank.wantsSetUp = wants_set_up;
   if (typeof wants_authentication === 'boolean') bank.wantsAuthentication = wants_authentication;
+  if (typeof frictionless === 'boolean') bank.isFrictionless = frictionless;
   return others;
 }

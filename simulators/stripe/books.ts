@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type Stripe from 'stripe';
 import type { Clock } from '../../server/platform/clock.ts';
 import { dayMs, secondMs } from '../../server/platform/durations.ts';
 import type { Decline } from './bank.ts';
@@ -34,6 +35,22 @@ export interface Customer {
   readonly isDeleted: boolean;
 }
 
+/** The bank asks the customer. */
+export interface Challenge {
+  /** The page of the bank. */
+  readonly url: string;
+  /** Undefined if the payment was confirmed without one: then only Stripe's script can show the page. */
+  readonly returnUrl?: string;
+  readonly methodId: string;
+  /** What the confirmation asked for. */
+  readonly form: string;
+  /** What happens after the customer has confirmed. */
+  readonly fault?: string;
+}
+
+/** How the customer was authenticated, as Stripe shows it. */
+export type ThreeDSecure = Readonly<Stripe.Charge.PaymentMethodDetails.Card.ThreeDSecure>;
+
 export interface Intent {
   readonly id: string;
   readonly amount: number;
@@ -53,6 +70,21 @@ export interface Intent {
   readonly capturedAmount?: number;
   readonly error: Shown | null;
   readonly chargeId: string | null;
+  /** While it is `requires_action`, and afterwards for customers who come back late. */
+  readonly challenge?: Challenge;
+}
+
+/** A card that is saved without a payment. */
+export interface Setup {
+  readonly id: string;
+  readonly metadata: Metadata;
+  readonly createdMs: number;
+  readonly status: 'requires_payment_method' | 'requires_action' | 'succeeded' | 'canceled';
+  readonly methodId: string;
+  readonly customerId: string | null;
+  readonly error: Shown | null;
+  readonly challenge?: Challenge;
+  readonly threeDSecure?: ThreeDSecure;
 }
 
 export interface Charge {
@@ -67,6 +99,7 @@ export interface Charge {
   readonly authorizationCode: string | null;
   /** Of an authorization: then the payment is cancelled. */
   readonly captureBeforeMs?: number;
+  readonly threeDSecure?: ThreeDSecure;
 }
 
 export interface Refund {
@@ -112,6 +145,7 @@ interface Rows {
   readonly customers: Customer;
   readonly methods: Method;
   readonly intents: Intent;
+  readonly setups: Setup;
   readonly charges: Charge;
   readonly refunds: Refund;
   readonly disputes: Dispute;
@@ -134,6 +168,7 @@ export function openBooks(clock: Clock, onPut: (table: TableName, row: object) =
     customers: new Map(),
     methods: new Map(),
     intents: new Map(),
+    setups: new Map(),
     charges: new Map(),
     refunds: new Map(),
     disputes: new Map(),
@@ -215,6 +250,7 @@ export function showBalanceTransaction({ clock }: Books, charge: Charge): Shown 
 
 export function showCharge(books: Books, charge: Charge, isListed = false): Shown {
   const { id, intentId, methodId, createdMs, decline, declineCode, authorizationCode, captureBeforeMs } = charge;
+  const { threeDSecure = null } = charge;
   const intent = books.intents.get(intentId);
   const method = books.methods.get(methodId);
   const approved = declineCode === null;
@@ -240,11 +276,42 @@ export function showCharge(books: Books, charge: Charge, isListed = false): Show
         checks: method?.checks,
         authorization_code: authorizationCode,
         network_transaction_id: approved ? id.slice(-12) : null,
+        three_d_secure: threeDSecure,
         ...(captureBeforeMs !== undefined && { capture_before: seconds(captureBeforeMs) }),
       },
     },
     balance_transaction: approved && intent?.status === 'succeeded' ? showBalanceTransaction(books, charge) : null,
     refunds: { object: 'list', data: refundsOf(books, intentId).map((refund) => showRefund(books, refund)) },
+  };
+}
+
+/** Without a return URL, only Stripe's own script can lead the customer to the bank. */
+function nextAction({ status, challenge }: Pick<Intent | Setup, 'status' | 'challenge'>): Shown | null {
+  if (status !== 'requires_action') return null;
+  const { url, returnUrl } = challenge ?? {};
+  if (returnUrl === undefined || url === undefined) return { type: 'use_stripe_sdk', use_stripe_sdk: {} };
+  const redirect_to_url: Stripe.PaymentIntent.NextAction.RedirectToUrl = { url, return_url: returnUrl };
+  return { type: 'redirect_to_url', redirect_to_url };
+}
+
+export function showSetup({ methods }: Books, setup: Setup): Shown {
+  const { id, metadata, createdMs, status, methodId, customerId, error, threeDSecure = null } = setup;
+  const method = methods.get(methodId);
+  const card = { checks: method?.checks, three_d_secure: threeDSecure };
+  return {
+    id,
+    object: 'setup_intent',
+    created: seconds(createdMs),
+    client_secret: `${id}_secret_x`,
+    status,
+    metadata,
+    usage: 'off_session',
+    customer: customerId,
+    payment_method: error || !method ? null : showMethod(method),
+    latest_attempt: error && !threeDSecure ? newId('setatt') : { payment_method_details: { card } },
+    last_setup_error: error,
+    next_action: nextAction(setup),
+    mandate: null,
   };
 }
 
@@ -264,6 +331,8 @@ export function showIntent(books: Books, intent: Intent, isExpanded: boolean): S
     customer: customerId,
     status,
     client_secret: `${id}_secret_x`,
+    confirmation_method: 'automatic',
+    next_action: nextAction(intent),
     last_payment_error: error,
     latest_charge: isExpanded && charge ? showCharge(books, charge) : chargeId,
   };

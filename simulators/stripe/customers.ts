@@ -1,5 +1,5 @@
 import { type Books, type Customer, type Intent, type Method, newId, showMethod } from './books.ts';
-import type { Operate, Reply } from './operations.ts';
+import type { Operate, Reply } from './bank-state.ts';
 import { metadataOf, missing, refusal } from './rules.ts';
 
 /** The customers of the simulated Stripe, and which payment methods can be used again. */

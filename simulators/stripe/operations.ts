@@ -1,8 +1,6 @@
-import { cardError, chargeOf, declineCodeOf, declineOf, type Habits, refusalOf, testCardOf } from './bank.ts';
-import type { Clock } from '../../server/platform/clock.ts';
-import { dayMs } from '../../server/platform/durations.ts';
+import { authenticationOf, chargeOf, declineBefore, declineCodeOf, refusalOf, testCardOf } from './bank.ts';
+import type { Bank, Operate, Reply } from './bank-state.ts';
 import {
-  type Books,
   type Intent,
   type Method,
   newId,
@@ -14,26 +12,13 @@ import {
   showMethod,
   showRefund,
 } from './books.ts';
+import { askCustomer, authenticated, challengeOf } from './challenges.ts';
 import { attachMethod, createCustomer, deleteCustomer, isCustomer, refusedUse, updateCustomer } from './customers.ts';
-import type { Notices } from './notices.ts';
+import { cancelled, declined, pay, unexpectedState } from './payments.ts';
 import { metadataOf, missing, refusal } from './rules.ts';
+import { cancelSetup, checked, createSetup } from './setups.ts';
 
 /** What the simulated Stripe does for each request that changes something. */
-
-export interface Reply {
-  readonly status: number;
-  readonly body: object;
-}
-
-export interface Bank extends Habits {
-  readonly books: Books;
-  readonly notices: Notices;
-  readonly clock: Clock;
-  /** Undefined means at once for refunds, and two days for the balance of charges. */
-  settleAfterMs: number | undefined;
-}
-
-export type Operate = (bank: Bank, id: string, form: URLSearchParams, fault: string | undefined) => Reply;
 
 const ok = (body: object): Reply => ({ status: 200, body });
 const createMethod: Operate = ({ books }, _id, form) => {
@@ -56,12 +41,6 @@ const createMethod: Operate = ({ books }, _id, form) => {
   return ok(showMethod(books.put('methods', method)));
 };
 
-/** The bank is asked, with the security code if Stripe still has it. */
-function checked({ books }: Bank, method: Method): Method {
-  const { cvcResult, ...known } = method;
-  return books.put('methods', { ...known, checks: { ...known.checks, cvc_check: cvcResult ?? null } });
-}
-
 const createIntent: Operate = ({ books, clock }, _id, form) => {
   const customerId = form.get('customer');
   if (customerId !== null && !isCustomer(books, customerId)) return missing('customer', customerId, 400);
@@ -80,31 +59,11 @@ const createIntent: Operate = ({ books, clock }, _id, form) => {
   return ok(showIntent(books, books.put('intents', intent), false));
 };
 
-function unexpectedState(books: Books, intent: Intent): Reply {
-  return refusal(400, `This PaymentIntent's status is ${intent.status}.`, {
-    code: 'payment_intent_unexpected_state',
-    payment_intent: showIntent(books, intent, false),
-  });
-}
-
-/** Reports that a payment succeeded. */
-function reportPaid({ books, notices }: Bank, intent: Intent): void {
-  notices.emit('payment_intent.succeeded', showIntent(books, intent, false));
-  const charge = books.charges.get(intent.chargeId ?? '');
-  if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
-}
-
-const processingMs = 300;
-
-/** Ends the processing of a payment some time later, also after a restart. */
-export function endProcessing(bank: Bank, intent: Intent): void {
-  setTimeout(() => reportPaid(bank, bank.books.put('intents', { ...intent, status: 'succeeded' })), processingMs);
-}
-
 /** Why a payment is not confirmed, before any bank is asked. */
-function refusedConfirmation({ books }: Bank, intent: Intent | undefined, id: string, form: URLSearchParams) {
+function refusedConfirmation(bank: Bank, intent: Intent | undefined, id: string, form: URLSearchParams) {
   if (!intent) return missing('payment_intent', id);
-  if (!confirmable.includes(intent.status)) return unexpectedState(books, intent);
+  const { books } = bank;
+  if (!confirmable.includes(intent.status)) return unexpectedState(bank, intent);
   const methodId = form.get('payment_method') ?? '';
   const method = books.methods.get(methodId);
   return method ? refusedUse(books, intent, method, form) : missing('payment_method', methodId, 400);
@@ -112,82 +71,50 @@ function refusedConfirmation({ books }: Bank, intent: Intent | undefined, id: st
 
 const confirmable = ['requires_payment_method', 'requires_action'];
 
+/** What the bank decides, and before it the customer. */
+function answered(bank: Bank, intent: Intent, method: Method, form: URLSearchParams, fault: string | undefined): Reply {
+  const isUnable = form.get('error_on_requires_action') === 'true';
+  if (isUnable || authenticationOf(bank, method, form) !== 'wanted') return pay(bank, intent, method, form, fault);
+  if (bank.isFrictionless) return pay(bank, intent, method, form, fault, authenticated('frictionless'));
+  return askCustomer(bank, intent, challengeOf(bank, intent, method, form, fault));
+}
+
 const confirm: Operate = (bank, id, form, fault) => {
-  const { books, notices, clock } = bank;
+  const { books, clock } = bank;
   const intent = books.intents.get(id);
   const given = books.methods.get(form.get('payment_method') ?? '');
   const refused = refusedConfirmation(bank, intent, id, form);
   if (refused || !intent || !given) return refused ?? missing('payment_intent', id);
   const withoutCode = refusalOf(fault);
   if (withoutCode) return { status: 400, body: { error: withoutCode } };
-  if (fault === 'requires_action') {
-    return ok(showIntent(books, books.put('intents', { ...intent, status: 'requires_action' }), true));
-  }
+  if (fault === 'requires_action') return askCustomer(bank, intent, challengeOf(bank, intent, given, form));
   const method = checked(bank, given);
-  const decline = declineOf(bank, method, form, fault);
-  const open = chargeOf({ books, nowMs: clock.nowMs(), settlesAfterMs: bank.settleAfterMs ?? 2 * dayMs });
-  // If nothing was sent to a bank, and Radar had nothing to say, there is no charge.
-  const made = !decline || decline.outcome ? open(id, method.id, decline) : undefined;
-  const isHeld = made !== undefined && !decline && intent.isManual === true;
-  const charge = isHeld ? books.put('charges', { ...made, captureBeforeMs: made.createdMs + bank.holdForMs }) : made;
-  const chargeId = charge?.id ?? null;
-  if (decline) {
-    const error = { ...decline.error, ...(chargeId && { charge: chargeId }), payment_method: showMethod(method) };
-    const failed = books.put('intents', { ...intent, status: 'requires_payment_method', error, chargeId });
-    notices.emit('payment_intent.payment_failed', showIntent(books, failed, false));
-    if (charge) notices.emit('charge.failed', showCharge(books, charge));
-    return { status: 402, body: { error: { ...error, payment_intent: showIntent(books, failed, false) } } };
+  const before = declineBefore(bank, method, form, fault);
+  if (before) {
+    // If nothing was sent to a bank, and Radar had nothing to say, there is no charge.
+    const open = chargeOf({ books, nowMs: clock.nowMs(), settlesAfterMs: 0 });
+    const charge = before.outcome ? open(intent.id, method.id, before) : undefined;
+    const error = { ...before.error, ...(charge && { charge: charge.id }), payment_method: showMethod(method) };
+    return declined(bank, intent, error, charge);
   }
-  if (form.has('setup_future_usage') && intent.customerId) {
-    books.put('methods', { ...method, customerId: intent.customerId, isSetUp: true });
-  }
-  if (intent.isManual) {
-    const held = books.put('intents', { ...intent, status: 'requires_capture', chargeId: charge?.id ?? null });
-    notices.emit('payment_intent.amount_capturable_updated', showIntent(books, held, false));
-    if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
-    endHold(bank, held);
-    return ok(showIntent(books, held, true));
-  }
-  const status = fault === 'processing' ? 'processing' : 'succeeded';
-  const paid = books.put('intents', { ...intent, status, chargeId });
-  (status === 'processing' ? endProcessing : reportPaid)(bank, paid);
-  if (method.testCard === 'disputed') moveDispute(bank, { transaction_id: id, action: 'open' });
-  return ok(showIntent(books, paid, true));
+  const reply = answered(bank, intent, method, form, fault);
+  if (reply.status === 200 && method.testCard === 'disputed') moveDispute(bank, { transaction_id: id, action: 'open' });
+  return reply;
 };
-
-/** Stripe cancels a payment whose authorization has ended. */
-function cancelIntent({ books, notices }: Bank, intent: Intent): Intent {
-  const cancelled = books.put('intents', { ...intent, status: 'canceled' });
-  if (intent.status === 'requires_capture')
-    notices.emit('payment_intent.canceled', showIntent(books, cancelled, false));
-  return cancelled;
-}
-
-/** The authorization ends at its time, also after a restart. */
-export function endHold(bank: Bank, { id, chargeId }: Intent): void {
-  const captureBeforeMs = bank.books.charges.get(chargeId ?? '')?.captureBeforeMs ?? 0;
-  const end = (): void => {
-    const intent = bank.books.intents.get(id);
-    if (intent?.status === 'requires_capture') cancelIntent(bank, intent);
-  };
-  setTimeout(end, Math.min(Math.max(0, captureBeforeMs - bank.clock.nowMs()), timerMsMax)).unref();
-}
-
-const timerMsMax = 2 ** 31 - 1;
 
 /** What is to be captured; ended by its time, even if the timer is late. */
 function heldIntent(bank: Bank, id: string): Intent | undefined {
   const intent = bank.books.intents.get(id);
   const before = bank.books.charges.get(intent?.chargeId ?? '')?.captureBeforeMs;
   const hasEnded = intent?.status === 'requires_capture' && before !== undefined && bank.clock.nowMs() >= before;
-  return hasEnded ? cancelIntent(bank, intent) : intent;
+  return hasEnded ? cancelled(bank, intent) : intent;
 }
 
 const captureHeld: Operate = (bank, id, form, fault) => {
   const { books, notices } = bank;
   const intent = heldIntent(bank, id);
   if (!intent) return missing('payment_intent', id);
-  if (intent.status !== 'requires_capture') return unexpectedState(books, intent);
+  if (intent.status !== 'requires_capture') return unexpectedState(bank, intent);
   const amount = Number(form.get('amount_to_capture') ?? intent.amount);
   if (amount <= 0 || amount > intent.amount) {
     const message = 'The requested capture amount is greater than the amount you can capture for this charge.';
@@ -207,8 +134,8 @@ const cancel: Operate = (bank, id) => {
   const intent = heldIntent(bank, id);
   if (!intent) return missing('payment_intent', id);
   const isOpen = confirmable.includes(intent.status) || intent.status === 'requires_capture';
-  if (!isOpen) return unexpectedState(bank.books, intent);
-  return ok(showIntent(bank.books, cancelIntent(bank, intent), true));
+  if (!isOpen) return unexpectedState(bank, intent);
+  return ok(showIntent(bank.books, cancelled(bank, intent), true));
 };
 
 /** Sends the events of a refund when it settles. */
@@ -274,28 +201,6 @@ const createRefund: Operate = (bank, _id, form, fault) => {
   return ok(first);
 };
 
-const createSetup: Operate = (bank, _id, form, fault) => {
-  const given = bank.books.methods.get(form.get('payment_method') ?? '');
-  if (!given) return missing('payment_method', form.get('payment_method') ?? '', 400);
-  const method = checked(bank, given);
-  const declineCode = declineCodeOf(fault);
-  const checks = { ...method.checks, ...(declineCode === 'incorrect_cvc' && { cvc_check: 'fail' }) };
-  const card = showMethod({ ...method, checks });
-  const error = declineCode ? cardError(declineCode, { payment_method: card }) : null;
-  const asks =
-    fault === 'requires_action' || bank.wantsAuthentication || /^(authenticates|is_set_up)/.test(method.testCard ?? '');
-  const setup = {
-    id: newId('seti'),
-    object: 'setup_intent',
-    status: error ? 'requires_payment_method' : asks ? 'requires_action' : 'succeeded',
-    metadata: metadataOf(form),
-    payment_method: error ? null : card,
-    latest_attempt: error ? newId('setatt') : { payment_method_details: { card: { checks } } },
-    last_setup_error: error,
-  };
-  return error ? { status: 402, body: { error: { ...error, setup_intent: setup } } } : ok(setup);
-};
-
 const openStates = ['needs_response', 'warning_needs_response', 'appeal_needs_response'];
 
 const updateDispute: Operate = ({ books, notices }, id, form) => {
@@ -340,6 +245,7 @@ export const operations: Readonly<Record<string, Operate>> = {
   'payment_intents/capture': captureHeld,
   refunds: createRefund,
   setup_intents: createSetup,
+  'setup_intents/cancel': cancelSetup,
   disputes: updateDispute,
   'disputes/close': closeDispute,
   files: createFile,

@@ -31,6 +31,10 @@ interface Rule {
   readonly required: readonly string[];
 }
 
+const threeDSecureFields = [
+  ...['cryptogram', 'transaction_id', 'version', 'electronic_commerce_indicator', 'ares_trans_status'],
+].map((name) => `payment_method_options[card][three_d_secure][${name}]`);
+
 const address = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'];
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -57,6 +61,8 @@ const rules: Readonly<Record<string, Rule>> = {
   'payment_intents/confirm': {
     allowed: [
       ...['payment_method', 'error_on_requires_action', 'off_session', 'setup_future_usage', 'expand[*]'],
+      'return_url',
+      ...threeDSecureFields,
       ...['name', 'phone'].map((name) => `shipping[${name}]`),
       ...address.map((name) => `shipping[address][${name}]`),
       ...['stored_credential_usage', 'setup_credential_usage'].map((name) => `payment_method_options[card][${name}]`),
@@ -67,9 +73,15 @@ const rules: Readonly<Record<string, Rule>> = {
   'payment_intents/cancel': { allowed: ['cancellation_reason', 'expand[*]'], required: [] },
   refunds: { allowed: ['payment_intent', 'amount', 'metadata[*]', 'expand[*]'], required: ['payment_intent'] },
   setup_intents: {
-    allowed: ['payment_method', 'allowed_payment_method_types[*]', 'confirm', 'usage', 'metadata[*]', 'expand[*]'],
+    allowed: [
+      ...['payment_method', 'allowed_payment_method_types[*]', 'confirm', 'usage', 'metadata[*]', 'expand[*]'],
+      ...['customer', 'return_url'],
+      ...['request_three_d_secure', 'setup_credential_usage'].map((name) => `payment_method_options[card][${name}]`),
+      ...threeDSecureFields,
+    ],
     required: [],
   },
+  'setup_intents/cancel': { allowed: ['cancellation_reason', 'expand[*]'], required: [] },
   disputes: { allowed: ['evidence[*]', 'submit', 'metadata[*]', 'expand[*]'], required: [] },
   'disputes/close': { allowed: ['expand[*]'], required: [] },
   files: { allowed: ['purpose', 'file'], required: ['purpose', 'file'] },
@@ -83,6 +95,10 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   cancellation_reason: ['duplicate', 'fraudulent', 'requested_by_customer', 'abandoned'],
   usage: ['off_session', 'on_session'],
   purpose: ['dispute_evidence'],
+  'payment_method_options[card][request_three_d_secure]': ['any', 'automatic', 'challenge'],
+  'payment_method_options[card][three_d_secure][version]': ['1.0.2', '2.1.0', '2.2.0', '2.3.0', '2.3.1'],
+  'payment_method_options[card][three_d_secure][electronic_commerce_indicator]': ['01', '02', '05', '06', '07'],
+  'payment_method_options[card][three_d_secure][ares_trans_status]': ['A', 'C', 'I', 'N', 'R', 'U', 'Y'],
   'payment_method_options[card][stored_credential_usage]': ['installment', 'recurring', 'unscheduled'],
   'payment_method_options[card][setup_credential_usage]': ['installment', 'recurring', 'unscheduled'],
 };
@@ -120,7 +136,24 @@ export function checkRequest(route: string, form: URLSearchParams, key: string |
   }
   const absent = rule.required.find((name) => !form.has(name));
   if (absent) return refusal(400, `Missing required param: ${absent}.`, { code: 'parameter_missing', param: absent });
-  return checkAmount(form) ?? checkCard(form);
+  return checkReturnUrl(form) ?? checkThreeDSecure(form) ?? checkAmount(form) ?? checkCard(form);
+}
+
+function checkReturnUrl(form: URLSearchParams): Refusal | undefined {
+  const url = form.get('return_url');
+  if (url === null || (URL.canParse(url) && /^https?:/.test(url))) return undefined;
+  return refusal(400, 'Not a valid URL', { code: 'url_invalid', param: 'return_url' });
+}
+
+/** All of them, or none. */
+function checkThreeDSecure(form: URLSearchParams): Refusal | undefined {
+  const given = threeDSecureFields.filter((name) => form.has(name));
+  const absent = threeDSecureFields.slice(0, 3).find((name) => given.length > 0 && !form.has(name));
+  if (absent) return refusal(400, `Missing required param: ${absent}.`, { code: 'parameter_missing', param: absent });
+  const cryptogram = form.get(threeDSecureFields[0] ?? '');
+  if (cryptogram === null || Buffer.from(cryptogram, 'base64').length === 20) return undefined;
+  const param = threeDSecureFields[0];
+  return refusal(400, 'The cryptogram must be 20 bytes, in base64.', { code: 'parameter_invalid_string', param });
 }
 
 function checkAmount(form: URLSearchParams): Refusal | undefined {

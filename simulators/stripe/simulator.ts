@@ -6,7 +6,9 @@ import { dayMs } from '../../server/platform/durations.ts';
 import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../faults.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { answer, answerTwice, loseAnswer, loseLookup, pathParts, queryOf, readBody, readJson } from '../wire.ts';
+import { showBankPage } from '../bank-page.ts';
 import { isDecline, isRefusal, setHabits } from './bank.ts';
+import type { Bank, Reply } from './bank-state.ts';
 import {
   balanceId,
   type Books,
@@ -18,11 +20,14 @@ import {
   showIntent,
   showMethod,
   showRefund,
+  showSetup,
   type TableName,
 } from './books.ts';
+import { visitOf } from './challenges.ts';
 import { isCustomer, methodsOf, showCustomer } from './customers.ts';
 import { noticeFaults, openNotices } from './notices.ts';
-import { type Bank, endHold, endProcessing, moveDispute, operations, type Reply, watchRefund } from './operations.ts';
+import { moveDispute, operations, watchRefund } from './operations.ts';
+import { endHold, endProcessing } from './payments.ts';
 import { forbidden, lackedPermission } from './permissions.ts';
 import { checkRequest, refusal } from './rules.ts';
 import { idempotencyHeader, kindName } from '../../server/vault/processors/stripe/requests.ts';
@@ -101,7 +106,7 @@ function requestKind(route: string, form: URLSearchParams): Request {
   if (route.startsWith('customers') || route === 'payment_methods/attach') return 'save';
   if (route === 'payment_methods' || route === 'payment_intents') return 'prepare';
   if (route === 'payment_intents/confirm') return 'charge';
-  if (route === 'payment_intents/cancel') return 'cancel';
+  if (route.endsWith('_intents/cancel')) return 'cancel';
   if (route === 'payment_intents/capture') return 'capture';
   if (route === 'refunds') return form.get(`metadata[${kindName}]`) === 'void' ? 'void' : 'refund';
   return route === 'setup_intents' ? 'verify' : 'other';
@@ -261,6 +266,8 @@ function look(stripe: Stripe, [resource, id = '', action]: readonly string[], qu
         ),
     );
   }
+  const setup = resource === 'setup_intents' ? books.setups.get(id) : undefined;
+  if (setup) return found(showSetup(books, setup));
   if (resource === 'charges') {
     return found(page(books.charges.values(), query, (row) => showCharge(books, row, true)));
   }
@@ -330,6 +337,8 @@ async function handle(stripe: Stripe, request: IncomingMessage, response: Server
   if (`${request.method} ${root}` === 'GET healthz') {
     return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
   }
+  stripe.origin = `http://${request.headers.host}`;
+  if (root === 'bank') return showBankPage(visitOf(stripe, resource, journal.durable), request, response);
   if (!stripe.isAuthorized(request) || (stripe.isRevoked && root === 'v1')) return refuseKey(request, response);
   const lacked = root === 'v1' ? lackedPermission(stripe.lacked, request.method, resource) : undefined;
   if (lacked !== undefined) {
@@ -380,6 +389,8 @@ export async function openSimulator({ journalFile, secret, clock, lateMs }: Simu
     settleAfterMs: undefined,
     wantsSetUp: false,
     wantsAuthentication: false,
+    isFrictionless: false,
+    origin: '',
     holdForMs: 7 * dayMs,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };

@@ -57,3 +57,28 @@ export interface NeedsCustomer {
   /** When the processor ends it by itself, by its clock, if that is sooner than after half an hour. */
   readonly expiresAtMs?: number;
 }
+
+export const authenticationStatuses = [
+  'authenticated',
+  'attempted',
+  'exempted',
+  'failed',
+  'unavailable',
+] as const satisfies readonly AuthenticationResult['status'][];
+
+/** The card network grants the shift of liability for an authentication and for an attempt. */
+export const shiftsLiability = (status: AuthenticationResult['status']): boolean =>
+  status === 'authenticated' || status === 'attempted';
+
+/** For the merchant, of a charge that the customer did not confirm. */
+export const notConfirmedReason = 'The customer did not confirm the payment with the bank.';
+
+/** For the merchant, of a charge without the customer. */
+export const wantsCustomerReason =
+  'The card’s bank wants the customer to confirm the payment (3D Secure), and the customer was not there.';
+
+/** Undefined if a browser cannot be led there. */
+export function redirectTo(url: string | null | undefined): CustomerAction | undefined {
+  const isWeb = url && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  return isWeb ? { kind: 'redirect', url } : undefined;
+}

@@ -4,6 +4,7 @@ import type { FailureCode } from './failure-codes.ts';
 import type { AuthenticationResult, ExternalAuthentication, NeedsCustomer, Presence } from './authentication.ts';
 import type { Listing, ListRequest, OperationKind } from './listing.ts';
 import type { DisputeOperations, NoticeDelivery, Polled, PollRequest, Reception } from './notices.ts';
+import type { EndSetUp, ResumeSetUp, SetUpOutcome, SetUpRequest } from './setup.ts';
 
 export type { AuthenticationResult, NeedsCustomer, Presence } from './authentication.ts';
 export { type ListedOperation, type Listing, type ListRequest, type OperationKind, operationKinds } from './listing.ts';
@@ -52,6 +53,12 @@ export interface Processor {
    * which is stored before, completes the charge.
    */
   resume?(request: ResumeRequest): Promise<ResumeOutcome | Prepared>;
+  /** Saves a card without a payment. The bank may ask the customer, and then allows charges without the customer. */
+  setUp?(request: SetUpRequest): Promise<SetUpOutcome>;
+  /** Continues to save a card, as `resume` continues a charge. */
+  resumeSetUp?(request: ResumeSetUp): Promise<SetUpOutcome>;
+  /** Gives up a card for which the customer was asked. What was confirmed before is saved. */
+  endSetUp?(request: EndSetUp): Promise<SetUpOutcome>;
   /**
    * Lists the operations of a period, in the order of execution, page by page. Fails if the processor does not
    * answer. Undefined if a processor has no such list: then a restored database finds only operations whose

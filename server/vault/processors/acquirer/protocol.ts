@@ -1,4 +1,4 @@
-import type { OperationKind } from '../processor.ts';
+import { type OperationKind, operationKinds } from '../processor.ts';
 
 /** The terms that the acquirer and its adapter share; docs/acquirer.md defines them. */
 
@@ -13,6 +13,8 @@ export const responseTexts = {
   '12': 'Invalid transaction',
   '13': 'Invalid amount',
   '14': 'Invalid card number',
+  '1A': 'Customer authentication required',
+  '1F': 'Customer authentication failed',
   '21': 'No action taken',
   '25': 'Unable to locate record',
   '30': 'Format error',
@@ -34,7 +36,18 @@ export const responseTexts = {
 export type ResponseCode = keyof typeof responseTexts;
 export type DeclineCode = Exclude<ResponseCode, '00'>;
 
-export { type OperationKind, operationKinds } from '../processor.ts';
+/** A verification saves a card without a payment, so it is no operation of the service. */
+export const protocolKinds = [...operationKinds, 'verification'] as const;
+export type ProtocolKind = (typeof protocolKinds)[number];
+
+/** How the customer was authenticated. */
+export interface ShownAuthentication {
+  readonly flow: 'challenge' | 'frictionless' | null;
+  readonly status: 'authenticated' | 'attempted' | 'exempted' | 'failed' | 'unavailable';
+  readonly liability_shifted: boolean | null;
+  readonly version: string | null;
+  readonly eci: string | null;
+}
 
 /** An operation as the acquirer reports it. */
 export interface Operation {
@@ -48,8 +61,16 @@ export interface Operation {
   readonly last4: string | null;
   /** Of an authorization: until when it can be captured. */
   readonly capture_before_ms?: number;
-  /** `rejected`: a refund that was accepted and later rejected at settlement. */
-  readonly status: 'approved' | 'declined' | 'rejected';
+  /**
+   * `rejected`: a refund that was accepted and later rejected at settlement. `needs_customer`: the bank asks the customer;
+   * `ended`: given up before the customer answered, and never executed.
+   */
+  readonly status: 'approved' | 'declined' | 'rejected' | 'needs_customer' | 'ended';
+  /** Where the customer is led to, while it is `needs_customer`. */
+  readonly action?: { readonly url: string };
+  /** Until when the customer can answer, if the acquirer ends it. */
+  readonly expires_at_ms?: number;
+  readonly authentication?: ShownAuthentication;
   readonly settled: boolean;
   readonly voided: boolean;
   readonly response_code: string;
@@ -58,6 +79,9 @@ export interface Operation {
   readonly authorization_code: string | null;
   readonly taken_at_ms: number;
 }
+
+/** An operation, or a verification. */
+export type Shown = Omit<Operation, 'kind'> & { readonly kind: ProtocolKind };
 
 /** The acquirer's clock at the time of the lookup; every answer about a reference contains it. */
 export interface Dated {

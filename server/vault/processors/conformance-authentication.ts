@@ -1,0 +1,434 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import { answerBank, type Choice } from '../../../tests/support/bank-page.ts';
+import { waitUntil } from '../../../tests/support/embedded-postgres.ts';
+import { chargeOf, inAMinute } from '../../../tests/support/processor-requests.ts';
+import { type ExternalAuthentication, notConfirmedReason, wantsCustomerReason } from './authentication.ts';
+import { assertApproved } from './conformance-assertions.ts';
+import type {
+  CardAtProcessor,
+  ChargeRequest,
+  LookupOutcome,
+  Outcome,
+  Presence,
+  Processor,
+  ProcessorCard,
+  ResumeOutcome,
+} from './processor.ts';
+import type { SetUpOutcome, SetUpRequest } from './setup.ts';
+
+/** What every adapter does that can lead the customer to the bank. */
+
+interface AuthenticationSubject {
+  readonly processor: Processor;
+  readonly card: ProcessorCard;
+  /** Whether banks ask the customer, recognize the customer, or do neither. */
+  banks(what: 'ask' | 'recognize' | 'nothing'): Promise<void>;
+  /** How often this reference took or holds money. */
+  executions(reference: string): Promise<number>;
+  /** With what the bank refuses the next payment, after the customer has confirmed it. */
+  readonly declineNext: () => Promise<void>;
+  /** The handle of the notice about this reference, at a processor that sends one. */
+  readonly noticed?: (reference: string) => Promise<string | undefined>;
+  /** False if the customer has to come back before the bank is asked to pay. */
+  readonly completesAlone?: boolean;
+}
+
+export const presence: Presence = {
+  returnUrl: 'https://shop.example/pay/return?returned=1',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',
+  acceptHeader: 'text/html',
+  browser: { language: 'de-DE', colorDepth: 24, screenHeight: 900, screenWidth: 1440, timeZoneOffsetMinutes: -60 },
+};
+
+export const external: ExternalAuthentication = {
+  cavv: Buffer.from('20 bytes of the bank').toString('base64'),
+  eci: '05',
+  directoryServerId: 'f38e6947-5388-41a6-bca4-b49723c1a437',
+  version: '2.2.0',
+};
+
+const givenUp: Outcome = { outcome: 'not_sent', reason: 'given up', isFinal: true };
+const never: LookupOutcome = { outcome: 'not_found', isFinal: true };
+
+/** Calls a processor as the vault does: what it has stored first decides between completing a charge and giving it up. */
+export function asTheVault(processor: Processor) {
+  const handles = new Map<string, string | null>();
+  const stored = (reference: string) => {
+    const handle = handles.get(reference);
+    return handle ? { handle } : {};
+  };
+  /** Undefined if the charge was given up. */
+  function keep(reference: string, handle: string): string | undefined {
+    if (!handles.has(reference)) handles.set(reference, handle);
+    return handles.get(reference) ?? undefined;
+  }
+  const lookupOf = ({ companyId, reference, amount, currency, card, authorizesOnly }: ChargeRequest) => ({
+    ...({ companyId, reference, kind: authorizesOnly ? 'authorization' : 'charge', ageMs: 1_000 } as const),
+    sent: { amount, currency, last4: card.number.last4 },
+  });
+  return {
+    async charge(request: ChargeRequest): Promise<Outcome> {
+      const { reference } = request;
+      if (handles.get(reference) === null) return givenUp;
+      if (!processor.prepare || handles.has(reference)) return processor.charge({ ...request, ...stored(reference) });
+      const prepared = await processor.prepare(request);
+      if (prepared.outcome !== 'prepared') return prepared;
+      const handle = keep(reference, prepared.handle);
+      return handle ? processor.charge({ ...request, handle }) : givenUp;
+    },
+    async resume(
+      request: ChargeRequest,
+      hint: { returned?: Readonly<Record<string, string>> | undefined; noticedHandle?: string } = {},
+    ): Promise<ResumeOutcome> {
+      const { reference } = request;
+      if (handles.get(reference) === null) return never;
+      const { returned, noticedHandle } = hint;
+      const found = await processor.resume?.({
+        ...{ ...lookupOf(request), ...stored(reference) },
+        ...(returned && { returned }),
+        ...(noticedHandle !== undefined && { noticedHandle }),
+      });
+      assert.ok(found, 'an adapter that leads to the bank continues afterwards');
+      if (found.outcome !== 'prepared') return found;
+      const handle = keep(reference, found.handle);
+      return handle ? processor.lookup({ ...lookupOf(request), handle }) : never;
+    },
+    async end(request: ChargeRequest): Promise<LookupOutcome> {
+      const { reference } = request;
+      if (processor.prepare && !handles.has(reference)) handles.set(reference, null);
+      if (handles.get(reference) !== null) return processor.lookup({ ...lookupOf(request), ...stored(reference) });
+      if (processor.findsBy === 'notice') await processor.lookup({ ...lookupOf(request), ageMs: 86_400_000 });
+      return never;
+    },
+  };
+}
+
+type Memory = ReturnType<typeof asTheVault>;
+
+interface Tried {
+  readonly subject: AuthenticationSubject;
+  readonly vault: Memory;
+  readonly request: ChargeRequest;
+  readonly url: string;
+  visit(choice: Choice): Promise<Record<string, string> | undefined>;
+  executed(): Promise<number>;
+}
+
+export function assertAsked(outcome: Outcome): string {
+  assert.ok(outcome.outcome === 'needs_customer', inspect(outcome));
+  assert.match(outcome.action.url, /^https?:/);
+  return outcome.action.url;
+}
+
+function assertRefused(found: Outcome | ResumeOutcome | SetUpOutcome): void {
+  assert.ok(found.outcome === 'declined', inspect(found));
+  assert.deepEqual(
+    [found.failureCode, found.failureReason, found.authentication?.status, found.authentication?.liabilityShifted],
+    ['transaction_not_allowed', notConfirmedReason, 'failed', false],
+  );
+}
+
+const assertWaits = (found: ResumeOutcome): void => assert.equal(found.outcome, 'needs_customer', inspect(found));
+
+function assertAuthenticated(
+  outcome: Outcome | LookupOutcome | ResumeOutcome,
+  flow: 'challenge' | 'frictionless',
+): void {
+  assertApproved(outcome as Outcome);
+  assert.deepEqual('authentication' in outcome && outcome.authentication, {
+    flow,
+    status: 'authenticated',
+    liabilityShifted: true,
+    version: '2.2.0',
+    eci: '05',
+  });
+}
+
+export function savedCardOf(): CardAtProcessor & { readonly kept: string[] } {
+  const kept: string[] = [];
+  return {
+    name: randomUUID(),
+    get token() {
+      return kept.at(-1);
+    },
+    isOld: false,
+    kept,
+    keep: async (token) => kept.push(token) > 0,
+  };
+}
+
+const byMerchant = { initiator: 'merchant', sequence: 'subsequent' } as const;
+
+type Open = (t: TestContext) => Promise<AuthenticationSubject>;
+
+const tries = (open: Open) => {
+  async function newTry(t: TestContext, changes: Partial<ChargeRequest> = {}) {
+    const subject = await open(t);
+    await subject.banks('ask');
+    const request = chargeOf(subject.card, { presence, customerIp: '198.41.0.4', ...changes });
+    const vault = asTheVault(subject.processor);
+    return { subject, vault, request, executed: () => subject.executions(request.reference) };
+  }
+  /** A charge whose customer is at the bank. */
+  async function asked(t: TestContext, changes: Partial<ChargeRequest> = {}): Promise<Tried> {
+    const begun = await newTry(t, changes);
+    const url = assertAsked(await begun.vault.charge(begun.request));
+    return { ...begun, url, visit: (choice) => answerBank(url, choice) };
+  }
+  return { newTry, asked };
+};
+type Tries = ReturnType<typeof tries>;
+
+/** The customer answers, or does not. */
+function conformanceOfAnswers({ newTry, asked }: Tries): void {
+  it('leads to the bank, and completes the charge once when the customer has confirmed', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    assertWaits(await vault.resume(request));
+    assert.equal(await executed(), 0, 'nothing before the customer has confirmed');
+    const returned = await visit('pass');
+    const found = await vault.resume(request, { returned });
+    assertAuthenticated(found, 'challenge');
+    assertAuthenticated(await vault.resume(request, { returned }), 'challenge');
+    assertAuthenticated(await vault.resume(request), 'challenge');
+    assertApproved(await vault.end(request));
+    assertApproved(await vault.charge(request));
+    assert.equal(await executed(), 1);
+  });
+
+  it('leads a second tab to the same place, and does not execute what was ended', async (t) => {
+    const { vault, request, url, executed } = await asked(t);
+    assert.equal(assertAsked(await vault.charge(request)), url);
+    assert.deepEqual(await vault.end(request), never);
+    const again = await vault.charge(request);
+    assert.ok(again.outcome === 'not_sent' && again.isFinal, inspect(again));
+    assert.equal(await executed(), 0);
+  });
+
+  it('declines what the customer refused', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    const returned = await visit('fail');
+    assertRefused(await vault.resume(request, { returned }));
+    assertRefused(await vault.resume(request, { returned }));
+    assert.equal(await executed(), 0);
+  });
+
+  it('declines what the bank refused after the customer had confirmed', async (t) => {
+    const begun = await newTry(t);
+    await begun.subject.declineNext();
+    const url = assertAsked(await begun.vault.charge(begun.request));
+    const found = await begun.vault.resume(begun.request, { returned: await answerBank(url, 'pass') });
+    assert.ok(found.outcome === 'declined', inspect(found));
+    assert.deepEqual([found.failureCode, found.authentication?.status], ['insufficient_funds', 'authenticated']);
+  });
+
+  it('waits for a customer who went away, and ends it for good', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    assert.equal(await visit('close'), undefined);
+    assertWaits(await vault.resume(request));
+    assert.deepEqual(await vault.end(request), never);
+    // Too late.
+    const returned = await visit('pass');
+    const found = await vault.resume(request, { returned });
+    assert.deepEqual(found, never);
+    assert.deepEqual(await vault.end(request), never);
+    assert.equal(await executed(), 0);
+  });
+}
+
+/** What comes back is only a hint, and comes more than once, too late, or not at all. */
+function conformanceOfReturns({ asked }: Tries): void {
+  it('has one truth if it is ended while the customer confirms', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    const returned = await visit('pass');
+    const ends = [vault.resume(request, { returned }), vault.end(request), vault.resume(request, { returned })];
+    await Promise.all(ends);
+    const end = await vault.end(request);
+    assert.ok(end.outcome === 'approved' || end.outcome === 'not_found', inspect(end));
+    assert.equal(await executed(), end.outcome === 'approved' ? 1 : 0);
+  });
+
+  it('takes a forged return for what it is, and the true one afterwards', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    assertWaits(await vault.resume(request, { returned: await visit('forge') }));
+    for (const returned of [{}, { redirectResult: '' }, { redirect_status: 'succeeded', acquirer_reference: 'x' }]) {
+      assertWaits(await vault.resume(request, { returned }));
+    }
+    assert.equal(await executed(), 0);
+    assertApproved((await vault.resume(request, { returned: await visit('pass') })) as Outcome);
+    assert.equal(await executed(), 1);
+  });
+
+  it('does not take the confirmation of another payment', async (t) => {
+    const cheap = await asked(t, { amount: 100 });
+    const dear = await asked(t, { amount: 100 });
+    const returned = await cheap.visit('pass');
+    assertWaits(await dear.vault.resume(dear.request, { returned }));
+    assert.equal(await dear.executed(), 0);
+    assert.deepEqual(await dear.vault.end(dear.request), never);
+  });
+
+  it('completes a double return once', async (t) => {
+    const { vault, request, visit, executed } = await asked(t);
+    const returned = await visit('pass');
+    const found = await Promise.all(Array.from({ length: 5 }, () => vault.resume(request, { returned })));
+    for (const { outcome } of found) assert.ok(['approved', 'needs_customer', 'unknown'].includes(outcome), outcome);
+    assertApproved((await vault.resume(request, { returned })) as Outcome);
+    assert.equal(await executed(), 1);
+  });
+
+  for (const choice of ['pass_later', 'pass_and_close'] as const) {
+    it(`${choice}: completes it by the next look or by its notice`, async (t) => {
+      const { subject, vault, request, visit, executed } = await asked(t);
+      if (choice === 'pass_and_close' && subject.completesAlone === false) return;
+      const returned = await visit(choice);
+      if (returned) assertWaits(await vault.resume(request, { returned }));
+      await waitUntil(async () => {
+        const noticedHandle = await subject.noticed?.(request.reference);
+        const found = await vault.resume(request, { returned, ...(noticedHandle && { noticedHandle }) });
+        return found.outcome === 'approved';
+      });
+      assert.equal(await executed(), 1);
+    });
+  }
+}
+
+/** Who is asked, and who is not. */
+function conformanceOfQuestions({ newTry, asked }: Tries): void {
+  it('holds funds that the customer has confirmed, and captures nothing', async (t) => {
+    const { subject, vault, request, visit } = await asked(t, { authorizesOnly: true });
+    const found = await vault.resume(request, { returned: await visit('pass') });
+    assertAuthenticated(found, 'challenge');
+    assertAuthenticated(await vault.resume(request), 'challenge');
+    const chargeTransactionId = found.outcome === 'approved' ? (found.response.transaction_id ?? '') : '';
+    const about = { companyId: request.companyId, chargeReference: request.reference, chargeTransactionId };
+    const captured = await subject.processor.capture?.({
+      ...{ ...about, reference: randomUUID(), validUntilMs: inAMinute(), amount: 1000, currency: 'usd' },
+    });
+    assertApproved(captured as Outcome);
+  });
+
+  it('asks nobody whom the bank recognizes', async (t) => {
+    const { subject, vault, request, executed } = await newTry(t);
+    await subject.banks('recognize');
+    assertAuthenticated(await vault.charge(request), 'frictionless');
+    assert.equal(await executed(), 1);
+  });
+
+  it('asks nobody if the bank does not want it', async (t) => {
+    const { subject, vault, request } = await newTry(t);
+    await subject.banks('nothing');
+    assertApproved(await vault.charge(request));
+  });
+
+  it('declines without the customer, and says that the customer is wanted', async (t) => {
+    for (const credential of [undefined, { ...byMerchant, networkTransactionId: null }]) {
+      const { vault, request, executed } = await newTry(t, credential && { credential });
+      const { presence: _, ...without } = request;
+      const found = await vault.charge(without);
+      assert.ok(found.outcome === 'declined', inspect(found));
+      assert.deepEqual(
+        [found.failureCode, found.failureReason, found.needsAuthentication],
+        ['transaction_not_allowed', wantsCustomerReason, true],
+      );
+      assert.equal(await executed(), 0);
+    }
+  });
+
+  it('passes on what a server of the merchant has found', async (t) => {
+    const { vault, request, executed } = await newTry(t, { authentication: external });
+    const { presence: _, ...without } = request;
+    assertApproved(await vault.charge(without));
+    assert.equal(await executed(), 1);
+  });
+}
+
+const setUps = (open: Open) => {
+  async function newSetUp(t: TestContext, banks: Parameters<AuthenticationSubject['banks']>[0] = 'ask') {
+    const subject = await open(t);
+    await subject.banks(banks);
+    const { processor, card } = subject;
+    const savedCard = savedCardOf();
+    const request: SetUpRequest = {
+      ...{ companyId: randomUUID(), reference: randomUUID(), validUntilMs: inAMinute() },
+      ...{ card, presence, savedCard, startsSeries: true, customerIp: '198.41.0.4' },
+    };
+    const continued = async (handle: string, returned?: Readonly<Record<string, string>>): Promise<SetUpOutcome> => {
+      const { companyId, reference } = request;
+      const found = await processor.resumeSetUp?.({
+        ...{ companyId, reference, savedCard, handle },
+        ...(returned && { returned }),
+      });
+      return found as SetUpOutcome;
+    };
+    const begin = async (): Promise<SetUpOutcome> => (await processor.setUp?.(request)) as SetUpOutcome;
+    const chargeLater = (networkTransactionId: string | null): Promise<Outcome> =>
+      asTheVault(processor).charge(chargeOf(card, { credential: { ...byMerchant, networkTransactionId }, savedCard }));
+    return { subject, processor, request, savedCard, begin, continued, chargeLater };
+  }
+
+  async function askedToSave(t: TestContext) {
+    const begun = await newSetUp(t);
+    const found = await begun.begin();
+    assert.ok(found.outcome === 'needs_customer' && found.action, inspect(found));
+    const { handle, action } = found;
+    return { ...begun, handle, visit: (choice: Choice) => answerBank(action.url, choice) };
+  }
+
+  return { newSetUp, askedToSave };
+};
+
+function assertSetUp(found: SetUpOutcome, flow: 'challenge' | 'frictionless'): string | null {
+  assert.ok(found.outcome === 'set_up', inspect(found));
+  assert.deepEqual([found.authentication?.flow, found.authentication?.status], [flow, 'authenticated']);
+  return found.networkTransactionId;
+}
+
+function conformanceOfSetUps({ newSetUp, askedToSave }: ReturnType<typeof setUps>): void {
+  it('is charged without the customer after the customer has confirmed', async (t) => {
+    const { begin, handle, continued, visit, chargeLater } = await askedToSave(t);
+    const again = await begin();
+    assert.ok(again.outcome === 'needs_customer' && again.handle === handle, inspect(again));
+    assert.equal((await continued(handle)).outcome, 'needs_customer');
+    const returned = await visit('pass');
+    const networkId = assertSetUp(await continued(handle, returned), 'challenge');
+    assertSetUp(await continued(handle, returned), 'challenge');
+    assertApproved(await chargeLater(networkId));
+  });
+
+  it('is not charged without the customer if the customer has refused', async (t) => {
+    const { handle, continued, visit, chargeLater } = await askedToSave(t);
+    const returned = await visit('fail');
+    assertRefused(await continued(handle, returned));
+    const later = await chargeLater(null);
+    assert.ok(later.outcome === 'declined' && later.needsAuthentication, inspect(later));
+  });
+
+  it('is given up', async (t) => {
+    const { subject, request, savedCard, handle, visit, continued } = await askedToSave(t);
+    const { companyId, reference } = request;
+    const ended = await subject.processor.endSetUp?.({ companyId, reference, savedCard, handle });
+    assert.equal(ended?.outcome, 'ended', inspect(ended));
+    if (subject.noticed) return;
+    assert.equal((await continued(handle, await visit('pass'))).outcome, 'ended');
+  });
+
+  it('is saved without a question if the bank recognizes the customer', async (t) => {
+    const { begin, chargeLater, subject } = await newSetUp(t, 'recognize');
+    const networkId = assertSetUp(await begin(), 'frictionless');
+    await subject.banks('ask');
+    assertApproved(await chargeLater(networkId));
+  });
+}
+
+export function authenticationConformance(name: string, open: Open): void {
+  describe(`${name} and the bank that asks its customer`, () => {
+    const begun = tries(open);
+    conformanceOfAnswers(begun);
+    conformanceOfReturns(begun);
+    conformanceOfQuestions(begun);
+  });
+  describe(`${name} and a card that is saved`, () => conformanceOfSetUps(setUps(open)));
+}
