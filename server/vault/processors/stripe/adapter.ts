@@ -1,6 +1,6 @@
 import { isOfCharge, type Processor } from '../processor.ts';
 import { capture, lookupHeld, releaseAuthorization } from './captures.ts';
-import { charge, lookupCharge, prepare } from './charges.ts';
+import { charge, lookupCharge, prepare, resume } from './charges.ts';
 import { openClient, type StripeOptions } from './client.ts';
 import { testConnection } from './connection-test.ts';
 import { disputeOperations } from './disputes.ts';
@@ -9,6 +9,7 @@ import { listOperations } from './listing.ts';
 import { removeSaved } from './saved-cards.ts';
 import { lookupRefund, refund, voidCharge } from './refunds.ts';
 import { pollSettlements } from './settlements.ts';
+import { endSetUp, resumeSetUp, setUp } from './setups.ts';
 import { verify } from './verifications.ts';
 
 /** A processor that speaks Stripe's API; docs/processors/stripe.md describes how it charges once. */
@@ -30,6 +31,10 @@ export function stripeProcessor(options: StripeOptions): Processor {
     },
     list: (request) => listOperations(client, request),
     verify: (request) => verify(client, request),
+    resume: (request) => resume(client, request),
+    setUp: (request) => setUp(client, request),
+    resumeSetUp: (request) => resumeSetUp(client, request),
+    endSetUp: (request) => endSetUp(client, request),
     removeSaved: (token) => removeSaved(client, token),
     receive: (delivery) => receiveEvents(delivery, signingSecrets.reveal()),
     poll: (request) => pollSettlements(client, request),

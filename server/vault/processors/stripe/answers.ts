@@ -3,12 +3,15 @@ import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts
 import {
   type LookupOutcome,
   type Money,
+  type NeedsCustomer,
   type Outcome,
   type Preparation,
   type ProcessorResponse,
 } from '../processor.ts';
+import type { CustomerAction } from '../authentication.ts';
 import { amountAtStripe } from './amounts.ts';
-import { authentication, avsOf, cvvOf } from './codes.ts';
+import { authenticationFailed, authenticationIn, redirectIn } from './authentication.ts';
+import { authentication, avsOf, cvvOf, meaningOf, notConfirmed } from './codes.ts';
 import { blockedByRadar, cleanText, type Declined, declined, declinedAs, declinedBy } from './declines.ts';
 import {
   type Card,
@@ -98,7 +101,13 @@ export interface SentCharge {
 
 /** An intent that has moved no money: it is not confirmed yet, or was cancelled before. */
 type Idle =
-  | { readonly outcome: 'unconfirmed' /** The bank waits for the customer. */; readonly wantsCustomer?: true }
+  | {
+      readonly outcome: 'unconfirmed';
+      /** The bank waits for the customer. */
+      readonly wantsCustomer?: true;
+      /** Where the customer is led to, if a browser can be led there without a script of Stripe. */
+      readonly redirect?: CustomerAction | undefined;
+    }
   | { readonly outcome: 'canceled' };
 
 export function hasMoney(
@@ -130,6 +139,7 @@ function approvedIntent(
     },
     ...settlementOf(charge),
     ...(card?.network_transaction_id && { networkTransactionId: card.network_transaction_id }),
+    ...authenticationIn(card),
     ...executionOf(charge?.created, askedAtMs),
   };
 }
@@ -150,7 +160,12 @@ export const capturedIntent = (
   askedAtMs: number | undefined,
 ): Approved => {
   // The time of the charge is that of its authorization.
-  const { executed: _, networkTransactionId: __, ...found } = approvedIntent(intent, charge, askedAtMs);
+  const {
+    executed: _,
+    networkTransactionId: __,
+    authentication: ___,
+    ...found
+  } = approvedIntent(intent, charge, askedAtMs);
   return found;
 };
 
@@ -162,7 +177,9 @@ function declinedIntent(
 ): Declined {
   const card = cardOf(charge) ?? error?.payment_method?.card;
   const response = { transaction_id: intent.id, ...cardResponse(card) };
-  const execution = executionOf(charge?.created, askedAtMs);
+  const isUnconfirmed = meaningOf(error?.code) === notConfirmed;
+  const known = isUnconfirmed ? authenticationFailed : authenticationIn(cardOf(charge));
+  const execution = { ...known, ...executionOf(charge?.created, askedAtMs) };
   const { type, network_status, ...said } = charge?.outcome ?? {};
   if (type === 'blocked') return { ...blockedByRadar(said, response), ...execution };
   return { ...declinedBy({ ...said, ...(error ?? errorOf(charge ?? {})) }, response, network_status), ...execution };
@@ -203,7 +220,11 @@ const standings: Readonly<Record<string, (payment: Payment) => Standing>> = {
       ? approvedIntent(intent, charge, askedAtMs)
       : unknown('only a part of the amount was received'),
   requires_confirmation: unconfirmed,
-  requires_action: () => ({ outcome: 'unconfirmed', wantsCustomer: true }),
+  requires_action: ({ intent }) => ({
+    outcome: 'unconfirmed',
+    wantsCustomer: true,
+    redirect: redirectIn(intent.next_action),
+  }),
   requires_payment_method: (payment) => {
     const { intent, charge } = payment;
     if (intent.last_payment_error || charge?.status === 'failed') return declinedPayment(payment);
@@ -267,6 +288,12 @@ export function chargeNotice(charge: Charge): LookupOutcome | undefined {
 export function executedOnly(standing: ReturnType<typeof standingOf>): Exclude<typeof standing, Idle> | undefined {
   return standing.outcome === 'unconfirmed' || standing.outcome === 'canceled' ? undefined : standing;
 }
+
+/** The customer is led to the bank, if that is possible. */
+export const neededCustomer = (standing: ReturnType<typeof standingOf>): NeedsCustomer | undefined =>
+  standing.outcome === 'unconfirmed' && standing.redirect
+    ? { outcome: 'needs_customer', action: standing.redirect }
+    : undefined;
 
 /** Whether the answer is to the request with this key: Stripe repeats the key in a header. */
 export const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;

@@ -1,5 +1,13 @@
 import { jsonOf } from '../exchange.ts';
-import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Preparation } from '../processor.ts';
+import type {
+  ChargeRequest,
+  LookupOutcome,
+  LookupRequest,
+  Outcome,
+  Preparation,
+  ResumeOutcome,
+  ResumeRequest,
+} from '../processor.ts';
 import { amountAtStripe } from './amounts.ts';
 import * as answers from './answers.ts';
 import type { Client, UsedCard } from './client.ts';
@@ -111,6 +119,8 @@ async function cardForIntent(
   const standing = answers.intentStanding(answer, sent);
   if (standing.outcome === 'canceled') return answers.cancelled;
   if (standing.outcome !== 'unconfirmed') return standing;
+  const asked = request.presence && answers.neededCustomer(standing);
+  if (asked) return asked;
   const intent = 'reason' in answer ? undefined : readIntent(jsonOf(answer));
   return saved.cardOfIntent(client, request, idOf(intent?.customer));
 }
@@ -131,6 +141,8 @@ export async function charge(client: Client, request: ChargeRequest): Promise<Ou
   const standing = await standingOf(client, handle, sent);
   if (standing.outcome === 'canceled') return answers.cancelled;
   if (standing.outcome !== 'unconfirmed') return standing;
+  const asked = request.presence && answers.neededCustomer(standing);
+  if (asked) return asked;
   return standing.wantsCustomer ? withoutCustomer(client, sent) : answers.unknown('the payment may still be confirmed');
 }
 
@@ -163,9 +175,19 @@ async function confirm(
     return 'outcome' in again ? again : confirm(client, request, sent, again, 'again');
   }
   if (card.customer !== undefined && saved.isWithoutCustomer(answer)) return saved.withoutCustomer;
-  const outcome = answers.confirmOutcome(answer, sent);
+  const asked = answers.neededCustomer(answers.intentStanding(answer, sent));
+  if (asked && request.presence) return asked;
+  return explained(client, sent, await savedBy(request, card, answers.confirmOutcome(answer, sent)));
+}
+
+/** An approved charge saves the card. */
+async function savedBy(
+  request: ChargeRequest,
+  card: UsedCard,
+  outcome: Outcome | undefined,
+): Promise<Outcome | undefined> {
   if (outcome?.outcome === 'approved') await saved.keepSaved(request, card);
-  return explained(client, sent, outcome);
+  return outcome;
 }
 
 /** Who has declined, Radar or the bank. Without an answer, the decline stands as it is. */
@@ -188,12 +210,37 @@ export async function lookupCharge(client: Client, request: LookupRequest): Prom
   if ('outcome' in found) return found;
   const results: LookupOutcome[] = [];
   for (const intent of found.ids) {
-    const executed = answers.executedOnly(await standingOf(client, intent, { ...about, handle: intent }));
+    const executed = await executedOf(client, { ...about, handle: intent });
     if (executed?.outcome === 'approved') return executed;
     if (executed) results.push(executed);
   }
   // Unconfirmed intents stay: a charge with the same reference gets the same intent by its key.
   return results.find(({ outcome }) => outcome === 'unknown') ?? results[0] ?? { outcome: 'not_found' };
+}
+
+/**
+ * Undefined for a payment that has moved no money. One whose customer is at the bank is cancelled, because the customer could
+ * confirm it later.
+ */
+async function executedOf(
+  client: Client,
+  about: answers.SentCharge & { readonly handle: string },
+): Promise<LookupOutcome | undefined> {
+  const standing = await standingOf(client, about.handle, about);
+  const isAtBank = standing.outcome === 'unconfirmed' && standing.wantsCustomer;
+  if (!isAtBank) return answers.executedOnly(standing);
+  const ended = await lookupHandle(client, about.handle, about);
+  return ended.outcome === 'not_found' ? undefined : ended;
+}
+
+/** The customer may still be at the bank, so nothing is cancelled. What the browser brought proves nothing. */
+export async function resume(client: Client, request: ResumeRequest): Promise<ResumeOutcome> {
+  const { reference, sent, handle } = request;
+  if (handle === undefined) return answers.unknown('the payment is not known');
+  const standing = await standingOf(client, handle, { reference, handle, money: sent, last4: sent?.last4 });
+  if (standing.outcome === 'canceled') return { outcome: 'not_found', isFinal: true };
+  if (standing.outcome !== 'unconfirmed') return standing;
+  return standing.wantsCustomer ? { outcome: 'needs_customer' } : answers.unknown('the payment may still be confirmed');
 }
 
 /** An intent without a confirmation is cancelled: then it can never be charged. */

@@ -1,3 +1,4 @@
+import { notConfirmedReason, wantsCustomerReason } from '../authentication.ts';
 import type { FailureCode } from '../processor.ts';
 import type { Checks } from './objects.ts';
 
@@ -9,6 +10,8 @@ export interface Meaning {
   readonly isProcessorFault?: true;
   /** For the merchant, where the usual one of the failure code is not exact. */
   readonly failureReason?: string;
+  /** The bank wants the customer to confirm the payment, who was not there. */
+  readonly needsAuthentication?: true;
 }
 
 /** The customer can correct it, as card data. */
@@ -16,11 +19,14 @@ const address: Meaning = {
   failureCode: 'invalid_account',
   failureReason: 'The billing address or postal code is not the one of the card.',
 };
-/** The bank accepts the payment only if the customer confirms it on a page, which the connector cannot show. */
+/** The bank accepts the payment only if the customer confirms it, who was not there. */
 export const authentication: Meaning = {
   failureCode: 'transaction_not_allowed',
-  failureReason: 'The card’s bank wants the customer to confirm the payment (3D Secure), which is not offered.',
+  failureReason: wantsCustomerReason,
+  needsAuthentication: true,
 };
+/** The customer was asked, and refused or was not recognized. */
+export const notConfirmed: Meaning = { failureCode: 'transaction_not_allowed', failureReason: notConfirmedReason };
 const bank = (failureCode: FailureCode): Meaning => ({ failureCode });
 const fault = (failureCode: FailureCode): Meaning => ({ failureCode, isProcessorFault: true });
 
@@ -29,8 +35,8 @@ export const declines: ReadonlyMap<string, Meaning> = new Map(
   Object.entries({
     authentication_required: authentication,
     authentication_not_handled: authentication,
-    payment_intent_authentication_failure: authentication,
-    setup_intent_authentication_failure: authentication,
+    payment_intent_authentication_failure: notConfirmed,
+    setup_intent_authentication_failure: notConfirmed,
     mobile_device_authentication_required: authentication,
     approve_with_id: bank('do_not_honor'),
     call_issuer: bank('contact_bank'),

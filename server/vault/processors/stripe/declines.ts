@@ -1,6 +1,14 @@
 import { type Advice, advised, networkAdviceOf } from '../advice.ts';
 import { failureReasons, type FailureCode, noResponse, type Outcome, type ProcessorResponse } from '../processor.ts';
-import { authentication, blockedBy, declines, type Meaning, meaningOf, meaningWithoutCode } from './codes.ts';
+import {
+  authentication,
+  blockedBy,
+  declines,
+  type Meaning,
+  meaningOf,
+  meaningWithoutCode,
+  notConfirmed,
+} from './codes.ts';
 import type { Charge, StripeError } from './objects.ts';
 
 /** Declines, from the codes of Stripe, of the card network and of Radar. */
@@ -51,16 +59,19 @@ function adviceOf({ advice_code, network_advice_code, network_decline_code }: Er
 }
 
 export function declinedAs(
-  { failureCode, failureReason, isProcessorFault }: Meaning,
+  { failureCode, failureReason, isProcessorFault, needsAuthentication }: Meaning,
   response: Partial<ProcessorResponse>,
 ): Declined {
-  const found = declined(failureCode, response, isProcessorFault);
+  const found = {
+    ...declined(failureCode, response, isProcessorFault),
+    ...(needsAuthentication && { needsAuthentication }),
+  };
   return failureReason === undefined ? found : { ...found, failureReason };
 }
 
 /** The advice of the card network, unless only the customer can make the payment succeed. */
 function meaningAdvised(meaning: Meaning, error: ErrorCodes): Meaning {
-  if (meaning === authentication) return meaning;
+  if (meaning === authentication || meaning === notConfirmed) return meaning;
   const failureCode = advised(meaning.failureCode, adviceOf(error));
   if (failureCode === meaning.failureCode) return meaning;
   return { failureCode, ...(meaning.isProcessorFault && { isProcessorFault: true }) };

@@ -91,7 +91,8 @@ function aboutIntent(intent: Intent): NoticeSubject {
 /** An authorization has ended, or was released: perhaps by a person at Stripe. */
 function aboutCancelled(intent: Intent): NoticeSubject {
   const reference = intent.metadata?.[referenceName];
-  if (reference === undefined || !isManual(intent)) return other;
+  // Without a charge, the bank was never asked to pay.
+  if (reference === undefined || !isManual(intent) || !intent.latest_charge) return other;
   return { kind: 'released', charge: { reference, transactionId: intent.id } };
 }
 

@@ -10,8 +10,21 @@ const link = Type.Optional(Type.Union([Type.String(), Type.Object({ id: Type.Str
 const metadata = nullable(Type.Record(Type.String(), Type.String()));
 
 const checks = nullable(Type.Object({ address_line1_check: text, address_postal_code_check: text, cvc_check: text }));
+const threeDSecure = nullable(
+  Type.Object({
+    authentication_flow: text,
+    electronic_commerce_indicator: text,
+    result: text,
+    version: text,
+  }),
+);
+/** What the customer has to do. */
+const nextAction = nullable(
+  Type.Object({ type: Type.String(), redirect_to_url: nullable(Type.Object({ url: text })) }),
+);
 const card = nullable(
   Type.Object({
+    three_d_secure: threeDSecure,
     checks,
     last4: text,
     authorization_code: text,
@@ -93,6 +106,7 @@ const intentSchema = Type.Object({
   status: Type.String(),
   metadata,
   latest_charge: Type.Union([Type.String(), chargeSchema, Type.Null()]),
+  next_action: nextAction,
   last_payment_error: nullable(paymentErrorSchema),
 });
 
@@ -100,6 +114,8 @@ const setupIntentSchema = Type.Object({
   object: Type.Literal('setup_intent'),
   id: Type.String(),
   status: Type.String(),
+  customer: link,
+  next_action: nextAction,
   metadata,
   payment_method: Type.Optional(Type.Union([Type.String(), Type.Object({ id: Type.String(), card }), Type.Null()])),
   latest_attempt: Type.Optional(
@@ -166,6 +182,7 @@ const accountSchema = Type.Object({
 const balanceSchema = Type.Object({ object: Type.Literal('balance'), livemode: Type.Boolean() });
 
 export type Checks = Static<typeof checks>;
+export type NextAction = Static<typeof nextAction>;
 export type Card = Static<typeof card>;
 export type Intent = Static<typeof intentSchema>;
 export type SetupIntent = Static<typeof setupIntentSchema>;

@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { answersTheProduct } from '../../../../tests/support/live-suite.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
+import { external, presence } from '../conformance-authentication.ts';
 import { openExchange, type ExchangeRequest } from '../exchange.ts';
 import { evidenceFiles, evidenceTexts } from '../notices.ts';
 import type { ChargeRequest, Processor, ProcessorCard } from '../processor.ts';
@@ -56,6 +57,11 @@ function everyRequest(): Record<string, ExchangeRequest> {
     'payment intent': requests.createIntent(reference, 4900, 'usd'),
     confirm: requests.confirmIntent('pi_1', 'pm_1', { reference }),
     ...Object.fromEntries(confirmations),
+    'confirm with the customer': requests.confirmIntent('pi_1', 'pm_1', {
+      ...{ reference, presence },
+      credential: { initiator: 'customer', sequence: 'first', networkTransactionId: null, startsSeries: true },
+    }),
+    'confirm with a 3DS server': requests.confirmIntent('pi_1', 'pm_1', { reference, authentication: external }),
     'read intent': requests.getIntent('pi_1'),
     'cancel intent': requests.cancelIntent('pi_1'),
     'search intents': requests.searchIntents(reference),
@@ -66,6 +72,11 @@ function everyRequest(): Record<string, ExchangeRequest> {
     'refunds of a period': requests.listRefunds(period, 're_1'),
     'balance transactions': requests.listBalanceTransactions(period, 'txn_1'),
     'setup intent': requests.createSetupIntent(reference, 'pm_1'),
+    'setup intent of a customer': requests.createSetupIntent(reference, 'pm_1', {
+      ...{ customer: 'cus_1', returnUrl: presence.returnUrl, startsSeries: true },
+    }),
+    'read setup intent': requests.getSetupIntent('seti_1'),
+    'cancel setup intent': requests.cancelSetupIntent('seti_1'),
     account: requests.getAccount,
     balance: requests.getBalance,
     evidence: requests.submitEvidence({ disputeId: 'dp_1', texts }, files, reference),

@@ -3,6 +3,7 @@ import type Stripe from 'stripe';
 import { CardNumber } from '../../card-number.ts';
 import type { ExchangeRequest } from '../exchange.ts';
 import type { EvidenceFile, EvidenceFileKind, EvidenceRequest, EvidenceText } from '../notices.ts';
+import type { ExternalAuthentication } from '../authentication.ts';
 import type { Billing, ChargeRequest, CredentialUse, ProcessorCard } from '../processor.ts';
 
 /**
@@ -155,28 +156,45 @@ export const deleteCustomer = (customer: string): ExchangeRequest => ({
 /** How Stripe knows the card of a charge: it is saved already, this charge saves it, or it is used this once. */
 export type CardUse = 'saved' | 'saving' | 'once';
 
+/** What a 3DS server of the merchant has found. */
+function externalAuthentication({ cavv, eci, directoryServerId, version }: ExternalAuthentication) {
+  return {
+    three_d_secure: {
+      cryptogram: cavv,
+      transaction_id: directoryServerId,
+      version,
+      electronic_commerce_indicator: eci,
+    },
+  } satisfies Stripe.PaymentIntentConfirmParams.PaymentMethodOptions.Card;
+}
+
+interface Usage {
+  readonly off_session?: NonNullable<Stripe.PaymentIntentConfirmParams['off_session']>;
+  readonly setup_future_usage?: 'off_session';
+  readonly payment_method_options?: {
+    readonly card: Pick<
+      Stripe.PaymentIntentConfirmParams.PaymentMethodOptions.Card,
+      'stored_credential_usage' | 'setup_credential_usage'
+    >;
+  };
+}
+
 /** Tells the card networks that the card is stored, or that the merchant charges a stored card. */
-function credentialUse({ initiator, sequence, startsSeries }: CredentialUse, use: CardUse) {
+function credentialUse({ initiator, sequence, startsSeries }: CredentialUse, use: CardUse): Usage {
   if (initiator === 'merchant') {
     const isScheduled = sequence !== 'unscheduled';
     // Only a charge of a saved card can say what it is.
     if (use === 'once') {
       const off_session = isScheduled ? 'recurring' : 'one_off';
-      return { off_session } satisfies Stripe.PaymentIntentConfirmParams;
+      return { off_session };
     }
     const stored_credential_usage = isScheduled ? 'recurring' : 'unscheduled';
     const off_session = true;
-    return {
-      off_session,
-      payment_method_options: { card: { stored_credential_usage } },
-    } satisfies Stripe.PaymentIntentConfirmParams;
+    return { off_session, payment_method_options: { card: { stored_credential_usage } } };
   }
   if (use === 'saved' || (use === 'once' && sequence !== 'first')) return {};
   const setup_credential_usage = startsSeries ? 'recurring' : 'unscheduled';
-  return {
-    setup_future_usage: 'off_session',
-    payment_method_options: { card: { setup_credential_usage } },
-  } satisfies Stripe.PaymentIntentConfirmParams;
+  return { setup_future_usage: 'off_session', payment_method_options: { card: { setup_credential_usage } } };
 }
 
 export const expandedCharge = ['latest_charge.balance_transaction'];
@@ -184,16 +202,20 @@ export const expandedCharge = ['latest_charge.balance_transaction'];
 export function confirmIntent(
   intent: string,
   paymentMethod: string,
-  { reference, credential, shipping }: Pick<ChargeRequest, 'reference' | 'credential' | 'shipping'>,
+  request: Pick<ChargeRequest, 'reference' | 'credential' | 'shipping' | 'presence' | 'authentication'>,
   use: CardUse = 'once',
   attempt: 'first' | 'again' = 'first',
 ): ExchangeRequest {
+  const { reference, credential, shipping, presence, authentication } = request;
+  const { payment_method_options, ...usage } = (credential && credentialUse(credential, use)) ?? {};
+  const card = { ...payment_method_options?.card, ...(authentication && externalAuthentication(authentication)) };
   const body = {
     payment_method: paymentMethod,
-    error_on_requires_action: true,
+    ...(presence ? { return_url: presence.returnUrl } : { error_on_requires_action: true }),
     expand: expandedCharge,
     ...shippingDetails(shipping),
-    ...(credential && credentialUse(credential, use)),
+    ...usage,
+    ...(Object.keys(card).length > 0 && { payment_method_options: { card } }),
   } satisfies Stripe.PaymentIntentConfirmParams;
   const key = attempt === 'first' ? reference : `${reference}:again`;
   return post(['payment_intents', intent, 'confirm'], body, key);
@@ -289,16 +311,45 @@ export function listBalanceTransactions({ from, until }: Period, after?: string)
   return get(['balance_transactions'], query, listBytesMax);
 }
 
-export function createSetupIntent(reference: string, paymentMethod: string): ExchangeRequest {
+const expandedSetup = ['payment_method', 'latest_attempt'];
+
+/** The customer of a card that is saved, who is on a page of ours. */
+export interface SavedSetup {
+  readonly customer: string;
+  readonly returnUrl: string;
+  readonly startsSeries: boolean;
+}
+
+export function createSetupIntent(reference: string, paymentMethod: string, saved?: SavedSetup): ExchangeRequest {
   const body = {
     payment_method: paymentMethod,
     allowed_payment_method_types: ['card'],
     confirm: true,
     usage: 'off_session',
     metadata: { [referenceName]: reference },
-    expand: ['payment_method', 'latest_attempt'],
+    expand: expandedSetup,
+    ...(saved && {
+      customer: saved.customer,
+      return_url: saved.returnUrl,
+      payment_method_options: {
+        card: {
+          request_three_d_secure: 'any',
+          setup_credential_usage: saved.startsSeries ? 'recurring' : 'unscheduled',
+        },
+      },
+    }),
   } satisfies Stripe.SetupIntentCreateParams;
   return post(['setup_intents'], body, reference);
+}
+
+export function getSetupIntent(setup: string): ExchangeRequest {
+  return get(['setup_intents', setup], { expand: expandedSetup } satisfies Stripe.SetupIntentRetrieveParams);
+}
+
+/** Without a key, as the cancellation of a payment. */
+export function cancelSetupIntent(setup: string): ExchangeRequest {
+  const body = { cancellation_reason: 'abandoned', expand: expandedSetup } satisfies Stripe.SetupIntentCancelParams;
+  return post(['setup_intents', setup, 'cancel'], body);
 }
 
 export const getAccount = get(['account']);

@@ -35,7 +35,7 @@ interface Saved {
 }
 
 const separator = ' ';
-const tokenOf = ({ customer, method }: Saved): string => [customer, method ?? ''].join(separator);
+export const tokenOf = ({ customer, method }: Saved): string => [customer, method ?? ''].join(separator);
 
 function savedIn(token: string | undefined): Saved | undefined {
   if (token === undefined) return undefined;
@@ -71,7 +71,7 @@ async function newCustomer(
 }
 
 /** What is saved of the card of a charge. A process may have died after a charge saved the card. */
-async function savedFor(client: Client, savedCard: CardAtProcessor | undefined): Promise<Saved | undefined> {
+export async function savedFor(client: Client, savedCard: CardAtProcessor | undefined): Promise<Saved | undefined> {
   if (!savedCard) return undefined;
   const known = savedIn(savedCard.token);
   if (!known) return newCustomer(client, savedCard);
@@ -85,7 +85,10 @@ async function savedFor(client: Client, savedCard: CardAtProcessor | undefined):
 type Created = ReturnType<typeof answers.created>;
 type Refused = Extract<Created, { outcome: string }>;
 
-async function newMethod({ send }: Client, { reference, card, billing, cvc }: ChargeRequest): Promise<Created> {
+export async function newMethod(
+  { send }: Client,
+  { reference, card, billing, cvc }: Pick<ChargeRequest, 'reference' | 'card' | 'billing' | 'cvc'>,
+): Promise<Created> {
   const request = requests.createPaymentMethod(reference, card, billing, cvc?.reveal());
   return answers.created(await send(request), 'payment_method');
 }

@@ -28,14 +28,14 @@ function refusedVerification(refused: Exclude<Preparation, { outcome: 'prepared'
 }
 
 /** An error shows the verification too. */
-function setupIntentIn(answer: Answer, reference: string): SetupIntent | undefined {
+export function setupIntentIn(answer: Answer, reference: string): SetupIntent | undefined {
   const body = jsonOf(answer);
   const intent = readSetupIntent(answer.status === 200 ? body : readError(body)?.setup_intent);
   return intent?.metadata?.[referenceName] === reference ? intent : undefined;
 }
 
 /** Stripe shows the checks with the attempt, with the card, or with the error. */
-function checksOf({ latest_attempt, payment_method, last_setup_error }: SetupIntent): Checks | undefined {
+export function checksOf({ latest_attempt, payment_method, last_setup_error }: SetupIntent): Checks | undefined {
   const method = objectOf(payment_method) ?? last_setup_error?.payment_method;
   return objectOf(latest_attempt)?.payment_method_details?.card?.checks ?? method?.card?.checks;
 }
