@@ -11,6 +11,8 @@ import { disputeOperations } from './disputes.ts';
 import { lookup } from './lookups.ts';
 import { toAdyen } from './money.ts';
 import { type NoticeSettings, receptionOf } from './notices.ts';
+import { resume } from './resumption.ts';
+import { setUpsOf } from './setups.ts';
 import { keyOf, paymentMethodsOf, verificationRequestOf } from './requests.ts';
 
 export interface AdyenOptions {
@@ -67,6 +69,8 @@ export function adyenProcessor(options: AdyenOptions): Processor {
     },
     release: ({ reference, transactionId }) => release(client, reference, transactionId),
     lookup: (request) => lookup(client, request),
+    resume: (request) => resume(client, request),
+    ...setUpsOf(client, verificationCurrency),
     async verify(request) {
       const { reference, card, validUntilMs } = request;
       if (isLate(client, validUntilMs)) return unknown('the time to check the card has passed');

@@ -3,8 +3,10 @@ import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import { advised, networkAdviceOf } from '../advice.ts';
+import { actionField, authenticationFields, authenticationIn, redirectIn, unsuccessful } from './authentication.ts';
 import {
   failureReasons,
+  type NeedsCustomer,
   noResponse,
   type Outcome,
   type Preparation,
@@ -47,11 +49,13 @@ const paymentSchema = Type.Object({
       merchantAdviceCode: text,
       authorisedAmountValue: text,
       authorisedAmountCurrency: text,
+      ...authenticationFields,
     }),
   ),
+  action: actionField,
 });
-const paymentAnswer = checkOf(paymentSchema);
-type Payment = Type.Static<typeof paymentSchema>;
+export const paymentAnswer = checkOf(paymentSchema);
+export type Payment = Type.Static<typeof paymentSchema>;
 
 const modificationSchema = Type.Object({
   merchantAccount: Type.String(),
@@ -78,9 +82,10 @@ type Declined = Extract<Outcome, { outcome: 'declined' }>;
 export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 
 export function declined(
-  { name, failureCode, isProcessorFault = false, reason, wantsSecurityCode }: Decline,
+  { name, failureCode, isProcessorFault = false, reason, wantsSecurityCode, ...about }: Decline,
   response: Partial<ProcessorResponse>,
 ): Declined {
+  const { needsAuthentication, authentication } = about;
   const isAccount = failureCode === 'invalid_merchant_configuration' && !wantsSecurityCode;
   return {
     outcome: 'declined',
@@ -89,6 +94,8 @@ export function declined(
     failureReason: reason ?? failureReasons[failureCode],
     ...(isProcessorFault && { isProcessorFault }),
     ...(wantsSecurityCode && { wantsSecurityCode }),
+    ...(needsAuthentication && { needsAuthentication }),
+    ...(authentication && { authentication: unsuccessful(authentication) }),
     ...(isAccount && { rejection: `Adyen refuses payments of the account: ${name}.` }),
   };
 }
@@ -155,7 +162,7 @@ const declineOf = ({ errorCode, errorType = '' }: AdyenError): Decline =>
  * Returns undefined if the answer does not say that the request was rejected. A wrong key or account says nothing about
  * an earlier request with the same key, hence `isRepeat`.
  */
-function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
+export function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
   if (isRefusal(answer)) return isRepeat ? undefined : refusedKey(answer);
   const error = rejectedFor(answer, key);
   if (!error) return undefined;
@@ -167,7 +174,7 @@ function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined |
 }
 
 /** An answer that says nothing about an earlier request with the same key. */
-function undecidedBy(answer: Answer, key: string): Unknown {
+export function undecidedBy(answer: Answer, key: string): Unknown {
   if (answer.status !== 401 || !errorOf(answer, key)) return withoutOutcome(answer.status);
   return { ...unknown(wrongKeyText), refusesCredentials: true };
 }
@@ -175,7 +182,7 @@ function undecidedBy(answer: Answer, key: string): Unknown {
 const refusedResults = ['Refused', 'Error', 'Cancelled'];
 const authenticationResults = ['RedirectShopper', 'ChallengeShopper', 'IdentifyShopper', 'PresentToShopper'];
 
-function checksOf({ pspReference, additionalData }: Payment): ProcessorResponse {
+export function checksOf({ pspReference, additionalData }: Payment): ProcessorResponse {
   return {
     ...noResponse,
     transaction_id: plain(pspReference, /^[A-Z0-9]{1,40}$/),
@@ -185,7 +192,7 @@ function checksOf({ pspReference, additionalData }: Payment): ProcessorResponse 
   };
 }
 
-const networkIdOf = ({ additionalData }: Payment): string | null =>
+export const networkIdOf = ({ additionalData }: Payment): string | null =>
   plain(additionalData?.networkTxReference, /^[A-Za-z0-9 _-]{1,60}$/);
 
 /** Adyen tells a lost or stolen card and a closed account only in the additional data. */
@@ -201,20 +208,21 @@ function refusalOf({ refusalReasonCode = '', additionalData }: Payment): Decline
   return { ...found, failureCode: advised(found.failureCode, advice) };
 }
 
-function refused(payment: Payment): Declined | undefined {
+export function refused(payment: Payment): Declined | undefined {
   const { resultCode, refusalReasonCode } = payment;
   const isAuthentication = authenticationResults.includes(resultCode);
   if (!isAuthentication && !refusedResults.includes(resultCode)) return undefined;
   const decline = isAuthentication ? authenticationWanted : refusalOf(payment);
-  return declined(decline, {
+  const found = declined(decline, {
     ...checksOf(payment),
     response_code: plain(refusalReasonCode, /^[\w.-]{1,12}$/),
     response_text: decline.name,
   });
+  return { ...authenticationIn(payment.additionalData, null), ...found };
 }
 
 /** The payment of our reference, in an answer to an authorization or verification. */
-function paymentIn(answer: Answer, reference: string): Payment | undefined {
+export function paymentIn(answer: Answer, reference: string): Payment | undefined {
   const body = answer.status === 200 ? jsonOf(answer) : undefined;
   if (!paymentAnswer.Check(body)) return undefined;
   const key = keyIn(answer);
@@ -234,20 +242,22 @@ interface SentPayment {
   readonly reference: string;
   readonly amount: AdyenAmount;
   readonly hasCode?: boolean;
+  /** The customer can be led to the bank. */
+  readonly isPresent?: boolean;
 }
 
 /** A partial authorization is `partial`: it has to be cancelled. */
-type AuthorizationOutcome = Preparation | { readonly outcome: 'partial'; readonly pspReference: string };
+export type AuthorizationOutcome = Preparation | { readonly outcome: 'partial'; readonly pspReference: string };
 
 export function authorizationOutcomeOf(
   answer: Answer | Silence,
-  { reference, amount, hasCode = false }: SentPayment,
+  { reference, amount, hasCode = false, isPresent = false }: SentPayment,
   isRepeat = false,
 ): AuthorizationOutcome {
   if ('reason' in answer) return silentOutcome(answer);
   const payment = paymentIn(answer, reference);
   const outcome = payment
-    ? authorizationIn(payment, amount)
+    ? ((isPresent ? neededCustomer(payment) : undefined) ?? authorizationIn(payment, amount, 'frictionless'))
     : chargeRejectionOf(answer, reference, { isRepeat, hasCode });
   return outcome ?? withoutOutcome(answer.status);
 }
@@ -279,7 +289,17 @@ function chargeRejectionOf(
   return isRepeat ? undefined : declined(securityCodeWanted, { response_code, response_text: securityCodeWanted.name });
 }
 
-function authorizationIn(payment: Payment, amount: AdyenAmount): AuthorizationOutcome | undefined {
+/** The bank asks the customer, and a browser can be led there. */
+export function neededCustomer({ resultCode, action }: Payment): NeedsCustomer | undefined {
+  const redirect = resultCode === 'RedirectShopper' ? redirectIn(action) : undefined;
+  return redirect && { outcome: 'needs_customer', action: redirect };
+}
+
+export function authorizationIn(
+  payment: Payment,
+  amount: AdyenAmount,
+  flow: 'frictionless' | 'challenge',
+): AuthorizationOutcome | undefined {
   const { transaction_id: pspReference, authorization_code, avs_result, cvv_result } = checksOf(payment);
   if (payment.resultCode === 'PartiallyAuthorised' && pspReference !== null) {
     return { outcome: 'partial', pspReference };
@@ -288,7 +308,9 @@ function authorizationIn(payment: Payment, amount: AdyenAmount): AuthorizationOu
   if (pspReference === null) return undefined;
   if (!isSameAmount(authorizedAmountOf(payment, amount), amount)) return { outcome: 'conflict' };
   const networkTransactionId = networkIdOf(payment);
-  const authorization = { pspReference, amount, authorization_code, avs_result, cvv_result, networkTransactionId };
+  const checks = { authorization_code, avs_result, cvv_result };
+  const authenticated = authenticationIn(payment.additionalData, flow);
+  const authorization = { pspReference, amount, ...checks, networkTransactionId, ...authenticated };
   return { outcome: 'prepared', handle: handleOf(authorization) };
 }
 
@@ -343,7 +365,7 @@ export function followUpOutcomeOf(answer: Answer | Silence, sent: SentModificati
 export function captureOutcomeOf(
   answer: Answer | Silence,
   sent: SentModification,
-  { pspReference, networkTransactionId, authorization_code, avs_result, cvv_result }: Authorization,
+  { pspReference, networkTransactionId, authorization_code, avs_result, cvv_result, authentication }: Authorization,
 ): Outcome {
   // Only Adyen itself can say that a capture was not executed, and only a key that it does not know proves it.
   if (!('reason' in answer) && isRefusal(answer) && (answer.status !== 401 || !errorOf(answer, sent.key))) {
@@ -357,6 +379,7 @@ export function captureOutcomeOf(
     response: { ...noResponse, transaction_id: pspReference, ...checks, response_text: 'Authorised' },
     settled: false,
     ...(networkTransactionId !== null && { networkTransactionId }),
+    ...(authentication && { authentication }),
   };
 }
 

@@ -12,11 +12,13 @@ import { cancelOf, captureOf, keyOf, modificationReferenceOf } from './requests.
 /** The authorization stands: its answer said so, and was stored as its handle. Adyen does not say until when. */
 export function heldOutcomeOf(authorization: Authorization): Outcome {
   const { pspReference, networkTransactionId, authorization_code, avs_result, cvv_result } = authorization;
+  const { authentication } = authorization;
   const response = { ...noResponse, transaction_id: pspReference, authorization_code, avs_result, cvv_result };
   return {
     outcome: 'approved',
     response: { ...response, response_text: 'Authorised' },
     ...(networkTransactionId && { networkTransactionId }),
+    ...(authentication && { authentication }),
   };
 }
 

@@ -31,18 +31,22 @@ async function authorize(
   amount: AdyenAmount,
   isRepeat: boolean,
 ): Promise<Preparation> {
-  const { reference, card, cvc } = request;
+  const { reference, card, cvc, presence } = request;
   const body = authorizationOf(request, client.merchantAccount, amount, client.descriptor);
   const reply = await client.post(['payments'], body, keyOf(reference));
   const found = authorizationOutcomeOf(
     withoutCard(reply, card),
-    { reference, amount, hasCode: cvc !== undefined },
+    { reference, amount, hasCode: cvc !== undefined, isPresent: presence !== undefined },
     isRepeat,
   );
-  if (found.outcome !== 'partial') return found;
-  void cancel(client, reference, found.pspReference);
+  return found.outcome === 'partial' ? withoutPart(client, reference, found.pspReference) : found;
+}
+
+/** A partial authorization is cancelled. */
+export function withoutPart(client: Client, reference: string, pspReference: string) {
+  void cancel(client, reference, pspReference);
   const partial = { name: 'Partially authorised', failureCode: 'insufficient_funds' } as const;
-  return declined(partial, { transaction_id: found.pspReference, response_text: partial.name });
+  return declined(partial, { transaction_id: pspReference, response_text: partial.name });
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type FailureCode, noCodeReason } from '../processor.ts';
+import { notConfirmedReason, wantsCustomerReason } from '../authentication.ts';
+import { type AuthenticationResult, type FailureCode, noCodeReason } from '../processor.ts';
 
 /** The codes with which Adyen declines, and what they mean to us. */
 
@@ -11,10 +12,17 @@ export interface Decline {
   /** For the merchant. Without it, the usual one of the code. */
   readonly reason?: string;
   readonly wantsSecurityCode?: true;
+  /** The bank wants the customer to confirm the payment, who was not there. */
+  readonly needsAuthentication?: true;
+  /** How the authentication of the customer ended, if it is the reason. */
+  readonly authentication?: Extract<AuthenticationResult['status'], 'failed' | 'unavailable'>;
 }
 
 const decline = (name: string, failureCode: FailureCode): Decline => ({ name, failureCode });
 const fault = (name: string, failureCode: FailureCode): Decline => ({ name, failureCode, isProcessorFault: true });
+
+const notConfirmed = { reason: notConfirmedReason, authentication: 'failed' } as const;
+const customerWanted = { reason: wantsCustomerReason, needsAuthentication: true } as const;
 
 /** By `refusalReasonCode`. */
 export const refusals: Readonly<Record<string, Decline>> = {
@@ -27,7 +35,7 @@ export const refusals: Readonly<Record<string, Decline>> = {
   8: decline('Invalid Card Number', 'invalid_account'),
   9: decline('Issuer Unavailable', 'issuer_unavailable'),
   10: decline('Not supported', 'transaction_not_allowed'),
-  11: decline('3D Not Authenticated', 'transaction_not_allowed'),
+  11: { ...decline('3D Not Authenticated', 'transaction_not_allowed'), ...notConfirmed },
   12: decline('Not enough balance', 'insufficient_funds'),
   14: decline('Acquirer Fraud', 'fraud_suspected'),
   15: decline('Cancelled', 'processor_declined'),
@@ -52,11 +60,11 @@ export const refusals: Readonly<Record<string, Decline>> = {
   35: decline('No savings account available on Card', 'invalid_account'),
   36: decline('Mobile pin required', 'transaction_not_allowed'),
   37: decline('Contactless fallback', 'transaction_not_allowed'),
-  38: decline('Authentication required', 'transaction_not_allowed'),
-  39: decline('RReq not received from DS', 'transaction_not_allowed'),
+  38: { ...decline('Authentication required', 'transaction_not_allowed'), ...customerWanted },
+  39: { ...decline('RReq not received from DS', 'transaction_not_allowed'), authentication: 'unavailable' },
   40: decline('Current AID is in Penalty Box', 'processor_declined'),
   41: decline('CVM Required Restart Payment', 'transaction_not_allowed'),
-  42: decline('3DS Authentication Error', 'transaction_not_allowed'),
+  42: { ...decline('3DS Authentication Error', 'transaction_not_allowed'), authentication: 'unavailable' },
   43: decline('Online PIN required', 'transaction_not_allowed'),
   44: decline('Try another interface', 'transaction_not_allowed'),
   45: decline('Chip downgrade mode', 'transaction_not_allowed'),
@@ -65,7 +73,10 @@ export const refusals: Readonly<Record<string, Decline>> = {
 };
 
 /** Authentication would need the cardholder, who is not there. */
-export const authenticationWanted: Decline = decline('Authentication required', 'transaction_not_allowed');
+export const authenticationWanted: Decline = {
+  ...decline('Authentication required', 'transaction_not_allowed'),
+  ...customerWanted,
+};
 
 /** What a merchant asks Adyen’s support. */
 export const securityCodeRequest =

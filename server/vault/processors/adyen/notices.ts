@@ -8,6 +8,7 @@ import { type LookupOutcome, noResponse } from '../processor.ts';
 import { declined } from './answers.ts';
 import { type Decline, refusals } from './codes.ts';
 import { disputeOf, disputeStatusOf, progressMs } from './dispute-notices.ts';
+import { handleOf } from './handle.ts';
 import {
   itemSchema,
   keptIdOf,
@@ -95,10 +96,13 @@ function followUp({ merchantReference, pspReference }: NoticeItem, isDone: boole
 
 type Reader = (item: NoticeItem, isSuccess: boolean) => NoticeSubject;
 
-const authorized = ({ merchantReference, pspReference }: NoticeItem): NoticeSubject => ({
+/** Signed are only the reference of Adyen and the amount, so nothing else of the notice is kept. */
+const authorized = ({ merchantReference, pspReference, amount }: NoticeItem): NoticeSubject => ({
   kind: 'authorized',
   charge: { reference: merchantReference || null, transactionId: pspReference },
+  handle: handleOf({ pspReference, amount, networkTransactionId: null, ...noChecks }),
 });
+const noChecks = { authorization_code: null, avs_result: null, cvv_result: null };
 /** A capture that Adyen accepted and did not execute. */
 function captureRefused(item: NoticeItem): NoticeSubject {
   const reference = referenceOfModification(item.merchantReference ?? '');

@@ -1,15 +1,27 @@
 import { hash } from 'node:crypto';
 import type { BillingAddress } from '@adyen/api-library/lib/src/typings/checkout/billingAddress.js';
+import type { BrowserInfo } from '@adyen/api-library/lib/src/typings/checkout/browserInfo.js';
 import type { CardDetails } from '@adyen/api-library/lib/src/typings/checkout/cardDetails.js';
 import type { PaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentCancelRequest.js';
 import type { PaymentCaptureRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentCaptureRequest.js';
+import type { PaymentDetailsRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentDetailsRequest.js';
 import type { PaymentMethodsRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentMethodsRequest.js';
 import type { PaymentRefundRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRefundRequest.js';
 import type { PaymentRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRequest.js';
 import type { PaymentReversalRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentReversalRequest.js';
 import type { StandalonePaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/standalonePaymentCancelRequest.js';
 import { CardNumber } from '../../card-number.ts';
-import type { Billing, ChargeRequest, CredentialUse, HeldCode, ProcessorCard, VerifyRequest } from '../processor.ts';
+import type {
+  Billing,
+  ChargeRequest,
+  CredentialUse,
+  HeldCode,
+  Presence,
+  ProcessorCard,
+  VerifyRequest,
+} from '../processor.ts';
+import type { BrowserDetails, ExternalAuthentication } from '../authentication.ts';
+import type { SetUpRequest } from '../setup.ts';
 import type { AdyenAmount } from './money.ts';
 
 /** Our requests in the words of Adyen's Checkout API, version 72. */
@@ -27,14 +39,14 @@ type Wire<Body> = Body extends string
 
 export const checkoutVersion = 'v72';
 
-/** Adyen requires a URL, but uses it only for authentication, which is never attempted. */
-const returnUrl = 'https://example.com/';
+/** Adyen requires a URL, but uses it only for authentication, which is not attempted without the customer. */
+const unusedReturnUrl = 'https://example.com/';
 
 const keyLengthMax = 64;
 
 /**
  * The key under which Adyen executes a request once. The steps of one operation have keys of their own: `c` captures,
- * `x` cancels, `t` cancels by our reference.
+ * `x` cancels, `t` cancels by our reference, `d` and a hash passes on what a customer came back with.
  */
 export function keyOf(reference: string, step?: string): string {
   const key = step === undefined ? reference : `${reference}:${step}`;
@@ -63,6 +75,10 @@ interface PaymentContent {
   readonly billing?: Billing;
   readonly shipping?: ChargeRequest['shipping'];
   readonly customerIp?: string;
+  readonly presence?: Presence;
+  readonly authentication?: ExternalAuthentication;
+  /** Asks the bank of each card to authenticate the customer, also where no rule requires it. */
+  readonly wantsAuthentication?: boolean;
   /** What the cardholder reads on the statement. */
   readonly descriptor?: string | undefined;
 }
@@ -126,6 +142,70 @@ function addressOf(given: Omit<Billing, 'email'> | undefined): Wire<BillingAddre
   } satisfies Wire<BillingAddress>;
 }
 
+/** Adyen takes only these. */
+const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
+
+/** Without a script, nothing is known of the screen. */
+const withoutScript: BrowserDetails = {
+  language: 'en',
+  colorDepth: 24,
+  screenHeight: 0,
+  screenWidth: 0,
+  timeZoneOffsetMinutes: 0,
+};
+
+function browserOf({ userAgent, acceptHeader, browser }: Presence) {
+  const { language, colorDepth, screenHeight, screenWidth, timeZoneOffsetMinutes } = browser ?? withoutScript;
+  return {
+    userAgent,
+    acceptHeader,
+    language,
+    colorDepth: colorDepths.includes(colorDepth) ? colorDepth : 24,
+    screenHeight,
+    screenWidth,
+    timeZoneOffset: timeZoneOffsetMinutes,
+    javaEnabled: false,
+    javaScriptEnabled: browser !== undefined,
+  } satisfies Wire<BrowserInfo>;
+}
+
+/** Of a card whose bank does not take part, so that only an attempt is known. */
+const attempts = ['01', '06'];
+
+type AuthenticationFields = Pick<
+  Wire<PaymentRequest>,
+  | 'returnUrl'
+  | 'authenticationData'
+  | 'mpiData'
+  | 'channel'
+  | 'origin'
+  | 'browserInfo'
+  | 'redirectFromIssuerMethod'
+  | 'redirectToIssuerMethod'
+>;
+
+/** The bank may ask a customer who is present, on a page of the bank. Nobody is asked without the customer. */
+function authenticationOf({ presence, authentication, wantsAuthentication }: PaymentContent): AuthenticationFields {
+  if (authentication) {
+    const { cavv, eci, directoryServerId: dsTransID, version: threeDSVersion } = authentication;
+    const directoryResponse = attempts.includes(eci) ? 'A' : 'Y';
+    return { returnUrl: unusedReturnUrl, mpiData: { cavv, eci, dsTransID, threeDSVersion, directoryResponse } };
+  }
+  if (!presence) return { returnUrl: unusedReturnUrl, authenticationData: { attemptAuthentication: 'never' } };
+  return {
+    returnUrl: presence.returnUrl,
+    channel: 'Web',
+    origin: new URL(presence.returnUrl).origin,
+    browserInfo: browserOf(presence),
+    redirectFromIssuerMethod: 'GET',
+    redirectToIssuerMethod: 'GET',
+    authenticationData: {
+      ...(wantsAuthentication && { attemptAuthentication: 'always' }),
+      threeDSRequestData: { nativeThreeDS: 'disabled' },
+    },
+  };
+}
+
 /** An authorization that is captured only on request: it moves no money. */
 function paymentOf(content: PaymentContent) {
   const { merchantAccount, reference, amount, card, credential, billing, shipping, customerIp, descriptor } = content;
@@ -136,10 +216,9 @@ function paymentOf(content: PaymentContent) {
     reference,
     amount,
     paymentMethod: cardOf(content),
-    returnUrl,
     shopperReference: card.cardId,
     ...interactionOf(credential),
-    authenticationData: { attemptAuthentication: 'never' },
+    ...authenticationOf(content),
     additionalData: { manualCapture: 'true' },
     ...(billingAddress && { billingAddress }),
     ...(deliveryAddress && { deliveryAddress }),
@@ -167,6 +246,27 @@ export function verificationRequestOf(
   const amount = { currency, value: 0 };
   return paymentOf({ merchantAccount, reference, amount, card, cvc, credential, ...(billing && { billing }) });
 }
+
+/** As a check of a card, but the bank may ask the customer, and the result allows charges without the customer. */
+export function setUpRequestOf(
+  { startsSeries = false, ...request }: SetUpRequest,
+  merchantAccount: string,
+  currency: string,
+) {
+  const credential = { initiator: 'customer', sequence: 'first', networkTransactionId: null } as const;
+  const body = paymentOf({
+    ...request,
+    merchantAccount,
+    amount: { currency, value: 0 },
+    credential,
+    wantsAuthentication: true,
+  });
+  return { ...body, recurringProcessingModel: startsSeries ? 'Subscription' : 'UnscheduledCardOnFile' } as const;
+}
+
+/** What the customer came back with. */
+export const detailsOf = (redirectResult: string) =>
+  ({ details: { redirectResult } }) satisfies Wire<PaymentDetailsRequest>;
 
 export const captureOf = (merchantAccount: string, reference: string, amount: AdyenAmount) =>
   ({ merchantAccount, reference, amount }) satisfies Wire<PaymentCaptureRequest>;
