@@ -1,6 +1,7 @@
 import { errorCode } from '../platform/error-code.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
+import { remoteSetUps } from './card-setups.ts';
 import {
   NotConnected,
   openConnections,
@@ -146,6 +147,7 @@ export function remoteVault(
     },
     operations: async (wanted) => (await call('/operations', wanted, true)).listing,
     ...connectionCalls(async (path, body, mayRepeat = true) => (await call(path, body, mayRepeat)).result),
+    ...remoteSetUps(async (path, body) => (await call(path, body, true)).result),
     async health() {
       const found = (await connections.askAll(statePath)).map(stateOf);
       return {

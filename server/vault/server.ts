@@ -7,6 +7,7 @@ import { counter, type Metrics } from '../platform/metrics.ts';
 import type { RequestSpan, Tracing } from '../platform/telemetry/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
+import { mountSetUps } from './card-setups.ts';
 import { type Mount, mountDisputes } from './dispute-calls.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
@@ -388,5 +389,6 @@ function mountConnections(app: FastifyInstance, vault: Vault): void {
   mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
   mount('/release', vaultCalls.release, (body) => vault.release(body));
   mountDisputes(mount, vault);
+  mountSetUps(mount, vault);
   mount('/verification', vaultCalls.verification, (body) => vault.verification(body));
 }

@@ -1,4 +1,5 @@
 import { inTime } from '../platform/in-time.ts';
+import type { SetUpOutcome } from './processors/setup.ts';
 import type { Vault, VaultHealth } from './vault.ts';
 
 /** After the first shard has answered. */
@@ -25,6 +26,12 @@ export function shardedVault(
     async (request: Request): Promise<Result | { readonly outcome: 'unavailable'; readonly reason: string }> => {
       const vault = await vaultOf(request.companyId).catch(() => undefined);
       return vault ? call(vault, request) : { outcome: 'unavailable', reason: noShard };
+    };
+  const setUpAt =
+    <Request extends { readonly companyId: string }>(call: (vault: Vault, request: Request) => Promise<SetUpOutcome>) =>
+    async (request: Request): Promise<SetUpOutcome> => {
+      const vault = await vaultOf(request.companyId).catch(() => undefined);
+      return vault ? call(vault, request) : { outcome: 'unknown', reason: noShard };
     };
   return {
     store: routed((vault, card) => vault.store(card)),
@@ -56,6 +63,9 @@ export function shardedVault(
     submitEvidence: routed((vault, request) => vault.submitEvidence(request)),
     acceptDispute: routed((vault, request) => vault.acceptDispute(request)),
     verification: routed((vault, card) => vault.verification(card)),
+    setUp: setUpAt((vault, request) => vault.setUp(request)),
+    resumeSetUp: setUpAt((vault, request) => vault.resumeSetUp(request)),
+    endSetUp: setUpAt((vault, request) => vault.endSetUp(request)),
     async health() {
       const states: VaultHealth[] = [];
       const asked = inUse().map(async (vault) => {

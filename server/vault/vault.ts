@@ -9,6 +9,7 @@ import type { CardAttempt, DeclineLimits } from './decline-limits.ts';
 import { fingerprint, seal } from './keys.ts';
 import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
 import { keepListed } from './connection-queries.ts';
+import { cardSetUps, type SetUpVault } from './card-setups.ts';
 import { connectionCalls } from './connection-calls.ts';
 import type { DisputeVault } from './dispute-calls.ts';
 import type { NewConnection } from './processors/connections.ts';
@@ -36,7 +37,7 @@ import { removeSavedCards, savedAt, savedCard } from './saved-cards.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
-export interface Vault extends DisputeVault {
+export interface Vault extends DisputeVault, SetUpVault {
   /** Returns what the processor answered if the card was verified; null if it was not. */
   store(card: StoredCard): Promise<CardVerification | null>;
   /** The same card of the same company has the same fingerprint. */
@@ -244,6 +245,7 @@ export function localVault(
       return listing;
     },
     ...connectionCalls({ db, keys, processors, clock, extraOrigins, counter }),
+    ...cardSetUps(db, access, (key) => savedCard(db, keys, key, clock.nowMs())),
     nowMs: async () => clock.nowMs(),
     async health() {
       const problem = await db.ping(readyMs).then(
