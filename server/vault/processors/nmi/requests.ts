@@ -1,5 +1,6 @@
 import { decimalsOf, decimalText } from '../../../platform/currencies.ts';
 import { CardNumber } from '../../card-number.ts';
+import type { ExternalAuthentication } from '../authentication.ts';
 import type {
   Billing,
   ChargeRequest,
@@ -53,7 +54,22 @@ interface CredentialFields {
   readonly billing_method?: 'recurring';
 }
 
-export interface SaleFields extends CardFields, BillingFields, ShippingFields, CredentialFields, ProcessorFields {
+/** What a 3DS server of the merchant has found. */
+interface AuthenticationFields {
+  readonly cardholder_auth?: 'verified' | 'attempted';
+  readonly cavv?: string;
+  readonly eci?: string;
+  readonly three_ds_version?: string;
+  readonly directory_server_id?: string;
+}
+
+export interface SaleFields
+  extends CardFields,
+    BillingFields,
+    ShippingFields,
+    CredentialFields,
+    ProcessorFields,
+    AuthenticationFields {
   /** `auth` holds the funds, for a capture. */
   readonly type: 'sale' | 'auth';
   readonly orderid: string;
@@ -175,6 +191,21 @@ function credentialFields(credential: CredentialUse | undefined): CredentialFiel
   };
 }
 
+/** Of a card whose bank does not take part, so that only an attempt is known. */
+const attempts = ['01', '06'];
+
+function authenticationFields(authentication: ExternalAuthentication | undefined): AuthenticationFields {
+  if (!authentication) return {};
+  const { cavv, eci, version, directoryServerId } = authentication;
+  return {
+    cardholder_auth: attempts.includes(eci) ? 'attempted' : 'verified',
+    cavv,
+    eci,
+    three_ds_version: version,
+    directory_server_id: directoryServerId,
+  };
+}
+
 /** What the owner of the account chose. */
 export interface SaleChoices {
   readonly duplicateSeconds: number;
@@ -186,9 +217,10 @@ const processorFields = (processorId: string | undefined): ProcessorFields =>
   processorId ? { processor_id: processorId } : {};
 
 export function saleFields(
-  { reference, amount, currency, card, cvc, billing, shipping, customerIp, credential, authorizesOnly }: ChargeRequest,
+  request: ChargeRequest,
   { duplicateSeconds, processorId, descriptor }: SaleChoices,
 ): SaleFields {
+  const { reference, amount, currency, card, cvc, billing, shipping, customerIp, credential, authorizesOnly } = request;
   const code = cvc?.reveal();
   return {
     type: authorizesOnly ? 'auth' : 'sale',
@@ -204,6 +236,7 @@ export function saleFields(
     ...billingFields(billing),
     ...shippingFields(shipping),
     ...credentialFields(credential),
+    ...authenticationFields(request.authentication),
   };
 }
 
