@@ -154,10 +154,26 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'cycles_miscounted',
-    means: 'subscription whose count of cycles differs from its paid orders',
+    means: 'subscription whose count of cycles differs from its paid orders and restarts',
     sql: `SELECT s.company_id, s.id FROM subscriptions s WHERE s.completed_cycles <> (
             SELECT count(*) FROM orders o WHERE o.company_id = s.company_id AND o.subscription_id = s.id
-              AND o.subscription_cycle IS NOT NULL AND o.status NOT IN ('pending', 'failed'))`,
+              AND o.subscription_cycle IS NOT NULL AND o.status NOT IN ('pending', 'failed'))
+            + (SELECT count(*) FROM subscription_changes h WHERE h.company_id = s.company_id AND h.subscription_id = s.id
+                AND h.restarts)`,
+  },
+  {
+    name: 'change_without_payment',
+    means: 'change of plan that took effect without the payment of its order',
+    sql: `SELECT h.company_id, h.subscription_id AS id FROM subscription_changes h
+          JOIN orders o ON o.company_id = h.company_id AND o.id = h.order_id WHERE o.status IN ('pending', 'failed')`,
+  },
+  {
+    name: 'change_not_made',
+    means: 'paid order of a change of plan that did not take effect, although the subscription was not canceled',
+    sql: `SELECT o.company_id, o.subscription_id AS id FROM orders o
+          JOIN subscriptions s ON s.company_id = o.company_id AND s.id = o.subscription_id
+          WHERE o.subscription_change IS NOT NULL AND o.status NOT IN ('pending', 'failed') AND s.canceled_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM subscription_changes h WHERE h.company_id = o.company_id AND h.order_id = o.id)`,
   },
   {
     name: 'overdue_renewal',
@@ -171,7 +187,8 @@ export const checks: readonly Check[] = [
     means: 'active or past-due subscription without a due date and without a charge in progress',
     sql: `SELECT s.company_id, s.id FROM subscriptions s
           WHERE s.status IN ('active', 'past_due') AND s.due_at IS NULL AND NOT EXISTS (SELECT 1 FROM open_transactions t
-            WHERE t.company_id = s.company_id AND t.order_id = s.latest_order_id AND t.type = 'sale')`,
+            WHERE t.company_id = s.company_id AND t.type = 'sale'
+              AND t.order_id IN (s.latest_order_id, (s.pending_change ->> 'order_id')::uuid))`,
   },
   {
     name: 'day_missummed',

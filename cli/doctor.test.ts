@@ -152,6 +152,16 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   cycles_miscounted: [
     `UPDATE subscriptions SET completed_cycles = completed_cycles - 1 WHERE completed_cycles > 1 AND status = 'active'`,
   ],
+  change_without_payment: [
+    `INSERT INTO subscription_changes (company_id, subscription_id, number, id, order_id, at, recorded_at, restarts, before, after, lines)
+     SELECT o.company_id, s.id, 1, o.id, o.id, now(), now(), false, '{}', '{}', '[]'
+     FROM orders o JOIN subscriptions s ON s.company_id = o.company_id WHERE o.status = 'failed' LIMIT 1`,
+  ],
+  change_not_made: [
+    `DROP INDEX orders_change`,
+    `ALTER TABLE orders DROP CONSTRAINT orders_of_change`,
+    `UPDATE orders SET subscription_change = 9 WHERE subscription_cycle = 2 AND status = 'succeeded'`,
+  ],
   overdue_renewal: [`UPDATE subscriptions SET due_at = now() - interval '1 day' WHERE status = 'active'`],
   forgotten_subscription: [`UPDATE subscriptions SET due_at = NULL WHERE status = 'active'`],
   day_missummed: [

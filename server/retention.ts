@@ -99,6 +99,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   service_key_copies: bounded('encrypted keys', 'one row for each key and master secret'),
   service_keys: time('keys of the service', 'a retired key is no longer needed', 'retired keys'),
   sessions: time('signed-in browsers', `${limits.sessionDays} days`, 'ended sessions'),
+  subscription_changes: records('changes of plan'),
   subscription_movements: records('changes of subscriptions, for the figures'),
   subscriptions: records('subscriptions'),
   table_sizes: time('the size of each table, measured daily', `${limits.tableSizeDays} days`, 'sizes of tables'),

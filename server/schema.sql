@@ -808,7 +808,7 @@ CREATE TABLE open_transactions (
   CONSTRAINT open_transactions_capture_never_waits CHECK (((cause <> 'capture'::text) OR (state <> 'waiting'::text))),
   CONSTRAINT open_transactions_cause_check CHECK (
 CASE type
-    WHEN 'sale'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'capture'::text]))
+    WHEN 'sale'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text, 'first_charge'::text, 'renewal'::text, 'plan_change'::text, 'capture'::text]))
     WHEN 'auth'::text THEN (cause = ANY (ARRAY['order'::text, 'retry'::text]))
     ELSE (cause = type)
 END),
@@ -879,6 +879,7 @@ END,
   authorized_amount bigint,
   captured_amount bigint,
   capture_before timestamp with time zone,
+  subscription_change integer,
   CONSTRAINT orders_authorized_at_most_total CHECK (((authorized_amount IS NULL) OR ((authorized_amount > 0) AND (authorized_amount <= total)))),
   CONSTRAINT orders_captured_at_most_authorized CHECK (((captured_amount IS NULL) OR ((captured_amount > 0) AND (captured_amount <= authorized_amount) AND (sale_id IS NOT NULL)))),
   CONSTRAINT orders_check CHECK ((total = (subtotal - discount_amount))),
@@ -890,6 +891,7 @@ END,
   CONSTRAINT orders_discount_amount_check CHECK ((discount_amount >= 0)),
   CONSTRAINT orders_held_while_pending CHECK (((capture_before IS NULL) OR ((status = 'pending'::text) AND (authorized_amount IS NOT NULL)))),
   CONSTRAINT orders_number UNIQUE (company_id, order_number),
+  CONSTRAINT orders_of_change CHECK (((subscription_change IS NULL) OR ((subscription_change > 0) AND (subscription_id IS NOT NULL) AND (subscription_cycle IS NULL)))),
   CONSTRAINT orders_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT orders_refunded_amount_check CHECK ((refunded_amount >= 0)),
   CONSTRAINT orders_refunded_at_most_captured CHECK (((captured_amount IS NULL) OR (refunded_amount <= captured_amount))),
@@ -903,9 +905,10 @@ END),
   CONSTRAINT orders_subtotal_check CHECK ((subtotal >= 0)),
   CONSTRAINT orders_total_check CHECK (((total >= 0) AND (total <= '1000000000000'::bigint)))
 );
+CREATE UNIQUE INDEX orders_change ON public.orders USING btree (company_id, subscription_id, subscription_change) WHERE (subscription_change IS NOT NULL);
 CREATE INDEX orders_customer ON public.orders USING btree (company_id, customer_id, id);
 CREATE UNIQUE INDEX orders_cycle ON public.orders USING btree (company_id, subscription_id, subscription_cycle) WHERE ((subscription_id IS NOT NULL) AND (subscription_cycle IS NOT NULL));
-CREATE UNIQUE INDEX orders_first_charge ON public.orders USING btree (company_id, subscription_id) WHERE ((subscription_id IS NOT NULL) AND ((subscription_cycle IS NULL) OR (subscription_cycle = 1)));
+CREATE UNIQUE INDEX orders_first_charge ON public.orders USING btree (company_id, subscription_id) WHERE ((subscription_id IS NOT NULL) AND ((subscription_cycle IS NULL) OR (subscription_cycle = 1)) AND (subscription_change IS NULL));
 CREATE INDEX orders_held ON public.orders USING btree (company_id, capture_before) WHERE (capture_before IS NOT NULL);
 CREATE INDEX orders_held_by_id ON public.orders USING btree (company_id, id) WHERE (capture_before IS NOT NULL);
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
@@ -1350,6 +1353,24 @@ CREATE TABLE shard_workers (
   CONSTRAINT shard_workers_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE subscription_changes (
+  company_id uuid NOT NULL,
+  subscription_id uuid NOT NULL,
+  number integer NOT NULL,
+  id uuid NOT NULL,
+  order_id uuid,
+  at timestamp with time zone NOT NULL,
+  recorded_at timestamp with time zone NOT NULL,
+  restarts boolean NOT NULL,
+  before json NOT NULL,
+  after json NOT NULL,
+  lines json NOT NULL,
+  CONSTRAINT subscription_changes_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT subscription_changes_number_check CHECK ((number > 0)),
+  CONSTRAINT subscription_changes_once UNIQUE (company_id, id),
+  CONSTRAINT subscription_changes_pkey PRIMARY KEY (company_id, subscription_id, number)
+);
+
 CREATE TABLE subscription_movements (
   company_id uuid NOT NULL,
   subscription_id uuid NOT NULL,
@@ -1410,9 +1431,17 @@ CREATE TABLE subscriptions (
   updated_at timestamp with time zone NOT NULL,
   renewal_ended_at timestamp with time zone,
   earlier_end_date text,
+  quantity integer NOT NULL DEFAULT 1,
+  change_count integer NOT NULL DEFAULT 0,
+  scheduled_change json,
+  pending_change json,
+  period_payment json,
+  renewal_items json,
+  restarted_at timestamp with time zone,
   CONSTRAINT subscriptions_amount_check CHECK ((amount >= 0)),
   CONSTRAINT subscriptions_anchor_day_check CHECK (((anchor_day >= 1) AND (anchor_day <= 31))),
   CONSTRAINT subscriptions_billing_cycles_check CHECK ((billing_cycles >= 0)),
+  CONSTRAINT subscriptions_change_pending CHECK (((pending_change IS NULL) OR (status <> 'failed'::text) OR (((pending_change ->> 'in_cycle'::text))::integer <> current_cycle))),
   CONSTRAINT subscriptions_check CHECK (((interval_count >= 1) AND (interval_count <=
 CASE "interval"
     WHEN 'day'::text THEN 365
@@ -1432,6 +1461,7 @@ END))),
   CONSTRAINT subscriptions_next_number_check CHECK ((next_number >= 0)),
   CONSTRAINT subscriptions_one_time_amount_check CHECK ((one_time_amount >= 0)),
   CONSTRAINT subscriptions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT subscriptions_quantity CHECK (((quantity > 0) AND ((amount % (quantity)::bigint) = 0))),
   CONSTRAINT subscriptions_renewal_end CHECK (((renewal_ended_at IS NOT NULL) OR (earlier_end_date IS NULL))),
   CONSTRAINT subscriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'paused'::text, 'past_due'::text, 'failed'::text, 'canceled'::text, 'completed'::text])))
 );

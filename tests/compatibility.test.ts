@@ -61,6 +61,12 @@ const keptByTriggers = [
 
 /** Rules about what that release does not write: its rows satisfy all of them. */
 const ofNewFeatures = [
+  // Each first charge of that release is one here too.
+  'constraint orders.orders_of_change',
+  'constraint subscriptions.subscriptions_change_pending',
+  'constraint subscriptions.subscriptions_quantity',
+  'index orders_change',
+  'index orders_first_charge',
   ...['authorized_at_most_total', 'captured_at_most_authorized', 'refunded_at_most_captured', 'held_while_pending'].map(
     (name) => `constraint orders.orders_${name}`,
   ),

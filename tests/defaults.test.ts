@@ -53,6 +53,8 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'coupon_code',
     'shipping_address_id',
   ],
+  changePlan: ['quantity', 'proration', 'at', 'expected_amount'],
+  previewPlanChange: ['quantity', 'proration', 'at', 'expected_amount'],
   captureOrder: ['amount'],
   refundOrder: ['amount'],
   deletePaymentMethod: ['replacement_payment_method_id'],

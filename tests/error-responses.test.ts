@@ -71,6 +71,12 @@ const captureOrder = (id: string, options: CallOptions = {}): Promise<Reply> =>
 const voidOrder = (id: string, options: CallOptions = {}): Promise<Reply> =>
   service.call('POST', `/v1/orders/${id}/void`, options);
 
+const moreSeats = async (id: string, options: CallOptions & { when?: string } = {}): Promise<Reply> => {
+  const { plan_id } = (await service.call('GET', `/v1/subscriptions/${id}`, options)).body;
+  const { when = 'now', ...rest } = options;
+  return service.call('POST', `/v1/subscriptions/${id}/change_plan`, { body: { plan_id, quantity: 2, when }, ...rest });
+};
+
 // A number that is declined the first time it is charged.
 const declinedOnce = '4000009999003220';
 const declined = '4000000000000002';
@@ -219,6 +225,7 @@ describe('an error that the common rules bring', () => {
     const { id } = await succeeded(service, shop);
     const failed = (await order(service, await openShop(service, declinedOnce))).body.id as string;
     const [toCapture, toVoid] = await Promise.all([held(shop), held(shop)]);
+    const toChange = (await subscribe(service, { customer_id: shop.customerId, plan_id: plan.id })).body.id as string;
     const calls: Record<string, (idempotencyKey: string) => Promise<Reply>> = {
       createOrder: (idempotencyKey) => order(service, shop, {}, { idempotencyKey }),
       refundOrder: (idempotencyKey) => refund(service, id, 100, { idempotencyKey }),
@@ -227,6 +234,7 @@ describe('an error that the common rules bring', () => {
       voidOrder: (idempotencyKey) => voidOrder(toVoid, { idempotencyKey }),
       createSubscription: (idempotencyKey) =>
         subscribe(service, { customer_id: shop.customerId, plan_id: plan.id }, { idempotencyKey }),
+      changePlan: (idempotencyKey) => moreSeats(toChange, { idempotencyKey }),
     };
     assert.deepEqual(
       Object.keys(calls).toSorted(),
@@ -538,6 +546,14 @@ describe('an error of an operation itself', () => {
       await service.call('DELETE', `/v1/subscriptions/${id}`);
       return service.call('PATCH', `/v1/subscriptions/${id}`, { body: { description: 'x' } });
     },
+    'updateSubscription 409 resource_in_use': async () => {
+      const { id } = await subscription();
+      return inDoubt(async () => {
+        await moreSeats(id);
+        const body = { billing_cycle: { interval_count: 2 } };
+        return service.call('PATCH', `/v1/subscriptions/${id}`, { body });
+      });
+    },
     'cancelSubscription 409 already_canceled': async () => {
       const { id } = await subscription();
       await service.call('DELETE', `/v1/subscriptions/${id}`);
@@ -547,6 +563,50 @@ describe('an error of an operation itself', () => {
       const { id } = (await trigger('subscription.completed', {})).body.data.object;
       return service.call('DELETE', `/v1/subscriptions/${id}`);
     },
+    'changePlan 404 resource_not_found': async () => otherPlan('change_plan'),
+    'changePlan 400 subscription_not_modifiable': async () => moreSeats(await ended()),
+    'changePlan 400 invalid_request': async () => {
+      const { id } = await subscription();
+      const plan = await somePlan(service, { amount: 0 });
+      return post(`/v1/subscriptions/${id}/change_plan`, { plan_id: plan.id, when: 'now' });
+    },
+    'changePlan 400 merchant_not_configured': async () => {
+      const { key, sandbox } = await service.createMerchant();
+      const plan = await somePlan(service, {}, sandbox);
+      const customer_id = await someSubscriber(service, undefined, { key });
+      const { body } = await subscribe(service, { customer_id, plan_id: plan.id }, { key });
+      await service.db.query('UPDATE companies SET processor = NULL WHERE id = $1', [sandbox.id]);
+      return moreSeats(body.id, { key: await service.createKey(sandbox) });
+    },
+    'changePlan 409 resource_in_use': async () => {
+      const { id } = await subscription();
+      return inDoubt(async () => {
+        await moreSeats(id);
+        return moreSeats(id);
+      });
+    },
+    'changePlan 502 gateway_error': async () => {
+      const { id } = await subscription();
+      return inDoubt(() => moreSeats(id));
+    },
+    'previewPlanChange 404 resource_not_found': async () => otherPlan('change_plan/preview'),
+    'previewPlanChange 400 subscription_not_modifiable': async () => {
+      const id = await ended();
+      return post(`/v1/subscriptions/${id}/change_plan/preview`, { plan_id: randomUUID(), when: 'now' });
+    },
+    'previewPlanChange 409 resource_in_use': async () => {
+      const { id } = await subscription();
+      return inDoubt(async () => {
+        await moreSeats(id);
+        return post(`/v1/subscriptions/${id}/change_plan/preview`, { plan_id: randomUUID(), when: 'now' });
+      });
+    },
+    'undoPlanChange 400 invalid_state_transition': async () =>
+      post(`/v1/subscriptions/${(await subscription()).id}/change_plan/undo`, {}),
+    'addRenewalItem 404 resource_not_found': async () =>
+      post(`/v1/subscriptions/${(await subscription()).id}/renewal_items`, { product_id: randomUUID() }),
+    'addRenewalItem 400 subscription_not_modifiable': async () =>
+      post(`/v1/subscriptions/${await ended()}/renewal_items`, { product_id: shop.productId }),
     'pauseSubscription 501 not_implemented': async () => post(`/v1/subscriptions/${(await subscription()).id}/pause`),
     'resumeSubscription 501 not_implemented': async () => post(`/v1/subscriptions/${(await subscription()).id}/resume`),
     'advanceClock 409 resource_in_use': async () => {
@@ -604,6 +664,15 @@ describe('an error of an operation itself', () => {
       await post('/v1/team_members', someMember(id));
       return post('/v1/team_members', someMember(id));
     },
+  };
+
+  const otherPlan = async (path: string): Promise<Reply> =>
+    post(`/v1/subscriptions/${(await subscription()).id}/${path}`, { plan_id: randomUUID(), when: 'now' });
+
+  const ended = async (): Promise<string> => {
+    const { id } = await subscription();
+    await service.call('DELETE', `/v1/subscriptions/${id}`);
+    return id;
   };
 
   const someMember = (role_id: string): object => ({

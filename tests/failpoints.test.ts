@@ -346,6 +346,34 @@ function settling(failpoint: Failpoint, by: 'reader' | 'worker', rejected: boole
   };
 }
 
+/** The charge for more seats, which the repeated request makes if it was not sent. */
+function changing(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a change of plan ${what}`,
+    launch: api,
+    async arrange() {
+      const plan = await somePlan(survivor, {}, company);
+      const { customerId: customer_id } = shop;
+      await acquirer.control({ next: [] });
+      const made = await subscribe(survivor, { customer_id, plan_id: plan.id }, { key });
+      assert.deepEqual([made.status, made.body.status], [201, 'active'], made.text);
+      await acquirer.control({ next: faults });
+      const fatal: Request = {
+        method: 'POST',
+        path: `/v1/subscriptions/${made.body.id}/change_plan`,
+        body: { plan_id: plan.id, quantity: 2, when: 'now' },
+        idempotencyKey: randomUUID(),
+      };
+      return { fatal, repeat: fatal, arranged: 1 };
+    },
+    status: 201,
+    order: 'succeeded',
+    taken: ['approved charge', 'approved charge'],
+    ...rest,
+  };
+}
+
 /** A renewal falls due while a worker runs that dies of it. */
 function renewing(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
   return {
@@ -523,6 +551,15 @@ const everyCase: readonly Case[] = [
   recovering('a charge', 'error_after', 'worker'),
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
+  changing('plan_change.before_intent', 'that was not begun', []),
+  changing('plan_change.after_intent', 'that was not sent', []),
+  changing('plan_change.after_processor', 'that was approved', []),
+  changing('plan_change.after_processor', 'whose answer was lost', ['reset_after']),
+  changing('plan_change.after_processor', 'that was declined', ['decline:51'], {
+    order: 'failed',
+    taken: ['approved charge', 'declined charge'],
+  }),
+  changing('plan_change.after_record', 'that was written down', []),
   renewing('renewal.before_intent', 'that was not begun', []),
   // The bank has declined nothing, so it is sent again, unless the processor might execute the same reference twice.
   renewing('renewal.after_intent', 'that was not sent', [], { kinds: ['acquirer', 'stripe', 'adyen'] }),
@@ -687,8 +724,9 @@ function define({ kind, everything, only = failpoints }: Walk): void {
         if (repeat) {
           const { reply, refused } = await repeatUntilAnswered(repeat);
           assert.equal(reply.status, one.status, `${reply.text} after ${refused.join()}`);
-          id = orderId ?? String(reply.body.id);
-          if (reply.status < 300) assert.equal(reply.body.id, id);
+          const answered = String(reply.body.order?.id ?? reply.body.id);
+          id = orderId ?? answered;
+          if (reply.status < 300) assert.equal(answered, id);
           const again = await send(repeat);
           assert.equal(again.text, reply.text);
           assert.equal(again.status, reply.status);

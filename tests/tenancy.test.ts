@@ -192,6 +192,29 @@ const cases: Readonly<Record<string, Case>> = {
       { body: { customer_id: own.customer, plan_id: own.plan, shipping_address_id: theirs.address } },
     ],
   ],
+  changePlan: (theirs, own) => [
+    ['POST', `/v1/subscriptions/${theirs.subscription}/change_plan`, { body: { plan_id: own.plan, when: 'renewal' } }],
+    ['POST', `/v1/subscriptions/${theirs.subscription}/change_plan`, keyed({ plan_id: own.plan, when: 'now' })],
+    ['POST', `/v1/subscriptions/${own.subscription}/change_plan`, keyed({ plan_id: theirs.plan, when: 'now' })],
+  ],
+  previewPlanChange: (theirs, own) => [
+    [
+      'POST',
+      `/v1/subscriptions/${theirs.subscription}/change_plan/preview`,
+      { body: { plan_id: own.plan, when: 'now' } },
+    ],
+    [
+      'POST',
+      `/v1/subscriptions/${own.subscription}/change_plan/preview`,
+      { body: { plan_id: theirs.plan, when: 'now' } },
+    ],
+  ],
+  undoPlanChange: (theirs) => [['POST', `/v1/subscriptions/${theirs.subscription}/change_plan/undo`]],
+  addRenewalItem: (theirs, own) => [
+    ['POST', `/v1/subscriptions/${theirs.subscription}/renewal_items`, { body: { product_id: own.product } }],
+    ['POST', `/v1/subscriptions/${own.subscription}/renewal_items`, { body: { product_id: theirs.product } }],
+  ],
+  removeRenewalItem: (theirs) => [['DELETE', `/v1/subscriptions/${theirs.subscription}/renewal_items/${theirs.order}`]],
   listSubscriptions: (theirs) => [
     ...cursors('/v1/subscriptions', ['created_at'], [theirs.subscription, theirs.order]),
     ['GET', `/v1/subscriptions?customer_id=${theirs.customer}&expand=customer,plan`],

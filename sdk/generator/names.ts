@@ -53,6 +53,11 @@ export const methodNames: Readonly<Record<string, string>> = {
   listUpcomingBills: 'subscriptions.upcoming',
   updateSubscription: 'subscriptions.update',
   cancelSubscription: 'subscriptions.cancel',
+  changePlan: 'subscriptions.changePlan',
+  previewPlanChange: 'subscriptions.previewPlanChange',
+  undoPlanChange: 'subscriptions.undoPlanChange',
+  addRenewalItem: 'subscriptions.addRenewalItem',
+  removeRenewalItem: 'subscriptions.removeRenewalItem',
   pauseSubscription: 'subscriptions.pause',
   resumeSubscription: 'subscriptions.resume',
 

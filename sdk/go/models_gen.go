@@ -176,37 +176,38 @@ type OrderField string
 
 // Values of OrderField.
 const (
-	OrderFieldID                OrderField = "id"
-	OrderFieldOrderNumber       OrderField = "order_number"
-	OrderFieldStatus            OrderField = "status"
-	OrderFieldCustomerID        OrderField = "customer_id"
-	OrderFieldCustomer          OrderField = "customer"
-	OrderFieldPaymentMethod     OrderField = "payment_method"
-	OrderFieldItems             OrderField = "items"
-	OrderFieldCurrency          OrderField = "currency"
-	OrderFieldSubtotal          OrderField = "subtotal"
-	OrderFieldDiscountAmount    OrderField = "discount_amount"
-	OrderFieldTotal             OrderField = "total"
-	OrderFieldAmount            OrderField = "amount"
-	OrderFieldAuthorizedAmount  OrderField = "authorized_amount"
-	OrderFieldCaptureBefore     OrderField = "capture_before"
-	OrderFieldCapturedAmount    OrderField = "captured_amount"
-	OrderFieldRefundedAmount    OrderField = "refunded_amount"
-	OrderFieldCoupon            OrderField = "coupon"
-	OrderFieldTransactions      OrderField = "transactions"
-	OrderFieldSubscriptionID    OrderField = "subscription_id"
-	OrderFieldSubscriptionCycle OrderField = "subscription_cycle"
-	OrderFieldAttemptCount      OrderField = "attempt_count"
-	OrderFieldNextRetryAt       OrderField = "next_retry_at"
-	OrderFieldFailureCode       OrderField = "failure_code"
-	OrderFieldFailureReason     OrderField = "failure_reason"
-	OrderFieldDescription       OrderField = "description"
-	OrderFieldShipping          OrderField = "shipping"
-	OrderFieldMetadata          OrderField = "metadata"
-	OrderFieldRequestID         OrderField = "request_id"
-	OrderFieldLivemode          OrderField = "livemode"
-	OrderFieldCreatedAt         OrderField = "created_at"
-	OrderFieldUpdatedAt         OrderField = "updated_at"
+	OrderFieldID                 OrderField = "id"
+	OrderFieldOrderNumber        OrderField = "order_number"
+	OrderFieldStatus             OrderField = "status"
+	OrderFieldCustomerID         OrderField = "customer_id"
+	OrderFieldCustomer           OrderField = "customer"
+	OrderFieldPaymentMethod      OrderField = "payment_method"
+	OrderFieldItems              OrderField = "items"
+	OrderFieldCurrency           OrderField = "currency"
+	OrderFieldSubtotal           OrderField = "subtotal"
+	OrderFieldDiscountAmount     OrderField = "discount_amount"
+	OrderFieldTotal              OrderField = "total"
+	OrderFieldAmount             OrderField = "amount"
+	OrderFieldAuthorizedAmount   OrderField = "authorized_amount"
+	OrderFieldCaptureBefore      OrderField = "capture_before"
+	OrderFieldCapturedAmount     OrderField = "captured_amount"
+	OrderFieldRefundedAmount     OrderField = "refunded_amount"
+	OrderFieldCoupon             OrderField = "coupon"
+	OrderFieldTransactions       OrderField = "transactions"
+	OrderFieldSubscriptionID     OrderField = "subscription_id"
+	OrderFieldSubscriptionCycle  OrderField = "subscription_cycle"
+	OrderFieldSubscriptionChange OrderField = "subscription_change"
+	OrderFieldAttemptCount       OrderField = "attempt_count"
+	OrderFieldNextRetryAt        OrderField = "next_retry_at"
+	OrderFieldFailureCode        OrderField = "failure_code"
+	OrderFieldFailureReason      OrderField = "failure_reason"
+	OrderFieldDescription        OrderField = "description"
+	OrderFieldShipping           OrderField = "shipping"
+	OrderFieldMetadata           OrderField = "metadata"
+	OrderFieldRequestID          OrderField = "request_id"
+	OrderFieldLivemode           OrderField = "livemode"
+	OrderFieldCreatedAt          OrderField = "created_at"
+	OrderFieldUpdatedAt          OrderField = "updated_at"
 )
 
 // PlanField can have values that this version does not know.
@@ -336,6 +337,9 @@ const (
 	SubscriptionFieldCustomer           SubscriptionField = "customer"
 	SubscriptionFieldPlanID             SubscriptionField = "plan_id"
 	SubscriptionFieldPlan               SubscriptionField = "plan"
+	SubscriptionFieldQuantity           SubscriptionField = "quantity"
+	SubscriptionFieldScheduledChange    SubscriptionField = "scheduled_change"
+	SubscriptionFieldRenewalItems       SubscriptionField = "renewal_items"
 	SubscriptionFieldPaymentMethod      SubscriptionField = "payment_method"
 	SubscriptionFieldCoupon             SubscriptionField = "coupon"
 	SubscriptionFieldDescription        SubscriptionField = "description"
@@ -360,6 +364,46 @@ const (
 	SubscriptionFieldMetadata           SubscriptionField = "metadata"
 	SubscriptionFieldCreatedAt          SubscriptionField = "created_at"
 	SubscriptionFieldUpdatedAt          SubscriptionField = "updated_at"
+)
+
+// PlanChangeTime can have values that this version does not know. `renewal` is the next cycle, which is charged in full.
+type PlanChangeTime string
+
+// Values of PlanChangeTime.
+const (
+	PlanChangeTimeNow     PlanChangeTime = "now"
+	PlanChangeTimeRenewal PlanChangeTime = "renewal"
+)
+
+// Proration can have values that this version does not know. Only with `when: now`. `difference` keeps the dates and charges the difference for the rest of the period. `restart` begins a new period now and credits the unused time. `none` charges nothing until the next renewal. Default: `difference`.
+type Proration string
+
+// Values of Proration.
+const (
+	ProrationDifference Proration = "difference"
+	ProrationRestart    Proration = "restart"
+	ProrationNone       Proration = "none"
+)
+
+// PlanChangeStatus can have values that this version does not know. After `declined`, the plan is as before, and retrying the order completes the change. `superseded`: the subscription was canceled while the card was charged; the charge stands.
+type PlanChangeStatus string
+
+// Values of PlanChangeStatus.
+const (
+	PlanChangeStatusApplied    PlanChangeStatus = "applied"
+	PlanChangeStatusScheduled  PlanChangeStatus = "scheduled"
+	PlanChangeStatusDeclined   PlanChangeStatus = "declined"
+	PlanChangeStatusSuperseded PlanChangeStatus = "superseded"
+)
+
+// PlanChangeLineType can have values that this version does not know.
+type PlanChangeLineType string
+
+// Values of PlanChangeLineType.
+const (
+	PlanChangeLineTypeCharge   PlanChangeLineType = "charge"
+	PlanChangeLineTypeDiscount PlanChangeLineType = "discount"
+	PlanChangeLineTypeCredit   PlanChangeLineType = "credit"
 )
 
 // CheckoutMode can have values that this version does not know. `payment` charges once for `items`. `subscription` subscribes to `plan_id`.
@@ -477,37 +521,39 @@ type EventType string
 
 // Values of EventType.
 const (
-	EventCustomerCreated            EventType = "customer.created"
-	EventCustomerUpdated            EventType = "customer.updated"
-	EventCustomerDeleted            EventType = "customer.deleted"
-	EventPaymentMethodAttached      EventType = "payment_method.attached"
-	EventPaymentMethodDetached      EventType = "payment_method.detached"
-	EventOrderCreated               EventType = "order.created"
-	EventOrderAuthorized            EventType = "order.authorized"
-	EventOrderSucceeded             EventType = "order.succeeded"
-	EventOrderFailed                EventType = "order.failed"
-	EventOrderRefunded              EventType = "order.refunded"
-	EventOrderPartiallyRefunded     EventType = "order.partially_refunded"
-	EventOrderRefundFailed          EventType = "order.refund_failed"
-	EventOrderVoided                EventType = "order.voided"
-	EventOrderChargeback            EventType = "order.chargeback"
-	EventOrderChargebackAccepted    EventType = "order.chargeback_accepted"
-	EventOrderChargebackDismissed   EventType = "order.chargeback_dismissed"
-	EventSubscriptionCreated        EventType = "subscription.created"
-	EventSubscriptionCharged        EventType = "subscription.charged"
-	EventSubscriptionUpdated        EventType = "subscription.updated"
-	EventSubscriptionBillingUpdated EventType = "subscription.billing.updated"
-	EventSubscriptionPastDue        EventType = "subscription.past_due"
-	EventSubscriptionRecovered      EventType = "subscription.recovered"
-	EventSubscriptionFailed         EventType = "subscription.failed"
-	EventSubscriptionCompleted      EventType = "subscription.completed"
-	EventSubscriptionPaused         EventType = "subscription.paused"
-	EventSubscriptionResumed        EventType = "subscription.resumed"
-	EventSubscriptionCanceled       EventType = "subscription.canceled"
-	EventCheckoutSessionCompleted   EventType = "checkout_session.completed"
-	EventCheckoutSessionExpired     EventType = "checkout_session.expired"
-	EventTeamMemberInvited          EventType = "team_member.invited"
-	EventWebhookEndpointDisabled    EventType = "webhook_endpoint.disabled"
+	EventCustomerCreated             EventType = "customer.created"
+	EventCustomerUpdated             EventType = "customer.updated"
+	EventCustomerDeleted             EventType = "customer.deleted"
+	EventPaymentMethodAttached       EventType = "payment_method.attached"
+	EventPaymentMethodDetached       EventType = "payment_method.detached"
+	EventOrderCreated                EventType = "order.created"
+	EventOrderAuthorized             EventType = "order.authorized"
+	EventOrderSucceeded              EventType = "order.succeeded"
+	EventOrderFailed                 EventType = "order.failed"
+	EventOrderRefunded               EventType = "order.refunded"
+	EventOrderPartiallyRefunded      EventType = "order.partially_refunded"
+	EventOrderRefundFailed           EventType = "order.refund_failed"
+	EventOrderVoided                 EventType = "order.voided"
+	EventOrderChargeback             EventType = "order.chargeback"
+	EventOrderChargebackAccepted     EventType = "order.chargeback_accepted"
+	EventOrderChargebackDismissed    EventType = "order.chargeback_dismissed"
+	EventSubscriptionCreated         EventType = "subscription.created"
+	EventSubscriptionCharged         EventType = "subscription.charged"
+	EventSubscriptionUpdated         EventType = "subscription.updated"
+	EventSubscriptionBillingUpdated  EventType = "subscription.billing.updated"
+	EventSubscriptionPlanChanged     EventType = "subscription.plan_changed"
+	EventSubscriptionChangeScheduled EventType = "subscription.change_scheduled"
+	EventSubscriptionPastDue         EventType = "subscription.past_due"
+	EventSubscriptionRecovered       EventType = "subscription.recovered"
+	EventSubscriptionFailed          EventType = "subscription.failed"
+	EventSubscriptionCompleted       EventType = "subscription.completed"
+	EventSubscriptionPaused          EventType = "subscription.paused"
+	EventSubscriptionResumed         EventType = "subscription.resumed"
+	EventSubscriptionCanceled        EventType = "subscription.canceled"
+	EventCheckoutSessionCompleted    EventType = "checkout_session.completed"
+	EventCheckoutSessionExpired      EventType = "checkout_session.expired"
+	EventTeamMemberInvited           EventType = "team_member.invited"
+	EventWebhookEndpointDisabled     EventType = "webhook_endpoint.disabled"
 )
 
 // TeamMemberStatus can have values that this version does not know.
@@ -552,45 +598,47 @@ type EventPattern string
 
 // Values of EventPattern.
 const (
-	EventPatternAll                        EventPattern = "*"
-	EventPatternCustomerAll                EventPattern = "customer.*"
-	EventPatternPaymentMethodAll           EventPattern = "payment_method.*"
-	EventPatternOrderAll                   EventPattern = "order.*"
-	EventPatternSubscriptionAll            EventPattern = "subscription.*"
-	EventPatternCheckoutSessionAll         EventPattern = "checkout_session.*"
-	EventPatternTeamMemberAll              EventPattern = "team_member.*"
-	EventPatternWebhookEndpointAll         EventPattern = "webhook_endpoint.*"
-	EventPatternCustomerCreated            EventPattern = "customer.created"
-	EventPatternCustomerUpdated            EventPattern = "customer.updated"
-	EventPatternCustomerDeleted            EventPattern = "customer.deleted"
-	EventPatternPaymentMethodAttached      EventPattern = "payment_method.attached"
-	EventPatternPaymentMethodDetached      EventPattern = "payment_method.detached"
-	EventPatternOrderCreated               EventPattern = "order.created"
-	EventPatternOrderAuthorized            EventPattern = "order.authorized"
-	EventPatternOrderSucceeded             EventPattern = "order.succeeded"
-	EventPatternOrderFailed                EventPattern = "order.failed"
-	EventPatternOrderRefunded              EventPattern = "order.refunded"
-	EventPatternOrderPartiallyRefunded     EventPattern = "order.partially_refunded"
-	EventPatternOrderRefundFailed          EventPattern = "order.refund_failed"
-	EventPatternOrderVoided                EventPattern = "order.voided"
-	EventPatternOrderChargeback            EventPattern = "order.chargeback"
-	EventPatternOrderChargebackAccepted    EventPattern = "order.chargeback_accepted"
-	EventPatternOrderChargebackDismissed   EventPattern = "order.chargeback_dismissed"
-	EventPatternSubscriptionCreated        EventPattern = "subscription.created"
-	EventPatternSubscriptionCharged        EventPattern = "subscription.charged"
-	EventPatternSubscriptionUpdated        EventPattern = "subscription.updated"
-	EventPatternSubscriptionBillingUpdated EventPattern = "subscription.billing.updated"
-	EventPatternSubscriptionPastDue        EventPattern = "subscription.past_due"
-	EventPatternSubscriptionRecovered      EventPattern = "subscription.recovered"
-	EventPatternSubscriptionFailed         EventPattern = "subscription.failed"
-	EventPatternSubscriptionCompleted      EventPattern = "subscription.completed"
-	EventPatternSubscriptionPaused         EventPattern = "subscription.paused"
-	EventPatternSubscriptionResumed        EventPattern = "subscription.resumed"
-	EventPatternSubscriptionCanceled       EventPattern = "subscription.canceled"
-	EventPatternCheckoutSessionCompleted   EventPattern = "checkout_session.completed"
-	EventPatternCheckoutSessionExpired     EventPattern = "checkout_session.expired"
-	EventPatternTeamMemberInvited          EventPattern = "team_member.invited"
-	EventPatternWebhookEndpointDisabled    EventPattern = "webhook_endpoint.disabled"
+	EventPatternAll                         EventPattern = "*"
+	EventPatternCustomerAll                 EventPattern = "customer.*"
+	EventPatternPaymentMethodAll            EventPattern = "payment_method.*"
+	EventPatternOrderAll                    EventPattern = "order.*"
+	EventPatternSubscriptionAll             EventPattern = "subscription.*"
+	EventPatternCheckoutSessionAll          EventPattern = "checkout_session.*"
+	EventPatternTeamMemberAll               EventPattern = "team_member.*"
+	EventPatternWebhookEndpointAll          EventPattern = "webhook_endpoint.*"
+	EventPatternCustomerCreated             EventPattern = "customer.created"
+	EventPatternCustomerUpdated             EventPattern = "customer.updated"
+	EventPatternCustomerDeleted             EventPattern = "customer.deleted"
+	EventPatternPaymentMethodAttached       EventPattern = "payment_method.attached"
+	EventPatternPaymentMethodDetached       EventPattern = "payment_method.detached"
+	EventPatternOrderCreated                EventPattern = "order.created"
+	EventPatternOrderAuthorized             EventPattern = "order.authorized"
+	EventPatternOrderSucceeded              EventPattern = "order.succeeded"
+	EventPatternOrderFailed                 EventPattern = "order.failed"
+	EventPatternOrderRefunded               EventPattern = "order.refunded"
+	EventPatternOrderPartiallyRefunded      EventPattern = "order.partially_refunded"
+	EventPatternOrderRefundFailed           EventPattern = "order.refund_failed"
+	EventPatternOrderVoided                 EventPattern = "order.voided"
+	EventPatternOrderChargeback             EventPattern = "order.chargeback"
+	EventPatternOrderChargebackAccepted     EventPattern = "order.chargeback_accepted"
+	EventPatternOrderChargebackDismissed    EventPattern = "order.chargeback_dismissed"
+	EventPatternSubscriptionCreated         EventPattern = "subscription.created"
+	EventPatternSubscriptionCharged         EventPattern = "subscription.charged"
+	EventPatternSubscriptionUpdated         EventPattern = "subscription.updated"
+	EventPatternSubscriptionBillingUpdated  EventPattern = "subscription.billing.updated"
+	EventPatternSubscriptionPlanChanged     EventPattern = "subscription.plan_changed"
+	EventPatternSubscriptionChangeScheduled EventPattern = "subscription.change_scheduled"
+	EventPatternSubscriptionPastDue         EventPattern = "subscription.past_due"
+	EventPatternSubscriptionRecovered       EventPattern = "subscription.recovered"
+	EventPatternSubscriptionFailed          EventPattern = "subscription.failed"
+	EventPatternSubscriptionCompleted       EventPattern = "subscription.completed"
+	EventPatternSubscriptionPaused          EventPattern = "subscription.paused"
+	EventPatternSubscriptionResumed         EventPattern = "subscription.resumed"
+	EventPatternSubscriptionCanceled        EventPattern = "subscription.canceled"
+	EventPatternCheckoutSessionCompleted    EventPattern = "checkout_session.completed"
+	EventPatternCheckoutSessionExpired      EventPattern = "checkout_session.expired"
+	EventPatternTeamMemberInvited           EventPattern = "team_member.invited"
+	EventPatternWebhookEndpointDisabled     EventPattern = "webhook_endpoint.disabled"
 )
 
 // EventVersion can have values that this version does not know.
@@ -930,11 +978,12 @@ type Order struct {
 	// Amount taken from the card: the limit of all refunds.
 	CapturedAmount int64 `json:"captured_amount"`
 	// Amount refunded, including refunds that have not settled.
-	RefundedAmount    int64              `json:"refunded_amount"`
-	Coupon            *CouponSnapshot    `json:"coupon"`
-	Transactions      []OrderTransaction `json:"transactions"`
-	SubscriptionID    *string            `json:"subscription_id"`
-	SubscriptionCycle *int64             `json:"subscription_cycle"`
+	RefundedAmount     int64              `json:"refunded_amount"`
+	Coupon             *CouponSnapshot    `json:"coupon"`
+	Transactions       []OrderTransaction `json:"transactions"`
+	SubscriptionID     *string            `json:"subscription_id"`
+	SubscriptionCycle  *int64             `json:"subscription_cycle"`
+	SubscriptionChange *int64             `json:"subscription_change"`
 	// Number of declined charges of this order.
 	AttemptCount  int64          `json:"attempt_count"`
 	NextRetryAt   *time.Time     `json:"next_retry_at"`
@@ -1088,7 +1137,7 @@ type MintedCodes struct {
 	Data []CouponCode `json:"data"`
 }
 
-// PlanSummary is: The plan when the subscription was created.
+// PlanSummary is: The plan when it was chosen, with the price of one seat.
 type PlanSummary struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -1096,14 +1145,47 @@ type PlanSummary struct {
 	Currency string `json:"currency"`
 }
 
+// ScheduledPlan is an object of the API.
+type ScheduledPlan struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+// ScheduledChange is: The plan from the next renewal on.
+type ScheduledChange struct {
+	PlanID       string        `json:"plan_id"`
+	Plan         ScheduledPlan `json:"plan"`
+	Quantity     int64         `json:"quantity"`
+	BillingCycle BillingCycle  `json:"billing_cycle"`
+	ScheduledAt  time.Time     `json:"scheduled_at"`
+}
+
+// RenewalItem is an object of the API.
+type RenewalItem struct {
+	ID        string `json:"id"`
+	ProductID string `json:"product_id"`
+	Quantity  int64  `json:"quantity"`
+	Name      string `json:"name"`
+	SKU       string `json:"sku"`
+	UnitPrice *int64 `json:"unit_price"`
+	Total     *int64 `json:"total"`
+}
+
 // Subscription is an object of the API.
 type Subscription struct {
-	ID                string               `json:"id"`
-	Status            SubscriptionStatus   `json:"status"`
-	CustomerID        string               `json:"customer_id"`
-	Customer          *Customer            `json:"customer"`
-	PlanID            string               `json:"plan_id"`
-	Plan              Plan                 `json:"plan"`
+	ID         string             `json:"id"`
+	Status     SubscriptionStatus `json:"status"`
+	CustomerID string             `json:"customer_id"`
+	Customer   *Customer          `json:"customer"`
+	PlanID     string             `json:"plan_id"`
+	Plan       Plan               `json:"plan"`
+	// Seats. A cycle costs the amount of the plan for each.
+	Quantity        int64            `json:"quantity"`
+	ScheduledChange *ScheduledChange `json:"scheduled_change"`
+	// Products on the order of the next cycle.
+	RenewalItems      []RenewalItem        `json:"renewal_items"`
 	PaymentMethod     PaymentMethodSummary `json:"payment_method"`
 	Coupon            *CouponSnapshot      `json:"coupon"`
 	Description       *string              `json:"description"`
@@ -1158,6 +1240,50 @@ type CanceledSubscription struct {
 	ID         string    `json:"id"`
 	Status     string    `json:"status"`
 	CanceledAt time.Time `json:"canceled_at"`
+}
+
+// PlanChangeLine is an object of the API.
+type PlanChangeLine struct {
+	Type        PlanChangeLineType `json:"type"`
+	Description string             `json:"description"`
+	// Negative for a discount or a credit.
+	Amount int64 `json:"amount"`
+}
+
+// PlanChange is an object of the API.
+type PlanChange struct {
+	Status PlanChangeStatus `json:"status"`
+	At     *time.Time       `json:"at"`
+	Lines  []PlanChangeLine `json:"lines"`
+	// Amount charged now.
+	AmountDue int64 `json:"amount_due"`
+	// What is credited beyond what is charged.
+	CreditAmount int64        `json:"credit_amount"`
+	Order        *Order       `json:"order"`
+	Subscription Subscription `json:"subscription"`
+}
+
+// PlanChangeCoupon is an object of the API.
+type PlanChangeCoupon struct {
+	ID   string `json:"id"`
+	Code string `json:"code"`
+	// Whether it is for the new plan too.
+	Continues bool `json:"continues"`
+}
+
+// PlanChangePreview is an object of the API.
+type PlanChangePreview struct {
+	// The time that the amounts are for. Send it with the change.
+	At    time.Time        `json:"at"`
+	Lines []PlanChangeLine `json:"lines"`
+	// Amount charged now.
+	AmountDue int64 `json:"amount_due"`
+	// What is credited beyond what is charged.
+	CreditAmount int64             `json:"credit_amount"`
+	Currency     string            `json:"currency"`
+	Coupon       *PlanChangeCoupon `json:"coupon"`
+	// The next three renewals after the change.
+	Renewals []UpcomingBill `json:"renewals"`
 }
 
 // CheckoutItem is an object of the API.
@@ -1878,6 +2004,8 @@ type BillingCycleInput struct {
 type SubscriptionCreate struct {
 	CustomerID string `svc:"customer_id,required"`
 	PlanID     string `svc:"plan_id,required"`
+	// Seats: the amount of the plan is charged for each.
+	Quantity Opt[int64] `svc:"quantity"`
 	// Default: the customer’s default card.
 	PaymentMethodID Opt[string]            `svc:"payment_method_id"`
 	BillingCycle    Opt[BillingCycleInput] `svc:"billing_cycle"`
@@ -1912,6 +2040,27 @@ type SubscriptionUpdate struct {
 	// The `shipping_address.id` of the customer, whose address is copied. If you send `shipping` without it, it is cleared.
 	ShippingAddressID Opt[string]         `svc:"shipping_address_id"`
 	Metadata          Opt[map[string]any] `svc:"metadata"`
+}
+
+// PlanChangeRequest is an object of the API.
+type PlanChangeRequest struct {
+	// The plan of the subscription itself, to change only `quantity`.
+	PlanID string `svc:"plan_id,required"`
+	// Default: the quantity of the subscription.
+	Quantity  Opt[int64]     `svc:"quantity"`
+	When      PlanChangeTime `svc:"when,required"`
+	Proration Opt[Proration] `svc:"proration"`
+	// The `at` of a preview, at most ten minutes old, so that the amounts are the same.
+	At Opt[time.Time] `svc:"at"`
+	// The `amount_due` of a preview. Another amount is refused.
+	ExpectedAmount Opt[int64] `svc:"expected_amount"`
+}
+
+// RenewalItemCreate is an object of the API.
+type RenewalItemCreate struct {
+	ProductID string `svc:"product_id,required"`
+	// Number of units.
+	Quantity Opt[int64] `svc:"quantity"`
 }
 
 // CheckoutItemInput is an object of the API.
@@ -2145,6 +2294,10 @@ func newEventObject(kind EventType) any {
 	case "subscription.updated":
 		return new(Subscription)
 	case "subscription.billing.updated":
+		return new(Subscription)
+	case "subscription.plan_changed":
+		return new(Subscription)
+	case "subscription.change_scheduled":
 		return new(Subscription)
 	case "subscription.past_due":
 		return new(Subscription)

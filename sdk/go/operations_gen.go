@@ -53,6 +53,11 @@ var (
 	opUpdateSubscription              = operation{method: "PATCH", path: "/v1/subscriptions/{id}", keyed: true}
 	opCancelSubscription              = operation{method: "DELETE", path: "/v1/subscriptions/{id}", keyed: true}
 	opListUpcomingBills               = operation{method: "GET", path: "/v1/subscriptions/{id}/upcoming", keyed: false}
+	opChangePlan                      = operation{method: "POST", path: "/v1/subscriptions/{id}/change_plan", keyed: true}
+	opPreviewPlanChange               = operation{method: "POST", path: "/v1/subscriptions/{id}/change_plan/preview", keyed: false}
+	opUndoPlanChange                  = operation{method: "POST", path: "/v1/subscriptions/{id}/change_plan/undo", keyed: true}
+	opAddRenewalItem                  = operation{method: "POST", path: "/v1/subscriptions/{id}/renewal_items", keyed: true}
+	opRemoveRenewalItem               = operation{method: "DELETE", path: "/v1/subscriptions/{id}/renewal_items/{item_id}", keyed: true}
 	opPauseSubscription               = operation{method: "POST", path: "/v1/subscriptions/{id}/pause", keyed: true}
 	opResumeSubscription              = operation{method: "POST", path: "/v1/subscriptions/{id}/resume", keyed: true}
 	opCreateCheckoutSession           = operation{method: "POST", path: "/v1/checkout_sessions", keyed: true}

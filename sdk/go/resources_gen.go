@@ -574,6 +574,31 @@ func (r *SubscriptionsCalls) Upcoming(ctx context.Context, subscriptionID string
 	return fetch[UpcomingBills](ctx, r.client, call{operation: opListUpcomingBills, ids: []string{subscriptionID}, query: queryOf(params), options: opts})
 }
 
+// ChangePlan: Change the plan or the quantity of a subscription.
+func (r *SubscriptionsCalls) ChangePlan(ctx context.Context, subscriptionID string, params *PlanChangeRequest, opts ...RequestOption) (*PlanChange, error) {
+	return fetch[PlanChange](ctx, r.client, call{operation: opChangePlan, ids: []string{subscriptionID}, body: bodyOf(params), options: opts})
+}
+
+// PreviewPlanChange: Preview a change of plan.
+func (r *SubscriptionsCalls) PreviewPlanChange(ctx context.Context, subscriptionID string, params *PlanChangeRequest, opts ...RequestOption) (*PlanChangePreview, error) {
+	return fetch[PlanChangePreview](ctx, r.client, call{operation: opPreviewPlanChange, ids: []string{subscriptionID}, body: bodyOf(params), options: opts})
+}
+
+// UndoPlanChange: Take back a scheduled change of plan.
+func (r *SubscriptionsCalls) UndoPlanChange(ctx context.Context, subscriptionID string, opts ...RequestOption) (*Subscription, error) {
+	return fetch[Subscription](ctx, r.client, call{operation: opUndoPlanChange, ids: []string{subscriptionID}, options: opts})
+}
+
+// AddRenewalItem: Add a product to the next renewal.
+func (r *SubscriptionsCalls) AddRenewalItem(ctx context.Context, subscriptionID string, params *RenewalItemCreate, opts ...RequestOption) (*Subscription, error) {
+	return fetch[Subscription](ctx, r.client, call{operation: opAddRenewalItem, ids: []string{subscriptionID}, body: bodyOf(params), options: opts})
+}
+
+// RemoveRenewalItem: Remove a product from the next renewal.
+func (r *SubscriptionsCalls) RemoveRenewalItem(ctx context.Context, subscriptionID, renewalItemID string, opts ...RequestOption) (*Subscription, error) {
+	return fetch[Subscription](ctx, r.client, call{operation: opRemoveRenewalItem, ids: []string{subscriptionID, renewalItemID}, options: opts})
+}
+
 // Pause: Pause a subscription.
 func (r *SubscriptionsCalls) Pause(ctx context.Context, subscriptionID string, opts ...RequestOption) (*any, error) {
 	return fetch[any](ctx, r.client, call{operation: opPauseSubscription, ids: []string{subscriptionID}, options: opts})

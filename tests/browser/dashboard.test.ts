@@ -19,6 +19,7 @@ import { emails } from '../../dashboard/src/texts/emails.ts';
 import { home } from '../../dashboard/src/texts/home.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
+import { planChanges } from '../../dashboard/src/texts/plan-changes.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
 import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
@@ -415,6 +416,32 @@ describe('a merchant', () => {
     await button(customers.makeDefault, dialog()).click();
     await page.getByText(customers.defaultChanged).waitFor();
     await button(`${customers.makeDefault}: Visa •••• 0341`).waitFor();
+  });
+
+  it('changes the seats of a subscription after the preview, and takes a scheduled change back', async () => {
+    const person = { first_name: 'Emmy', last_name: 'Noether', email: 'emmy@example.com', phone: '+15550102032' };
+    const { id: customer_id } = await call('POST', '/v1/customers', secretKey, person);
+    const card = { number: '5555555555554444', exp_month: '12', exp_year: '2040', cvc: '999' };
+    await call('POST', '/capture', secretKey, { customer_id, card });
+    const [plan] = (await call('GET', '/v1/plans', secretKey)).data;
+    const { id } = await call('POST', '/v1/subscriptions', secretKey, { customer_id, plan_id: plan.id });
+
+    await page.goto(`/subscriptions/${id}`);
+    await button(planChanges.button).click();
+    await field(planChanges.seats, dialog()).fill('2');
+    await dialog().getByText(planChanges.due).waitFor();
+    await button(planChanges.charge('$19.00'), dialog()).click();
+    await page.getByText(planChanges.done.applied).waitFor();
+    assert.equal((await call('GET', `/v1/subscriptions/${id}`, secretKey)).quantity, 2);
+
+    await button(planChanges.button).click();
+    await field(planChanges.seats, dialog()).fill('3');
+    await dialog().getByText(planChanges.choices.renewal.label).click();
+    await button(planChanges.change, dialog()).click();
+    await page.getByText(planChanges.done.scheduled).waitFor();
+    await button(planChanges.undo).click();
+    await page.getByText(planChanges.undone).waitFor();
+    assert.equal((await call('GET', `/v1/subscriptions/${id}`, secretKey)).scheduled_change, null);
   });
 
   it('adds images by dropping them anywhere on their panel, and is asked before one goes', async () => {

@@ -194,6 +194,8 @@ const changes: Readonly<Record<string, string>> = {
   'subscription.canceled': 'canceled',
   'subscription.completed': 'completed',
   'subscription.failed': 'given up',
+  'subscription.plan_changed': 'plan changed',
+  'subscription.change_scheduled': 'change of plan scheduled',
   'subscription.paused': 'paused',
   'subscription.resumed': 'resumed',
 };

@@ -78,6 +78,7 @@ const shardTables = new Set([
   'restores',
   'roles',
   'saved_views',
+  'subscription_changes',
   'subscription_movements',
   'subscriptions',
   'team_members',

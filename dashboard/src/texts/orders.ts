@@ -43,7 +43,9 @@ export const orders = {
   confirmChargeText: (name: string, card: string) => `${name} pays with ${card}.`,
   payment: 'Payment',
   subscription: 'Subscription',
-  cycle: (plan: string | undefined, number: number) => (plan ? `${plan}, cycle ${number}` : `Cycle ${number}`),
+  /** Null for the order of a change of plan. */
+  cycle: (plan: string | undefined, number: number | null) =>
+    [plan, number === null ? 'change of plan' : `cycle ${number}`].filter(Boolean).join(', '),
   failure: 'Decline reason',
   attempts: 'Declined attempts',
   nextRetry: 'Next retry',

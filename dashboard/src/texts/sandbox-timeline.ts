@@ -33,6 +33,7 @@ const sentences: Readonly<Record<Entry['kind'], (parts: Parts) => string>> = {
   subscription_failed: ({ plan }) => `${plan} ended: every retry was declined`,
   subscription_canceled: ({ plan }) => `${plan} canceled`,
   subscription_completed: ({ plan }) => `${plan} completed`,
+  plan_changed: ({ plan }) => `plan changed to ${plan}`,
   subscription_paused: ({ plan }) => `${plan} paused`,
   subscription_resumed: ({ plan }) => `${plan} resumed`,
   customer_created: () => 'new customer',

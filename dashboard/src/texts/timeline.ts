@@ -30,6 +30,8 @@ const texts: Readonly<Record<string, (parts: Parts) => string>> = {
   'subscription.charged': ({ amount }) => `Renewed for ${amount}`,
   'subscription.updated': ({ changed }) => (changed ? `Changed ${changed}` : 'Subscription changed'),
   'subscription.billing.updated': () => 'Changed the billing cycle',
+  'subscription.plan_changed': ({ title }) => `Changed the plan to ${title}`,
+  'subscription.change_scheduled': () => 'Scheduled a change of plan for the next renewal',
   'subscription.past_due': ({ failure }) => `Subscription past due${failure}`,
   'subscription.recovered': () => 'Past-due renewal paid',
   'subscription.failed': ({ failure }) => `Subscription failed${failure}`,

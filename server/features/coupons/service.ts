@@ -43,6 +43,13 @@ export {
   waitingForReservations,
 } from './redemptions.ts';
 
+/** Whether the coupon is for this plan too. Its other rules were checked when it was redeemed. */
+export async function fitsPlan(db: Database, companyId: string, couponId: string, planId: string): Promise<boolean> {
+  const coupon = await findCoupon(db, companyId, couponId);
+  if (!coupon) return false;
+  return coupon.plan_scope === 'all' || (coupon.plan_scope === 'specific' && coupon.plan_ids.includes(planId));
+}
+
 /** Returns a new coupon with its default values. */
 function blankCoupon({ company, nowMs }: RequestContext, kind: CouponRow['kind']): CouponRow {
   return {

@@ -215,7 +215,7 @@ export async function findRenewals(
   return db.query(
     `SELECT id, due_at FROM subscriptions s
      WHERE company_id = $1 AND due_at > $2 AND due_at <= $3 AND status = 'active' AND current_cycle > 0
-       AND amount > 0 AND id > $4
+       AND (amount > 0 OR scheduled_change IS NOT NULL OR renewal_items IS NOT NULL) AND id > $4
        AND NOT EXISTS (SELECT 1 FROM email_opt_outs o WHERE o.company_id = s.company_id AND o.customer_id = s.customer_id)
        AND EXISTS (SELECT 1 FROM customers c WHERE c.company_id = s.company_id AND c.id = s.customer_id AND c.deleted_at IS NULL)
        AND NOT EXISTS (SELECT 1 FROM mails m WHERE m.company_id = s.company_id

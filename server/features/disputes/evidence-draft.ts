@@ -103,9 +103,13 @@ function subscriptionTerms({ order, subscription }: KnownFacts): Line[] {
   if (!subscription) return [];
   const { interval, interval_count: count } = subscription.billing_cycle;
   const every = count === 1 ? interval : `${count} ${interval}s`;
-  const price = amountText(subscription.plan.amount, subscription.plan.currency);
+  const price = amountText(subscription.plan.amount * subscription.quantity, subscription.plan.currency);
   const agreed = `The customer subscribed to ${subscription.plan.name} on ${dateText(subscription.created_at)}, at ${price} every ${every}.`;
-  return [line('subscription', `${agreed} This is payment ${order.subscription_cycle ?? 1}.`)];
+  const isForChange = typeof order.subscription_change === 'number';
+  const paid = isForChange
+    ? `This is the payment of a change: ${order.description}.`
+    : `This is payment ${order.subscription_cycle ?? 1}.`;
+  return [line('subscription', `${agreed} ${paid}`)];
 }
 
 function checksOf({ checks }: KnownFacts): Line[] {

@@ -20,6 +20,8 @@ export const eventCatalogue = {
   'subscription.charged': 'Renewal charged.',
   'subscription.updated': 'Card, shipping address or billing cycle changed.',
   'subscription.billing.updated': 'Billing cycle changed.',
+  'subscription.plan_changed': 'Plan or quantity changed.',
+  'subscription.change_scheduled': 'Change of plan scheduled for the next renewal.',
   'subscription.past_due': 'Renewal declined. The subscription is past due.',
   'subscription.recovered': 'Past-due subscription paid.',
   'subscription.failed': 'Subscription failed after its last retry.',

@@ -38,6 +38,7 @@ interface Shown {
   readonly next_retry_at?: string | null;
   readonly payment_method?: { readonly card_brand: string; readonly card_last_four: string };
   readonly card?: { readonly brand: string; readonly last4: string };
+  readonly quantity?: number;
   readonly plan?: { readonly name: string; readonly amount: number; readonly currency: string };
 }
 
@@ -97,5 +98,6 @@ function amountOf({ type }: EventFacts, object: Shown, seen: Seen): number | nul
   for (const { id, status } of refunds) seen.set(id, status);
   if (type in refundStatus) return changed?.amount ?? null;
   if (type.startsWith('order.chargeback')) return (object.total ?? 0) - (object.refunded_amount ?? 0);
-  return object.total ?? object.plan?.amount ?? null;
+  if (object.total !== undefined) return object.total;
+  return object.plan ? object.plan.amount * (object.quantity ?? 1) : null;
 }

@@ -65,7 +65,7 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     customer_id: ({ customer_id }) => customer_id,
     customer_email: ({ customer }) => customer?.email,
     plan: ({ plan }) => plan.name,
-    amount: ({ plan }) => decimalText(plan.amount, plan.currency),
+    amount: ({ plan, quantity }) => decimalText(plan.amount * quantity, plan.currency),
     currency: ({ plan }) => plan.currency,
     next_billing_at: ({ next_billing_at }) => next_billing_at,
     created_at: ({ created_at }) => created_at,

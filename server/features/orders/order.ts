@@ -39,6 +39,8 @@ export interface OrderRow {
   metadata: Metadata;
   subscription_id: string | null;
   subscription_cycle: number | null;
+  /** The number of the change of plan that the order pays for. Not written for any other order. */
+  subscription_change?: number | null;
   attempt_count: number;
   next_retry_at: Date | null;
   failure_code: FailureCode | null;
@@ -111,6 +113,16 @@ export function capturedAmount({ status, total, captured_amount }: OrderRow): nu
 export const paidOf = ({ total, authorized_amount, captured_amount }: Order): number =>
   typeof authorized_amount === 'number' ? captured_amount : total;
 
+/** What an order of a subscription pays for. */
+type OfSubscription = Pick<OrderRow, 'subscription_id' | 'subscription_cycle' | 'subscription_change'>;
+
+/**
+ * Whether the order is the first charge of a subscription and has not succeeded: its cycle is set when it does. The order of
+ * a change of plan never has a cycle.
+ */
+export const isFirstCharge = ({ subscription_id, subscription_cycle, subscription_change }: OfSubscription): boolean =>
+  subscription_id !== null && subscription_cycle === null && (subscription_change ?? null) === null;
+
 /** Whether funds are held for the order, which can be captured or released. */
 export const isAuthorized = ({ status, capture_before }: OrderRow): boolean =>
   status === 'pending' && capture_before !== null && capture_before !== undefined;
@@ -147,6 +159,7 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
     transactions: transactions.map(transactionToWire),
     subscription_id: order.subscription_id,
     subscription_cycle: order.subscription_cycle,
+    subscription_change: order.subscription_change ?? null,
     attempt_count: order.attempt_count,
     next_retry_at: order.next_retry_at?.toISOString() ?? null,
     failure_code: order.failure_code,

@@ -8,25 +8,27 @@ import type { Numbered } from './operations/reference.ts';
 import { type NewSale, saleOf } from './operations/sales.ts';
 
 /** The fields of a new order that its creator chooses. The other fields are the same for every order. */
-export type NewOrder = Pick<
-  OrderRow,
-  | 'company_id'
-  | 'customer_id'
-  | 'payment_method_id'
-  | 'card_brand'
-  | 'card_last4'
-  | 'items'
-  | 'currency'
-  | 'subtotal'
-  | 'discount_amount'
-  | 'coupon'
-  | 'description'
-  | 'shipping'
-  | 'metadata'
-  | 'subscription_id'
-  | 'subscription_cycle'
-  | 'request_id'
->;
+export type NewOrder = Partial<Pick<OrderRow, 'id'>> &
+  Pick<
+    OrderRow,
+    | 'company_id'
+    | 'customer_id'
+    | 'payment_method_id'
+    | 'card_brand'
+    | 'card_last4'
+    | 'items'
+    | 'currency'
+    | 'subtotal'
+    | 'discount_amount'
+    | 'coupon'
+    | 'description'
+    | 'shipping'
+    | 'metadata'
+    | 'subscription_id'
+    | 'subscription_cycle'
+    | 'subscription_change'
+    | 'request_id'
+  >;
 
 export interface PlacedOrder {
   readonly state: OrderState;
@@ -52,7 +54,7 @@ export function placeOrder(
   const total = input.subtotal - input.discount_amount;
   const order: OrderRow = {
     ...input,
-    id: newId(nowMs),
+    id: input.id ?? newId(nowMs),
     order_number: newOrderNumber(),
     status: 'pending',
     total,

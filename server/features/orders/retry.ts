@@ -20,7 +20,7 @@ import { inUse } from './operations/errors.ts';
 import { findOpenOf, insertOpen } from './operations/open-queries.ts';
 import { isPaidByLink } from './link-queries.ts';
 import { openOperation } from './operations/open-operation.ts';
-import { nextFree, type Numbered, subjects } from './operations/reference.ts';
+import { billedSubject, nextFree, type Numbered, subjects } from './operations/reference.ts';
 import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
 import { reconcileOrFail } from './recovery/resume.ts';
 import { decidedWhen, isNotRetried, type OpenedSale, redemptionIdOf, saleOf } from './operations/sales.ts';
@@ -129,8 +129,8 @@ export function nextAttempt({ order, transactions }: Pick<OrderState, 'order' | 
   return nextFree(order.company_id, { subject: attemptsAt(order), number: order.attempt_count }, taken);
 }
 
-function attemptsAt({ id, subscription_id, subscription_cycle }: OrderRow): readonly string[] {
-  return subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
+function attemptsAt(order: OrderRow): readonly string[] {
+  return billedSubject(order) ?? subjects.retry(order.id);
 }
 
 async function openSale(
@@ -154,7 +154,9 @@ async function openSale(
   const numbered = nextAttempt(state);
   // An order that was to be authorized is not charged without being asked to.
   const type = isManual(state) ? 'auth' : 'sale';
-  const sale = saleOf({ ...order, ...cardOf(terms) }, { id, type, cause: 'retry', request_id: requestId, numbered });
+  // The subscription waits for the outcome of a change, so there is always one: it is not discarded as a retry is.
+  const cause = typeof order.subscription_change === 'number' ? 'plan_change' : 'retry';
+  const sale = saleOf({ ...order, ...cardOf(terms) }, { id, type, cause, request_id: requestId, numbered });
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id, decidedWhen(sale));

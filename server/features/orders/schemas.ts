@@ -185,7 +185,14 @@ export const order = Type.Object(
     coupon: nullable(couponSnapshot),
     transactions: Type.Array(orderTransaction),
     subscription_id: nullable(uuid()),
-    subscription_cycle: nullable(Type.Integer()),
+    subscription_cycle: nullable(
+      Type.Integer({ description: 'Null before the first charge has succeeded, and for a change of plan.' }),
+    ),
+    subscription_change: nullable(
+      Type.Integer({
+        description: 'The number of the change of plan that the order pays for; null for every other order.',
+      }),
+    ),
     attempt_count: Type.Integer({ description: 'Number of declined charges of this order.' }),
     next_retry_at: nullable(timestamp()),
     failure_code: nullable(failureCode),
@@ -242,6 +249,7 @@ export const order = Type.Object(
         ],
         subscription_id: null,
         subscription_cycle: null,
+        subscription_change: null,
         attempt_count: 0,
         next_retry_at: null,
         failure_code: null,

@@ -65,11 +65,12 @@ export type { Opened } from './operations/open-queries.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 export { openOperation } from './operations/open-operation.ts';
 export { refundable as refundableStatuses } from './transitions.ts';
-export { isManual, type OrderRow, type OrderState, paidOf } from './order.ts';
+export { isFirstCharge, isManual, type OrderRow, type OrderState, paidOf, toWire as orderToWire } from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './operations/record-outcomes.ts';
 export {
   attemptsAhead,
+  billedSubject,
   deriveReference,
   followingOf,
   type Numbered,

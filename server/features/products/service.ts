@@ -1,4 +1,4 @@
-import { ApiError, notFound } from '../../errors.ts';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
@@ -176,6 +176,18 @@ export async function deleteProduct(
     await hardDeleteProduct(transaction, company.id, id);
     return deleted(id, 'The product was deleted.');
   });
+}
+
+/** A product that can be ordered, at its price now. */
+export async function productToOrder(
+  db: Queryable,
+  companyId: string,
+  id: string,
+): Promise<Pick<ProductRow, 'id' | 'name' | 'sku' | 'amount' | 'currency'>> {
+  const row = await findProduct(db, companyId, id);
+  if (!row || row.deleted_at) throw notFound('product', 'product_id');
+  if (!row.active) throw invalidField('product_id', 'is an archived product');
+  return row;
 }
 
 /** Marks products as ordered, which prevents their deletion. Returns how many exist. */

@@ -47,6 +47,7 @@ export interface FailedOrder {
   readonly id: string;
   readonly subscription_id: string | null;
   readonly subscription_cycle: number | null;
+  readonly subscription_change: number | null;
   readonly attempt_count: number;
   readonly coupon: object | null;
   /** The references of its charges so far. */
@@ -56,7 +57,7 @@ export interface FailedOrder {
 /** Finds orders whose charge may have been retried. */
 export async function findFailedOrders(db: Queryable, companyId: string, afterId: string): Promise<FailedOrder[]> {
   return db.query<FailedOrder>(
-    `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon, ARRAY(
+    `SELECT id, subscription_id, subscription_cycle, subscription_change, attempt_count, coupon, ARRAY(
        SELECT t.reference FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id
          AND t.type IN ('sale', 'auth') AND t.reference IS NOT NULL) AS sale_references
      FROM orders o WHERE company_id = $1 AND rare_status = 'failed' AND id > $2 ORDER BY id LIMIT 1000`,
@@ -83,6 +84,8 @@ export async function findOpenCharges(db: Queryable, companyId: string): Promise
 export interface BilledSubscription {
   readonly id: string;
   readonly current_cycle: number;
+  /** Changes of plan that were charged, or are being charged. */
+  readonly change_count: number;
 }
 
 /** Finds subscriptions that are billed, or were when the backup was made. */
@@ -92,7 +95,7 @@ export async function findBilledSubscriptions(
   afterId: string,
 ): Promise<BilledSubscription[]> {
   return db.query<BilledSubscription>(
-    `SELECT id, current_cycle FROM subscriptions
+    `SELECT id, current_cycle, change_count FROM subscriptions
      WHERE company_id = $1 AND status IN ('active', 'past_due', 'paused', 'failed') AND id > $2 ORDER BY id LIMIT 1000`,
     [companyId, afterId],
   );

@@ -1,5 +1,12 @@
 import type { Queryable } from '../../platform/database.ts';
-import { attemptsAhead, deriveReference, followingOf, type Numbered, subjects } from '../orders/service.ts';
+import {
+  attemptsAhead,
+  billedSubject,
+  deriveReference,
+  followingOf,
+  type Numbered,
+  subjects,
+} from '../orders/service.ts';
 import { findBilledSubscriptions, findFailedOrders, findOpenCharges } from './queries.ts';
 
 /** The subject of a reference that the books do not have. */
@@ -32,7 +39,7 @@ export async function standingsOf(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, Standing>> {
   const found = new Map<string, Standing>();
-  for (const candidatesOf of [openCharges, nextCycles, retriesOfFailed]) {
+  for (const candidatesOf of [openCharges, nextCycles, nextChanges, retriesOfFailed]) {
     for await (const { subject, number: first, standing } of candidatesOf(db, companyId)) {
       if (found.size === wanted.size) return found;
       for (let number = first; number < first + attemptsAhead; number += 1) {
@@ -62,10 +69,23 @@ async function* nextCycles(db: Queryable, companyId: string): AsyncGenerator<Can
   }
 }
 
+/** How many changes of plan of one subscription may have been charged since the backup. */
+const changesAhead = 5;
+
+/** The charge of a change that the database has forgotten: no schedule makes it again, so a person decides about it. */
+async function* nextChanges(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
+  for await (const { id, change_count } of all((after) => findBilledSubscriptions(db, companyId, after))) {
+    for (let change = change_count + 1; change <= change_count + changesAhead; change += 1) {
+      const standing = { order_id: null, subscription_id: id, subscription_cycle: null, isRenewal: false };
+      yield { subject: subjects.change(id, change), number: 0, standing };
+    }
+  }
+}
+
 async function* retriesOfFailed(db: Queryable, companyId: string): AsyncGenerator<Candidate> {
   for await (const order of all((after) => findFailedOrders(db, companyId, after))) {
     const { id, subscription_id, subscription_cycle, attempt_count: number } = order;
-    const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
+    const subject = billedSubject(order) ?? subjects.retry(id);
     const standing = { order_id: id, subscription_id, subscription_cycle, isRenewal: false };
     yield { subject, number, standing };
     // Another connection may have repeated a charge that has a key.

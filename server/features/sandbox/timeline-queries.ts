@@ -13,6 +13,8 @@ export interface RecordedEvent {
   readonly subscription_id: string | null;
   readonly plan_name: string | null;
   readonly cycle: number | null;
+  /** Of an order that pays for a change of plan. */
+  readonly change: number | null;
   readonly attempts: number;
   readonly amount: number | null;
   readonly currency: string | null;
@@ -40,7 +42,8 @@ export async function findEvents(
        e.object->>'order_number' AS order_number, e.object->>'subscription_id' AS subscription_id,
        coalesce(e.object->'plan'->>'name', (SELECT s.plan_name FROM subscriptions s
          WHERE s.company_id = e.company_id AND s.id = (e.object->>'subscription_id')::uuid)) AS plan_name,
-       (e.object->>'subscription_cycle')::integer AS cycle, coalesce((e.object->>'attempt_count')::integer, 0) AS attempts,
+       (e.object->>'subscription_cycle')::integer AS cycle, (e.object->>'subscription_change')::integer AS change,
+       coalesce((e.object->>'attempt_count')::integer, 0) AS attempts,
        (e.object->>'total')::float8 AS amount, e.object->>'currency' AS currency,
        e.object->>'failure_code' AS failure, e.object->>'next_retry_at' AS next_retry_at
      FROM events e WHERE e.company_id = $1 AND e.id >= $2 AND e.id < $3 AND e.type = ANY($4)

@@ -35,6 +35,7 @@ const kindsOfEvents = {
   'subscription.failed': 'subscription_failed',
   'subscription.canceled': 'subscription_canceled',
   'subscription.completed': 'subscription_completed',
+  'subscription.plan_changed': 'plan_changed',
   'subscription.paused': 'subscription_paused',
   'subscription.resumed': 'subscription_resumed',
   'customer.created': 'customer_created',
@@ -165,9 +166,10 @@ function entryOf(event: RecordedEvent, customer: Entry['customer']): Entry {
 }
 
 /** A charge of a subscription is its first one, a renewal, or a retry of a renewal that was declined before. */
-function kindOf({ type, subscription_id, cycle, attempts }: RecordedEvent): Entry['kind'] {
+function kindOf({ type, subscription_id, cycle, change, attempts }: RecordedEvent): Entry['kind'] {
   const kind = kindsOfEvents[type as keyof typeof kindsOfEvents];
   if (subscription_id === null || (kind !== 'paid' && kind !== 'declined')) return kind;
+  if (change !== null) return kind;
   if ((cycle ?? 1) === 1) return `first_${kind}`;
   const declinesBefore = kind === 'paid' ? attempts : attempts - 1;
   return `${declinesBefore > 0 ? 'retry' : 'renewal'}_${kind}`;

@@ -43,6 +43,7 @@ import {
   resumeSubscription,
   type Subscriptions,
 } from '../subscriptions/service.ts';
+import { changeSeats } from './trigger-seats.ts';
 import { teamMemberCreate } from '../team/schemas.ts';
 import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/service.ts';
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
@@ -285,6 +286,8 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'subscription.billing.updated': subscribed(cardsFor.approved, (context, _, { subscription }) =>
     changeSubscription(context, subscription.id, { billing_cycle: { interval: 'month', interval_count: 1 } }),
   ),
+  'subscription.plan_changed': subscribed(cardsFor.approved, changeSeats('now')),
+  'subscription.change_scheduled': subscribed(cardsFor.approved, changeSeats('renewal')),
   'subscription.past_due': subscribed(cardsFor.approvedOnce, (_, __, { wait }) => wait(dayMs)),
   'subscription.recovered': subscribed(cardsFor.approvedOnce, async (context, dependencies, { subscription, wait }) => {
     await wait(dayMs);

@@ -6,7 +6,7 @@ import { closeRedemptions } from '../coupons/service.ts';
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
 import { discardWaiting, getOrderState, isWaitingCharge, stopRetries } from '../orders/service.ts';
-import { canceled, paused, resumed } from './changes.ts';
+import { canceled, paused, resumed, withoutPending, writesPlan } from './changes.ts';
 import { changed, recordChanges } from './billing.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
 import {
@@ -60,9 +60,9 @@ async function cancelLocked(
   row: SubscriptionRow,
 ): Promise<void> {
   const livemode = company.mode === 'live';
-  await recordChanges(transaction, [
-    changed(canceled(row, nowMs), ['subscription.canceled'], livemode, nowMs, requestId),
-  ]);
+  const to = canceled(row, nowMs);
+  const change = changed(to, ['subscription.canceled'], livemode, nowMs, requestId);
+  await recordChanges(transaction, [{ ...change, writesPlan: writesPlan(row, to) }]);
   if (row.latest_order_id) await stopRetries(transaction, company.id, row.latest_order_id);
   // The subscription never began, so its coupon redemption is released. A first charge in flight records its own
   // redemption.
@@ -116,7 +116,9 @@ export async function changeSubscription(
     const cycle = input.billing_cycle && mergeCadence(cycleOf(row), input.billing_cycle, cycleOf(row).anchor_day);
     const billing = cycle !== undefined && JSON.stringify(cycle) !== JSON.stringify(cycleOf(row));
     if (billing && row.renewal_ended_at) throw renewalHasEnded();
-    if (billing) to = withCadence(to, cycle, nowMs, await lastChargeMs(transaction, row));
+    if (billing) refuseWhileChanging(row);
+    // The dates move, so a change of plan that was declined would have another price.
+    if (billing) to = withCadence(withoutPending(to), cycle, nowMs, await lastChargeMs(transaction, row));
 
     const types: EventType[] = billing
       ? ['subscription.updated', 'subscription.billing.updated']
@@ -124,9 +126,15 @@ export async function changeSubscription(
     const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
     if (Object.keys(previous).length === 0) return toWire(row, livemode);
     const change = changed(to, types, livemode, nowMs, requestId, previous);
-    await recordChanges(transaction, [change]);
+    await recordChanges(transaction, [{ ...change, writesPlan: writesPlan(row, to) }]);
     return toWire(change.row, livemode);
   });
+}
+
+/** The charge of a change decides which period is paid. */
+export function refuseWhileChanging({ pending_change }: SubscriptionRow): void {
+  if (!pending_change?.in_flight) return;
+  throw new ApiError('resource_in_use', 'The plan of this subscription is being changed. Retry shortly.');
 }
 
 /** The customer is locked first, as everywhere, so that two transactions that lock both cannot deadlock. */
@@ -173,6 +181,7 @@ async function lastChargeMs(
 /** For the dashboard; the API has no call for it yet. */
 export async function pauseSubscription(context: RequestContext, id: string): Promise<Subscription> {
   return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
+    refuseWhileChanging(row);
     if (row.latest_order_id) await discardRenewal(transaction, row, row.latest_order_id);
     return paused(row, context.nowMs);
   });
@@ -220,8 +229,9 @@ async function operate(
       const message = `The status of the subscription is ${row.status}. It must be ${from}.`;
       throw new ApiError('invalid_state_transition', message, { param: 'id' });
     }
-    const change = changed(await move(transaction, row), [event], livemode, nowMs, requestId);
-    await recordChanges(transaction, [change]);
+    const to = await move(transaction, row);
+    const change = changed(to, [event], livemode, nowMs, requestId);
+    await recordChanges(transaction, [{ ...change, writesPlan: writesPlan(row, to) }]);
     return toWire(change.row, livemode);
   });
 }
@@ -235,13 +245,14 @@ export async function backdateSubscription({ db, company }: RequestContext, id: 
       ...row,
       start_at: new Date(row.start_at.getTime() - byMs),
       base_at: new Date(row.base_at.getTime() - byMs),
+      restarted_at: earlier(row.restarted_at),
       current_period_start: earlier(row.current_period_start),
       current_period_end: earlier(row.current_period_end),
       due_at: earlier(row.due_at),
       first_declined_at: earlier(row.first_declined_at),
       next_retry_at: earlier(row.next_retry_at),
     };
-    await recordChanges(transaction, [{ row: backdated, events: [] }]);
+    await recordChanges(transaction, [{ row: backdated, events: [], writesPlan: true }]);
   });
 }
 

@@ -39,6 +39,7 @@ import { orderFor, plannedSale } from './renewal-order.ts';
 import { withNextDue } from './schedule.ts';
 import type { Cadence, Subscription, SubscriptionCreate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
+import { termsOfPlan } from './terms.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface SubscriptionDependencies {
@@ -177,13 +178,14 @@ async function insertFree(
 async function couponForPlan(
   transaction: Database,
   { company, nowMs }: RequestContext,
-  { coupon_code: code }: ShownSubscription,
+  { coupon_code: code, quantity = 1 }: ShownSubscription,
   customerId: string,
-  { id: planId, amount, one_time_amount, currency }: PlanToSubscribe,
+  { id: planId, amount: unit, one_time_amount, currency }: PlanToSubscribe,
 ): Promise<CouponUse | undefined> {
   if (!code) return undefined;
   const facts = await findCouponFacts(transaction, company.id, code, customerId);
-  return couponFor(facts, { nowMs, currency, goods: { kind: 'plan', planId, amount: amount + one_time_amount } });
+  const amount = unit * quantity + one_time_amount;
+  return couponFor(facts, { nowMs, currency, goods: { kind: 'plan', planId, amount } });
 }
 
 export async function cardFor(
@@ -240,6 +242,14 @@ function startOf(input: SubscriptionCreate, nowMs: number): number {
   return startMs === todayMs ? nowMs : startMs;
 }
 
+function priceOf(
+  plan: PlanToSubscribe,
+  seats: number,
+): Pick<SubscriptionRow, 'amount' | 'one_time_amount' | 'items' | 'quantity'> {
+  const { amount, one_time_amount, items, quantity } = termsOfPlan(plan, seats, { cycle: null, keeps_coupon: true });
+  return { amount, one_time_amount, items, quantity };
+}
+
 function newSubscription(
   { company, nowMs }: RequestContext,
   input: SubscriptionCreate,
@@ -265,10 +275,14 @@ function newSubscription(
     card_last4: card.last4,
     status: 'active',
     plan_name: plan.name,
-    amount: plan.amount,
-    one_time_amount: plan.one_time_amount,
+    ...priceOf(plan, input.quantity ?? 1),
     currency: plan.currency,
-    items: plan.items,
+    change_count: 0,
+    scheduled_change: null,
+    pending_change: null,
+    period_payment: null,
+    renewal_items: null,
+    restarted_at: null,
     interval: cycle.interval,
     interval_count: cycle.interval_count,
     anchor_day: cycle.anchor_day === 'signup_date' ? null : cycle.anchor_day,

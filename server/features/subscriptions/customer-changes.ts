@@ -9,7 +9,7 @@ import { cardFor } from './create-subscription.ts';
 import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
 import { chargedCard } from './renewal-order.ts';
 import { canEndRenewal, canKeepRenewal } from './renewal-end.ts';
-import { amountsOf, nextCharge } from './schedule.ts';
+import { nextCharge, upcomingCharges } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
 /** What customers do with their own subscriptions. A subscription of another customer does not exist for them. */
@@ -58,7 +58,7 @@ export async function shownToCustomer(
 }
 
 function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], nowMs: number): CustomerSubscription {
-  const next = row.status === 'active' ? nextCharge(row) : undefined;
+  const next = row.status === 'active' && nextCharge(row) ? upcomingCharges(row, 1)[0] : undefined;
   const periodEnd = row.current_period_end?.toISOString() ?? null;
   return {
     id: row.id,
@@ -70,7 +70,7 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
     interval_count: row.interval_count,
     card: { brand: row.card_brand, last4: row.card_last4 },
     current_period_end: periodEnd,
-    next_payment: next ? { date: new Date(next.atMs).toISOString(), total: amountsOf(row, next.cycle).total } : null,
+    next_payment: next ? { date: new Date(next.atMs).toISOString(), total: next.total } : null,
     overdue,
     ends_at: row.status === 'active' && !next ? periodEnd : null,
     can_end_renewal: canEndRenewal(row),

@@ -1,13 +1,6 @@
-import type { Searcher } from '../customers/queries.ts';
-import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
-import type { QueryValues } from '../../http/query-parameters.ts';
-import type { PageRequest } from '../../http/route.ts';
-import { anyOf, type Arm, containing, equalId, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
-import type { Queryable } from '../../platform/database.ts';
-import { isUuid } from '../../platform/ids.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { rowsOf } from '../../platform/rows.ts';
-import { ofClocksAhead, sql } from '../../platform/sql.ts';
-import { armsOfLastFour, armsOfOwners, cardExpires, idArms } from '../orders/search-queries.ts';
+import { ofClocksAhead } from '../../platform/sql.ts';
 import { keptReference, renewalsWait } from '../restores/gate-queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
@@ -31,6 +24,13 @@ const columnTypes = {
   one_time_amount: 'bigint',
   currency: 'text',
   items: 'json',
+  quantity: 'integer',
+  change_count: 'integer',
+  scheduled_change: 'json',
+  pending_change: 'json',
+  period_payment: 'json',
+  renewal_items: 'json',
+  restarted_at: 'timestamptz',
   interval: 'text',
   interval_count: 'integer',
   anchor_day: 'integer',
@@ -63,29 +63,39 @@ const columnTypes = {
 } as const satisfies Record<keyof SubscriptionRow, string>;
 
 /** Columns that never change after creation. */
-const frozen: readonly string[] = [
-  'company_id',
-  'id',
-  'customer_id',
+const frozen: readonly string[] = ['company_id', 'id', 'customer_id', 'currency', 'billing_cycles'];
+
+/** Columns that only changes of plan write, so that a renewal does not pay for them. */
+const ofPlan: readonly string[] = [
   'plan_id',
   'plan_name',
   'amount',
   'one_time_amount',
-  'currency',
   'items',
-  'billing_cycles',
+  'quantity',
+  'change_count',
+  'scheduled_change',
+  'pending_change',
+  'period_payment',
+  'renewal_items',
+  'restarted_at',
 ];
 
 const names = Object.keys(columnTypes);
-const columns = names.map((name) => `s.${name}`).join(', ');
+export const subscriptionColumns = names.map((name) => `s.${name}`).join(', ');
+const columns = subscriptionColumns;
 const changing = names.filter((name) => !frozen.includes(name));
+const usual = changing.filter((name) => !ofPlan.includes(name));
 
 const newRows = rowsOf(columnTypes);
-const changedRows = rowsOf(
-  Object.fromEntries(
-    Object.entries(columnTypes).filter(([name]) => ['company_id', 'id', ...changing].includes(name)),
-  ) as typeof columnTypes,
-);
+const rowsWith = (kept: readonly string[]) =>
+  rowsOf(
+    Object.fromEntries(
+      Object.entries(columnTypes).filter(([name]) => ['company_id', 'id', ...kept].includes(name)),
+    ) as typeof columnTypes,
+  );
+const changedRows = rowsWith(usual);
+const replannedRows = rowsWith(changing);
 const wantedRows = rowsOf({ company_id: 'uuid', id: 'uuid' });
 
 export async function insertSubscription(db: Queryable, row: SubscriptionRow): Promise<void> {
@@ -96,14 +106,21 @@ export async function insertSubscription(db: Queryable, row: SubscriptionRow): P
   );
 }
 
-const updateStatement = `
-  UPDATE subscriptions t SET ${changing.map((name) => `${name} = s.${name}`).join(', ')}
-  FROM ${changedRows.from(1)} AS s
+const updateStatement = (rows: typeof newRows, written: readonly string[]): string => `
+  UPDATE subscriptions t SET ${written.map((name) => `${name} = s.${name}`).join(', ')}
+  FROM ${rows.from(1)} AS s
   WHERE t.company_id = s.company_id AND t.id = s.id`;
+const update = updateStatement(changedRows, usual);
+const updateWithPlan = updateStatement(replannedRows, changing);
 
 /** The caller holds the locks of the rows. */
 export async function updateSubscriptions(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
-  await db.query(updateStatement, changedRows.values(rows));
+  await db.query(update, changedRows.values(rows));
+}
+
+/** The same with the columns that changes of plan write. One statement, so that the figures see one change. */
+export async function updateWithPlans(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
+  await db.query(updateWithPlan, replannedRows.values(rows));
 }
 
 /** A subscription with the settings of its company. */
@@ -315,74 +332,30 @@ export async function isUnderWay(db: Queryable, companyId: string, orderId: stri
   return rows.length > 0;
 }
 
+/**
+ * Whether a charge of the subscription is in flight. Its declined orders are locked first, so that a retry by hand is seen, or
+ * sees what this transaction writes. A change of plan is retried under the lock of the subscription.
+ */
+export async function isBeingCharged(
+  transaction: Database,
+  companyId: string,
+  subscriptionId: string,
+): Promise<boolean> {
+  await transaction.query(
+    `SELECT 1 FROM orders WHERE company_id = $1 AND subscription_id = $2 AND status = 'failed'
+       AND subscription_change IS NULL ORDER BY id FOR NO KEY UPDATE`,
+    [companyId, subscriptionId],
+  );
+  const rows = await transaction.query(
+    `SELECT 1 FROM orders o JOIN open_transactions t ON t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale'
+     WHERE o.company_id = $1 AND o.subscription_id = $2 LIMIT 1`,
+    [companyId, subscriptionId],
+  );
+  return rows.length > 0;
+}
+
 export async function announceDue(db: Queryable): Promise<void> {
   await db.query(`SELECT pg_notify('${subscriptionsDueChannel}', '')`);
-}
-
-const source: ListSource = {
-  table: 'subscriptions s',
-  objectType: 'subscription',
-  columns,
-  sorts: {},
-};
-
-type Choices = Partial<Readonly<Record<'status' | 'currency' | 'card_brand' | 'card_expires', readonly string[]>>>;
-
-export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters>, Choices {
-  readonly q?: string;
-  readonly customer_id?: string;
-  readonly plan_id?: string;
-}
-
-const plansMax = 50;
-
-async function armsOfText(searcher: Searcher, text: string): Promise<Arm[]> {
-  const { db, company } = searcher;
-  const companyId = company.id;
-  const plans = await db.query<{ id: string }>(
-    `SELECT id FROM (SELECT id, name, plan_code FROM plans WHERE company_id = $1 ORDER BY id DESC LIMIT 10000) AS newest
-     WHERE name ILIKE $2 OR plan_code ILIKE $2 LIMIT $3`,
-    [companyId, containing(text), plansMax],
-  );
-  return [
-    ...idArms('id', isUuid(text) ? [text.toLowerCase()] : []),
-    ...(await armsOfOwners(searcher, text)),
-    ...(await armsOfLastFour(db, companyId, text)),
-    ...idArms(
-      'plan_id',
-      plans.map(({ id }) => id),
-      plansMax,
-    ),
-  ];
-}
-
-async function armsOf(searcher: Searcher, filters: SubscriptionFilters): Promise<Arm[]> {
-  const { q, customer_id, plan_id, status } = filters;
-  if (q !== undefined) return armsOfText(searcher, q.trim());
-  if (customer_id) return [keyArm('customer_id', 'uuid', [customer_id])];
-  if (status) return [keyArm('status', 'text', status)];
-  return plan_id ? [keyArm('plan_id', 'uuid', [plan_id])] : [everyRow];
-}
-
-/** The subscription of a first charge that is under way is not listed unless it is asked for. */
-export async function listSubscriptions(
-  searcher: Searcher,
-  filters: SubscriptionFilters,
-  page: PageRequest,
-): Promise<Page<SubscriptionRow>> {
-  const { db, company } = searcher;
-  return searchPage(db, company.id, source, page, {
-    arms: await armsOf(searcher, filters),
-    ranges: { id: createdAtConditions(filters) },
-    checks: [
-      ...equalId('customer_id', filters.customer_id),
-      ...equalId('plan_id', filters.plan_id),
-      ...(filters.status ? anyOf('status', filters.status) : [sql`status <> 'pending'`]),
-      ...anyOf('currency', filters.currency),
-      ...anyOf('card_brand', filters.card_brand),
-      ...cardExpires(filters.card_expires),
-    ],
-  });
 }
 
 /** Returns the subscriptions of some customers, newest first. */

@@ -4,7 +4,8 @@ import type { RequestContext } from '../../request-context.ts';
 import { previousOf } from '../events/service.ts';
 import { isWaitingCharge } from '../orders/service.ts';
 import { changed, policyOf, recordChanges } from './billing.ts';
-import { lockOne } from './change-subscription.ts';
+import { lockOne, refuseWhileChanging } from './change-subscription.ts';
+import { withoutPending, writesPlan } from './changes.ts';
 import { dunningEndsAt } from './dunning.ts';
 import { findHeld, type HeldSubscription, isUnderWay } from './queries.ts';
 import { nextCharge, withNextDue } from './schedule.ts';
@@ -28,13 +29,14 @@ export const canKeepRenewal = (
 export async function endRenewal(context: RequestContext, id: string, customerId?: string): Promise<Subscription> {
   return change(context, id, customerId, async (transaction, row) => {
     if (row.renewal_ended_at) return undefined;
+    refuseWhileChanging(row);
     if (!canEndRenewal(row)) throw refused('This subscription does not renew, so its renewal cannot be ended.');
     // The outcome of a charge in flight decides which period is paid.
     if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
       throw new ApiError('resource_in_use', await whyInUse(transaction, row.company_id, row.latest_order_id));
     }
     return {
-      ...row,
+      ...withoutPending(row),
       end_date: row.current_period_end?.toISOString().slice(0, 10) ?? null,
       renewal_ended_at: new Date(context.nowMs),
       earlier_end_date: row.end_date,
@@ -76,7 +78,8 @@ async function change(
     const to = withNextDue({ ...moved, updated_at: new Date(nowMs) });
     const after = toWire(to, livemode);
     const previous = previousOf(toWire(row, livemode), after);
-    await recordChanges(transaction, [changed(to, ['subscription.updated'], livemode, nowMs, requestId, previous)]);
+    const recorded = changed(to, ['subscription.updated'], livemode, nowMs, requestId, previous);
+    await recordChanges(transaction, [{ ...recorded, writesPlan: writesPlan(row, to) }]);
     return after;
   });
 }

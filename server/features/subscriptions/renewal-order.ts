@@ -10,9 +10,9 @@ import {
   type PlannedCharge,
 } from '../orders/service.ts';
 import { coversCycle, termsOf } from '../coupons/service.ts';
-import { amountsOf } from './schedule.ts';
+import { addedTo, amountsOf } from './schedule.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
-import type { SubscriptionRow } from './subscription.ts';
+import type { RenewalItem, SubscriptionRow } from './subscription.ts';
 import type { Company } from '../../company.ts';
 
 interface Surroundings {
@@ -37,7 +37,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       payment_method_id: row.payment_method_id,
       card_brand: row.card_brand,
       card_last4: row.card_last4,
-      items: row.items,
+      items: [...row.items, ...addedTo(row, cycle ?? 1).map(asOrdered)],
       currency: row.currency,
       subtotal,
       discount_amount: discount,
@@ -62,6 +62,11 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
     },
     nowMs,
   );
+}
+
+function asOrdered(added: RenewalItem): OrderRow['items'][number] {
+  const { id: _, ...item } = added;
+  return item;
 }
 
 /** The card of a subscription; it has no id if it was deleted. */

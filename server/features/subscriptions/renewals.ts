@@ -23,13 +23,15 @@ import {
 } from '../orders/service.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
-import { completed } from './changes.ts';
+import { type EventType, previousOf } from '../events/service.ts';
+import { completed, writesPlan } from './changes.ts';
 import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
 import { chargedCard, openSale, orderFor, plannedSale } from './renewal-order.ts';
-import { nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
-import type { SubscriptionRow } from './subscription.ts';
+import { forNextCycle, nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
+import { appliedRow } from './after-change.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
 
 /**
  * Handles subscriptions that are due: bills the next cycle, retries a declined one, ends dunning, completes. A subscription
@@ -164,19 +166,61 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const first = row.current_cycle === 0;
   const company = { mode, clockOffsetMs: clock_offset_ms };
   const card = { card_id, exp_month, exp_year, billing_details };
-  const placed = orderFor(row, first ? null : next.cycle, {
+  const turned = forNextCycle(row);
+  const placed = orderFor(turned, first ? null : next.cycle, {
     ...{ company, card, nowMs, requestId: null },
     ...paidAs(row, next.cycle, kept_reference),
   });
   const { order } = placed.state;
-  const begun = { ...(first ? row : withCycleBegun(row)), latest_order_id: order.id, due_at: null };
+  const begun = asNextCycle({ ...(first ? turned : withCycleBegun(turned)), latest_order_id: order.id, due_at: null });
   const planned = plannedSale(placed, lockMs[mode]);
+  const asChanged = (to: SubscriptionRow, events: readonly EventType[]): Change =>
+    withPlanChange(row, to, events, livemode, nowMs);
   if (placed.sale) {
-    return { change: quietly(begun), planned, charge: { state: placed.state, sale: placed.sale, atMs: nowMs } };
+    return { change: asChanged(begun, []), planned, charge: { state: placed.state, sale: placed.sale, atMs: nowMs } };
   }
   const cycle = first ? null : next.cycle;
   const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
-  return { ...announced(paid.row, paid.events), planned };
+  return { change: asChanged(paid.row, paid.events), planned };
+}
+
+/** The order of the cycle pays for all of it, and has the products that were added to it. A declined change is superseded. */
+const asNextCycle = (row: SubscriptionRow): SubscriptionRow => ({
+  ...row,
+  renewal_items: null,
+  pending_change: null,
+  period_payment: null,
+});
+
+/** A cycle may begin with a change of plan that was scheduled for it. */
+function withPlanChange(
+  before: SubscriptionRow,
+  after: SubscriptionRow,
+  events: readonly EventType[],
+  livemode: boolean,
+  nowMs: number,
+): Change {
+  const scheduled = before.scheduled_change;
+  if (!scheduled) {
+    const change = events.length > 0 ? changed(after, events, livemode, nowMs, null) : { row: after, events: [] };
+    return { ...change, writesPlan: writesPlan(before, after) };
+  }
+  const number = before.change_count + 1;
+  const to = { ...after, change_count: number, updated_at: new Date(nowMs) };
+  const previous = previousOf(toWire(before, livemode), toWire(to, livemode));
+  const change = {
+    number,
+    order_id: null,
+    id: scheduled.id,
+    at: new Date(nowMs).toISOString(),
+    restarts: false,
+    lines: [],
+  };
+  return {
+    ...changed(to, ['subscription.plan_changed', ...events], livemode, nowMs, null, previous),
+    writesPlan: true,
+    applied: [appliedRow(before, to, change, nowMs)],
+  };
 }
 
 /** As many attempts as a cycle may have had since a backup. */

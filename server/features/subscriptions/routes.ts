@@ -20,13 +20,18 @@ import {
   subscriptionUpdate,
   upcomingBills,
 } from './schemas.ts';
+import { planChange, planChangePreview, planChangeRequest, renewalItemCreate } from './change-schemas.ts';
 import {
   cancelSubscription,
   changeSubscription,
   getSubscription,
   getSubscriptions,
   lockedSubscription,
+  addRenewalItem,
+  previewChange,
+  removeRenewalItem,
   type Subscriptions,
+  undoChange,
   upcomingBillsOf,
 } from './service.ts';
 
@@ -36,6 +41,7 @@ const writes = { permission: 'subscriptions:write', category: 'write', idempoten
 const fields = { name: 'subscriptions', schema: subscription };
 const one = { status: 200, schema: subscription, shape: 'resource' } as const;
 const upcomingDefault = 10;
+const changeExample = { plan_id: '019c4c1e-a000-7b00-8c11-2d3e4f506172', when: 'now', proration: 'difference' };
 
 function notThereYet(what: 'pause' | 'resume'): Route {
   return defineRoute({
@@ -163,7 +169,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       body: subscriptionUpdate,
       bodyExample: { billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 } },
       success: one,
-      errors: ['subscription_not_modifiable', 'invalid_request'],
+      errors: ['subscription_not_modifiable', 'invalid_request', 'resource_in_use'],
       current: ({ context, params }) => lockedSubscription(context, params.id ?? ''),
       handle: ({ context, params, body }) => changeSubscription(context, params.id ?? '', body),
     }),
@@ -178,6 +184,87 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       success: { status: 200, schema: canceledSubscription, shape: 'resource' },
       errors: ['already_canceled', 'subscription_completed'],
       handle: ({ context, params }) => cancelSubscription(context, params.id ?? ''),
+    }),
+    definePhased({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/subscriptions/:id/change_plan',
+      operationId: 'changePlan',
+      summary: 'Change the plan or the quantity of a subscription',
+      description:
+        'With `when: renewal`, from the next cycle on. With `when: now`, the difference for the rest of the period is charged; preview ' +
+        'it first. A declined card is not an error: the plan is as before, and `order` is the failed order. 502 `gateway_error` means ' +
+        'that the outcome is unknown: repeat the request with the same idempotency key.',
+      body: planChangeRequest,
+      bodyExample: changeExample,
+      success: { status: 201, schema: planChange, shape: 'resource' },
+      errors: [
+        'resource_not_found',
+        'subscription_not_modifiable',
+        'invalid_request',
+        'merchant_not_configured',
+        'resource_in_use',
+        'gateway_error',
+        'restore_in_progress',
+      ],
+      phased: ({ context, params, body }, key) =>
+        subscriptions(context).changePlan(context, params.id ?? '', body, key),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      permission: 'subscriptions:read',
+      category: 'read',
+      idempotency: 'none',
+      audit: 'none',
+      path: '/v1/subscriptions/:id/change_plan/preview',
+      operationId: 'previewPlanChange',
+      summary: 'Preview a change of plan',
+      description: 'Returns what the change would charge and credit now, and the next three renewals. Nothing changes.',
+      body: planChangeRequest,
+      bodyExample: changeExample,
+      success: { status: 200, schema: planChangePreview, shape: 'other' },
+      errors: ['resource_not_found', 'subscription_not_modifiable', 'resource_in_use'],
+      handle: ({ context, params, body }) => previewChange(context, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/subscriptions/:id/change_plan/undo',
+      operationId: 'undoPlanChange',
+      summary: 'Take back a scheduled change of plan',
+      success: one,
+      errors: [{ code: 'invalid_state_transition', status: 400 }],
+      handle: ({ context, params }) => undoChange(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/subscriptions/:id/renewal_items',
+      operationId: 'addRenewalItem',
+      summary: 'Add a product to the next renewal',
+      description:
+        'For add-ons, or for usage that you have counted. The product is charged once, with the next cycle, at its price now. A coupon ' +
+        'of the subscription does not apply to it.',
+      body: renewalItemCreate,
+      bodyExample: { product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', quantity: 2 },
+      success: { ...one, status: 201 },
+      errors: ['resource_not_found', 'subscription_not_modifiable'],
+      handle: ({ context, params, body }) => addRenewalItem(context, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'DELETE',
+      path: '/v1/subscriptions/:id/renewal_items/:item_id',
+      operationId: 'removeRenewalItem',
+      summary: 'Remove a product from the next renewal',
+      success: one,
+      errors: ['resource_not_found'],
+      handle: ({ context, params }) => removeRenewalItem(context, params.id ?? '', params.item_id ?? ''),
     }),
     notThereYet('pause'),
     notThereYet('resume'),

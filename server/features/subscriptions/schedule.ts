@@ -1,6 +1,7 @@
 import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth, shortestPeriodMs } from './calendar.ts';
 import { coversCycle, discountOf, termsOf } from '../coupons/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
+import { withTerms } from './terms.ts';
 
 /** Computes which cycle is billed when, and for how much. Billing and previews both use it. */
 
@@ -9,6 +10,7 @@ export interface PlannedBill {
   readonly atMs: number;
 }
 
+/** The billing cycle of its columns. */
 export function cycleOf(row: Pick<SubscriptionRow, 'interval' | 'interval_count' | 'anchor_day'>): BillingCycle {
   return {
     interval: row.interval,
@@ -17,13 +19,15 @@ export function cycleOf(row: Pick<SubscriptionRow, 'interval' | 'interval_count'
   };
 }
 
-type Dates = Pick<SubscriptionRow, 'start_at' | 'base_at' | 'interval' | 'interval_count' | 'anchor_day'>;
+type Dates = Pick<SubscriptionRow, 'start_at' | 'base_at' | 'interval' | 'interval_count' | 'anchor_day'> & {
+  readonly restarted_at?: Date | null;
+};
 
 /** If the sign-up day counts, a base on the last day of a short month represents a later day. */
 function datedCycle(row: Dates): BillingCycle {
   const cycle = cycleOf(row);
   if (row.anchor_day !== null || row.interval === 'day') return cycle;
-  const startDay = row.start_at.getUTCDate();
+  const startDay = (row.restarted_at ?? row.start_at).getUTCDate();
   const baseDay = row.base_at.getUTCDate();
   const standsForLater = startDay > baseDay && isLastDayOfMonth(row.base_at.getTime());
   return standsForLater ? { ...cycle, anchor_day: startDay } : cycle;
@@ -50,6 +54,10 @@ function mayBegin(row: Course, { cycle, atMs }: PlannedBill): boolean {
   return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
+/** Whether no other cycle may begin at this time. */
+export const isLastCycle = (row: SubscriptionRow, atMs: number): boolean =>
+  row.renewal_ended_at !== null || !mayBegin(row, { cycle: row.current_cycle + 1, atMs });
+
 /** Returns the cycle that is billed next, if any. After the renewal has ended there is none, even if something else changes. */
 export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
   return row.renewal_ended_at ? undefined : plannedCharges(row, 1)[0];
@@ -70,12 +78,49 @@ export interface Amounts {
   readonly total: number;
 }
 
-/** The setup fee is part of the first cycle only. */
-export function amountsOf(row: Pick<SubscriptionRow, 'amount' | 'one_time_amount' | 'coupon'>, cycle: number): Amounts {
-  const subtotal = row.amount + (cycle === 1 ? row.one_time_amount : 0);
+type Price = Pick<SubscriptionRow, 'amount' | 'one_time_amount' | 'coupon'> &
+  Partial<Pick<SubscriptionRow, 'current_cycle' | 'renewal_items'>>;
+
+/** The setup fee is part of the first cycle only. Products that were added to a renewal have no discount. */
+export function amountsOf(row: Price, cycle: number): Amounts {
+  const price = row.amount + (cycle === 1 ? row.one_time_amount : 0);
   const terms = row.coupon && termsOf(row.coupon);
-  const discount = terms && coversCycle(terms, cycle) ? discountOf(terms, subtotal) : 0;
+  const discount = terms && coversCycle(terms, cycle) ? discountOf(terms, price) : 0;
+  const subtotal = price + addedTo(row, cycle).reduce((sum, { total }) => sum + (total ?? 0), 0);
   return { subtotal, discount, total: subtotal - discount };
+}
+
+/** The products that were added to the order of this cycle, which is the next one. */
+export function addedTo(
+  { current_cycle, renewal_items }: Partial<Pick<SubscriptionRow, 'current_cycle' | 'renewal_items'>>,
+  cycle: number,
+): NonNullable<SubscriptionRow['renewal_items']> {
+  return current_cycle !== undefined && cycle === current_cycle + 1 ? (renewal_items ?? []) : [];
+}
+
+/**
+ * The subscription as its next cycle begins: with the change that is scheduled for it. A new billing cycle counts from the
+ * date of that renewal.
+ */
+export function forNextCycle(row: SubscriptionRow): SubscriptionRow {
+  const change = row.scheduled_change;
+  if (!change) return row;
+  const next = { ...withTerms(row, change), scheduled_change: null };
+  return change.cycle ? restarted(next, regularDate(row, row.next_number)) : next;
+}
+
+/** The next cycle begins at this time, and later dates are counted from there as from a new start. */
+export function restarted(row: SubscriptionRow, atMs: number): SubscriptionRow {
+  const at = new Date(atMs);
+  return { ...row, base_at: at, restarted_at: at, next_number: 0 };
+}
+
+export interface UpcomingCharge extends PlannedBill, Amounts {}
+
+/** The next charges if nothing else changes. */
+export function upcomingCharges(row: SubscriptionRow, count: number): UpcomingCharge[] {
+  const next = forNextCycle(row);
+  return plannedCharges(next, count).map((bill) => ({ ...bill, ...amountsOf(next, bill.cycle) }));
 }
 
 /** Starts the next cycle: its period runs to the next regular date. */

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  defaulting,
   freeText,
   metadata,
   metadataInput,
@@ -60,10 +61,13 @@ const common = {
   ),
 };
 
+export const quantity = (description: string) => Type.Integer({ minimum: 1, maximum: limits.quantityMax, description });
+
 export const subscriptionCreate = Type.Object(
   {
     customer_id: uuid(),
     plan_id: uuid(),
+    quantity: defaulting(quantity('Seats: the amount of the plan is charged for each.'), 1),
     payment_method_id: Type.Optional(uuid({ description: 'Default: the customer’s default card.' })),
     billing_cycle: Type.Optional(cadence),
     billing_cycles: Type.Optional(
@@ -100,6 +104,45 @@ export type SubscriptionUpdate = Static<typeof subscriptionUpdate>;
 
 export const subscriptionStatus = choice(subscriptionStatuses, { title: 'SubscriptionStatus' });
 
+const planSummary = { id: uuid(), name: Type.String(), amount: Type.Integer(), currency: Type.String() };
+
+const scheduledChange = Type.Object(
+  {
+    plan_id: uuid(),
+    plan: Type.Object(planSummary, { title: 'ScheduledPlan' }),
+    quantity: Type.Integer(),
+    billing_cycle: billingCycle,
+    scheduled_at: timestamp(),
+  },
+  { title: 'ScheduledChange', description: 'The plan from the next renewal on.' },
+);
+
+const renewalItem = Type.Object(
+  {
+    id: uuid(),
+    product_id: uuid(),
+    quantity: Type.Integer(),
+    name: Type.String(),
+    sku: Type.String(),
+    unit_price: nullable(Type.Integer({ description: 'The price when the product was added.' })),
+    total: nullable(Type.Integer()),
+  },
+  {
+    title: 'RenewalItem',
+    examples: [
+      {
+        id: '019c4c21-7000-7e20-8a11-5b6c7d8e9f01',
+        product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718',
+        quantity: 2,
+        name: 'Tea pot',
+        sku: 'tea-pot-6',
+        unit_price: 4900,
+        total: 9800,
+      },
+    ],
+  },
+);
+
 const moment = (description: string) => nullable(timestamp({ description }));
 
 export const subscription = Type.Object(
@@ -111,11 +154,14 @@ export const subscription = Type.Object(
     plan_id: uuid(),
     plan: Type.Union([
       plan,
-      Type.Object(
-        { id: uuid(), name: Type.String(), amount: Type.Integer(), currency: Type.String() },
-        { title: 'PlanSummary', description: 'The plan when the subscription was created.' },
-      ),
+      Type.Object(planSummary, {
+        title: 'PlanSummary',
+        description: 'The plan when it was chosen, with the price of one seat.',
+      }),
     ]),
+    quantity: Type.Integer({ description: 'Seats. A cycle costs the amount of the plan for each.' }),
+    scheduled_change: nullable(scheduledChange),
+    renewal_items: Type.Array(renewalItem, { description: 'Products on the order of the next cycle.' }),
     payment_method: paymentMethodSummary,
     coupon: nullable(couponSnapshot),
     description: nullable(Type.String()),
@@ -155,6 +201,9 @@ export const subscription = Type.Object(
           amount: 1900,
           currency: 'usd',
         },
+        quantity: 1,
+        scheduled_change: null,
+        renewal_items: [],
         payment_method: { id: '019c4c1e-8000-7c10-9a00-1b2c3d4e5f60', card_last_four: '4242', card_brand: 'visa' },
         coupon: null,
         description: null,
@@ -196,21 +245,21 @@ export const canceledSubscription = Type.Object(
 );
 export type CanceledSubscription = Static<typeof canceledSubscription>;
 
+export const upcomingBill = Type.Object(
+  {
+    cycle: Type.Integer(),
+    date: timestamp({ description: 'Time of the charge.' }),
+    amount: Type.Integer({ description: 'Amount before the discount.' }),
+    discount_amount: Type.Integer(),
+    total: Type.Integer({ description: 'Amount that will be charged.' }),
+    currency: Type.String(),
+  },
+  { title: 'UpcomingBill' },
+);
+
 export const upcomingBills = Type.Object(
   {
-    data: Type.Array(
-      Type.Object(
-        {
-          cycle: Type.Integer(),
-          date: timestamp({ description: 'Time of the charge.' }),
-          amount: Type.Integer({ description: 'Amount before the discount.' }),
-          discount_amount: Type.Integer(),
-          total: Type.Integer({ description: 'Amount that will be charged.' }),
-          currency: Type.String(),
-        },
-        { title: 'UpcomingBill' },
-      ),
-    ),
+    data: Type.Array(upcomingBill),
   },
   {
     title: 'UpcomingBills',

@@ -19,19 +19,17 @@ import {
   resumeSubscription,
 } from './change-subscription.ts';
 import { createSubscription, type ShownSubscription } from './create-subscription.ts';
+import { changePlan } from './change-plan.ts';
+import { previewChange, undoChange } from './change-preview.ts';
+import type { PlanChangeRequest } from './change-schemas.ts';
+import { findTermsAt } from './change-queries.ts';
+import { addRenewalItem, removeRenewalItem } from './renewal-items.ts';
 import { moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard } from './customer-changes.ts';
-import {
-  countDue,
-  findSubscription,
-  findSubscriptionsOf,
-  hasSubscriptions,
-  isCardInUse,
-  listSubscriptions,
-  type SubscriptionFilters,
-} from './queries.ts';
+import { countDue, findSubscription, findSubscriptionsOf, hasSubscriptions, isCardInUse } from './queries.ts';
+import { listSubscriptions, type SubscriptionFilters } from './list-queries.ts';
 import { endRenewal, getRenewal, keepRenewal } from './renewal-end.ts';
 import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
-import { amountsOf, type PlannedBill, plannedCharges, withPassedDatesLeftOut } from './schedule.ts';
+import { amountsOf, plannedCharges, type UpcomingCharge, upcomingCharges, withPassedDatesLeftOut } from './schedule.ts';
 import type { Subscription, UpcomingBills } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -46,6 +44,7 @@ export {
   pauseSubscription,
   resumeSubscription,
 };
+export { addRenewalItem, previewChange, removeRenewalItem, undoChange };
 export { endRenewal, getRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer, tryAnotherCard };
 export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
@@ -54,6 +53,8 @@ export type { SubscriptionFilters };
 /** The operations on subscriptions that move money. */
 export interface Subscriptions {
   create(context: RequestContext, input: ShownSubscription, key: PhasedRequest): Promise<PhasedAnswer>;
+  /** Changes the plan, or the number of seats. */
+  changePlan(context: RequestContext, id: string, input: PlanChangeRequest, key: PhasedRequest): Promise<PhasedAnswer>;
   /** Job: bills one batch and returns how many subscriptions were due. */
   billDue(count: number): Promise<number>;
   /** For a company whose clock is being advanced. */
@@ -63,6 +64,7 @@ export interface Subscriptions {
 export function openSubscriptions(dependencies: RenewalDependencies): Subscriptions {
   return {
     create: (context, input, key) => createSubscription(dependencies, context, input, key),
+    changePlan: (context, id, input, key) => changePlan(dependencies, context, id, input, key),
     billDue: (count) => billDue(dependencies, count),
     billDueOf: (companyId, fromMs, untilMs, count) => billDueOf(dependencies, companyId, fromMs, untilMs, count),
   };
@@ -111,16 +113,28 @@ export interface PlanCharge {
   readonly setupFee: number;
 }
 
-/** Null for an order without a subscription. */
+type ChargedOrder = Pick<
+  Order,
+  'subscription_id' | 'subscription_cycle' | 'subscription_change' | 'subtotal' | 'items' | 'description' | 'created_at'
+>;
+
+/** Null for an order without a subscription. An order keeps the name of the plan that it was charged for. */
 export async function planChargeOf(
   { db, company }: Pick<RequestContext, 'db' | 'company'>,
-  order: Pick<Order, 'subscription_id' | 'subscription_cycle' | 'subtotal'>,
+  order: ChargedOrder,
 ): Promise<PlanCharge | null> {
   const id = order.subscription_id;
   const row = id === null ? undefined : await findSubscription(db, company.id, id);
   if (!row) return null;
-  const setupFee = (order.subscription_cycle ?? 1) === 1 ? row.one_time_amount : 0;
-  return { name: row.plan_name, price: order.subtotal - setupFee, setupFee };
+  const { subtotal, description } = order;
+  // An order of the release before has no number of a change in its events.
+  if (typeof order.subscription_change === 'number') {
+    return { name: description ?? row.plan_name, price: subtotal, setupFee: 0 };
+  }
+  const then = (await findTermsAt(db, company.id, row.id, new Date(order.created_at))) ?? row;
+  const setupFee = (order.subscription_cycle ?? 1) === 1 ? then.one_time_amount : 0;
+  const added = order.items.reduce((sum, { total }) => sum + (total ?? 0), 0);
+  return { name: then.plan_name, price: subtotal - added - setupFee, setupFee };
 }
 
 export async function getSubscriptions(
@@ -153,9 +167,9 @@ async function expanded(
  * Returns the next bills if nothing changes. A past due subscription continues once it is paid, without the dates
  * that passed.
  */
-function billsToCome(row: SubscriptionRow, count: number, nowMs: number): PlannedBill[] {
-  if (row.status === 'active') return plannedCharges(row, count);
-  return row.status === 'past_due' ? plannedCharges(withPassedDatesLeftOut(row, nowMs), count) : [];
+function billsToCome(row: SubscriptionRow, count: number, nowMs: number): UpcomingCharge[] {
+  if (row.status === 'active') return upcomingCharges(row, count);
+  return row.status === 'past_due' ? upcomingCharges(withPassedDatesLeftOut(row, nowMs), count) : [];
 }
 
 /** Returns the first bills of a subscription that would start now, for the preview of a new plan in the dashboard. */
@@ -189,17 +203,14 @@ export async function upcomingBillsOf(context: RequestContext, id: string, count
   const row = await findSubscription(context.db, context.company.id, id);
   if (!row) throw notFound('subscription');
   return {
-    data: billsToCome(row, count, context.nowMs).map(({ cycle, atMs }) => {
-      const { subtotal, discount, total } = amountsOf(row, cycle);
-      return {
-        cycle,
-        date: new Date(atMs).toISOString(),
-        amount: subtotal,
-        discount_amount: discount,
-        total,
-        currency: row.currency,
-      };
-    }),
+    data: billsToCome(row, count, context.nowMs).map(({ cycle, atMs, subtotal, discount, total }) => ({
+      cycle,
+      date: new Date(atMs).toISOString(),
+      amount: subtotal,
+      discount_amount: discount,
+      total,
+      currency: row.currency,
+    })),
   };
 }
 

@@ -4,10 +4,19 @@ import type { CouponSnapshot } from '../coupons/schemas.ts';
 import type { OrderItem, Shipping } from '../orders/schemas.ts';
 import { cycleOf, nextCharge } from './schedule.ts';
 import type { Subscription } from './schemas.ts';
+import type { PeriodPayment } from './proration.ts';
+import type { PendingChange, ScheduledChange } from './plan-change.ts';
+import { unitAmount } from './terms.ts';
 import type { SubscriptionStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
 /** A subscription in memory, and its form in the API. */
+
+/** A product of the catalog at the price that it had when it was added. */
+export interface RenewalItem extends OrderItem {
+  readonly id: string;
+}
+
 export interface SubscriptionRow {
   company_id: string;
   id: string;
@@ -18,10 +27,25 @@ export interface SubscriptionRow {
   card_last4: string;
   status: SubscriptionStatus;
   plan_name: string;
+  /** Of a cycle, for all seats. */
   amount: number;
   one_time_amount: number;
   currency: string;
   items: readonly OrderItem[];
+  /** The seats. */
+  quantity: number;
+  /** Counts the changes of plan, and what was charged for one. */
+  change_count: number;
+  /** Begins with the next cycle. */
+  scheduled_change: ScheduledChange | null;
+  /** Its charge is in progress, or was declined and can be retried. */
+  pending_change: PendingChange | null;
+  /** What was paid for the current period; null if the order of the cycle has paid it. */
+  period_payment: PeriodPayment | null;
+  /** Products on the order of the next cycle. */
+  renewal_items: readonly RenewalItem[] | null;
+  /** When a change began a new period, from which dates are counted. */
+  restarted_at: Date | null;
   interval: 'day' | 'month';
   interval_count: number;
   anchor_day: number | null;
@@ -57,6 +81,22 @@ export interface SubscriptionRow {
 
 const shown = (date: Date | null): string | null => date?.toISOString() ?? null;
 
+/** What is planned for the next cycle is shown only if there can be one. */
+const continues = ({ status }: SubscriptionRow): boolean => status === 'active' || status === 'paused';
+
+function scheduledToWire(row: SubscriptionRow): Subscription['scheduled_change'] {
+  const change = row.scheduled_change;
+  if (!change || !continues(row)) return null;
+  const { plan_id, plan_name, quantity, cycle } = change;
+  return {
+    plan_id,
+    plan: { id: plan_id, name: plan_name, amount: unitAmount(change), currency: row.currency },
+    quantity,
+    billing_cycle: cycleOf(cycle ?? row),
+    scheduled_at: change.at,
+  };
+}
+
 export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
   const next = row.status === 'active' ? nextCharge(row) : undefined;
   return {
@@ -65,7 +105,8 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
     status: row.status as Subscription['status'],
     customer_id: row.customer_id,
     plan_id: row.plan_id,
-    plan: { id: row.plan_id, name: row.plan_name, amount: row.amount, currency: row.currency },
+    plan: { id: row.plan_id, name: row.plan_name, amount: unitAmount(row), currency: row.currency },
+    quantity: row.quantity,
     payment_method: { id: row.payment_method_id, card_last_four: row.card_last4, card_brand: row.card_brand },
     coupon: row.coupon,
     description: row.description,
@@ -86,6 +127,8 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
     latest_order_id: row.latest_order_id,
     canceled_at: shown(row.canceled_at),
     completed_at: shown(row.completed_at),
+    scheduled_change: scheduledToWire(row),
+    renewal_items: continues(row) ? [...(row.renewal_items ?? [])] : [],
     livemode,
     metadata: row.metadata,
     created_at: createdAt(row.id),

@@ -119,7 +119,10 @@ function Details({ order }: { order: Order }) {
                 order.subscription_id !== null && [
                   orders.subscription,
                   <TextLink key="subscription" to={`/subscriptions/${order.subscription_id}`}>
-                    {orders.cycle(subscription?.plan.name, order.subscription_cycle ?? 1)}
+                    {orders.cycle(
+                      subscription?.plan.name,
+                      order.subscription_change === null ? (order.subscription_cycle ?? 1) : null,
+                    )}
                   </TextLink>,
                 ],
                 order.coupon !== null && [
@@ -167,7 +170,8 @@ interface Line {
 }
 
 /** As on the receipt: the plan with its price, the setup fee, and then the products. */
-function linesOf({ items, subtotal }: Order, subscription: Subscription | undefined): Line[] {
+function linesOf(order: Order, subscription: Subscription | undefined): Line[] {
+  const { items, subtotal, subscription_cycle, subscription_change, description } = order;
   const products = items.map(({ product_id, name, quantity, unit_price, total }) => ({
     name,
     to: `/products/${product_id}`,
@@ -176,10 +180,14 @@ function linesOf({ items, subtotal }: Order, subscription: Subscription | undefi
     total,
   }));
   if (!subscription) return products;
-  const { plan, plan_id } = subscription;
-  const setupFee = subtotal - plan.amount;
+  const { plan, plan_id, quantity } = subscription;
+  const added = items.reduce((sum, { total }) => sum + (total ?? 0), 0);
+  const price = subtotal - added;
+  if (subscription_change !== null) return [{ name: description ?? plan.name, to: `/plans/${plan_id}`, total: price }];
+  const isFirst = (subscription_cycle ?? 1) === 1;
+  const setupFee = isFirst ? Math.max(0, price - plan.amount * quantity) : 0;
   return [
-    { name: plan.name, to: `/plans/${plan_id}`, total: plan.amount },
+    { name: plan.name, to: `/plans/${plan_id}`, total: price - setupFee },
     ...(setupFee > 0 ? [{ name: orders.setupFee, to: null, total: setupFee }] : []),
     ...products,
   ];

@@ -20,10 +20,12 @@ import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
+import { planChanges } from '../../texts/plan-changes.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Order, Renewal, Subscription, UpcomingBills } from '../../types.ts';
 import { CancelSubscription, DunningNotice, EndingNotice } from './cancel-subscription.tsx';
 import { ChangeCard } from './change-card.tsx';
+import { ChangePlan, ScheduledNotice } from './change-plan.tsx';
 import { ChangeSubscription } from './change-subscription.tsx';
 import { useParams } from '../../routing.tsx';
 
@@ -51,13 +53,14 @@ function Details({ subscription }: { subscription: Subscription }) {
     <Page
       title={customer ? subscriptions.titleOf(personName(customer), plan.name) : plan.name}
       badge={<Badge status={subscription.status} />}
-      lead={priceText(plan, subscription.billing_cycle)}
+      lead={priceText({ ...plan, amount: plan.amount * subscription.quantity }, subscription.billing_cycle)}
       back={{ to: '/subscriptions', label: subscriptions.title }}
       actions={<Actions subscription={subscription} renewal={renewal} />}
     >
       {subscription.latest_order_id !== null && <WaitingCharge orderId={subscription.latest_order_id} isRenewal />}
       {renewal && <DunningNotice renewal={renewal} />}
       {renewal && <EndingNotice subscription={subscription} renewal={renewal} reason={reason} />}
+      <ScheduledNotice subscription={subscription} reason={reason} />
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
@@ -76,6 +79,7 @@ function Details({ subscription }: { subscription: Subscription }) {
                     {plan.name}
                   </TextLink>,
                 ],
+                subscription.quantity > 1 && [planChanges.seats, planChanges.seatsOf(subscription.quantity)],
                 [subscriptions.card, <CardName key="card" card={card} />],
                 [subscriptions.cycles, cyclesText(subscription)],
                 [subscriptions.nextBill, <DateTime key="next" at={subscription.next_billing_at} />],
@@ -130,12 +134,17 @@ interface ActionsProps {
 }
 
 function Actions({ subscription: { id, status }, subscription, renewal }: ActionsProps) {
-  const [open, setOpen] = useState<'change' | 'card' | 'pause' | 'resume' | 'cancel'>();
+  const [open, setOpen] = useState<'plan' | 'change' | 'card' | 'pause' | 'resume' | 'cancel'>();
   const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
   const cardReason = useCan('payment_methods:write') ? undefined : common.notAllowed;
   const close = () => setOpen(undefined);
   return (
     <>
+      {changeable.includes(status) && (
+        <Button reason={reason} onClick={() => setOpen('plan')}>
+          {planChanges.button}
+        </Button>
+      )}
       {changeable.includes(status) && (
         <Button reason={reason} onClick={() => setOpen('change')}>
           {subscriptions.edit}
@@ -161,6 +170,7 @@ function Actions({ subscription: { id, status }, subscription, renewal }: Action
           {subscriptions.cancel}
         </Button>
       )}
+      {open === 'plan' && <ChangePlan subscription={subscription} onClose={close} />}
       {open === 'change' && <ChangeSubscription subscription={subscription} onClose={close} />}
       {open === 'card' && <ChangeCard subscription={subscription} onClose={close} />}
       {open === 'pause' && (

@@ -26,6 +26,7 @@ import type { VaultOutcome } from '../../../vault/vault.ts';
 const failpoints = {
   order: 'charge',
   first_charge: 'renewal',
+  plan_change: 'plan_change',
   retry: 'retry',
   renewal: 'renewal',
 } as const satisfies Record<ChargeCause, string>;
@@ -114,7 +115,8 @@ async function sendCharge(
   const { order, card, mode } = state;
   const { company_id, id: order_id, currency } = order;
   let intent = { ...sale, company_id, order_id };
-  const cause = failed.length === 0 ? sale.cause : 'retry';
+  // A change of plan always has an outcome, because its subscription waits for it.
+  const cause = failed.length === 0 || sale.cause === 'plan_change' ? sale.cause : 'retry';
   const stepAfter = (heard: SendAnswer): Step =>
     nextStep({ state: 'sending', cause, heard, next: 'none', gate: 'open' });
   const kept = await keptOutcome(charging, intent, currency);

@@ -1,7 +1,7 @@
 import type { VaultCharge } from '../../../vault/vault.ts';
 import { toBilling } from '../../payment-methods/schemas.ts';
 import type { ChargeCause } from './operation-moves.ts';
-import type { CardOfOrder, OrderState } from '../order.ts';
+import { type CardOfOrder, isFirstCharge, type OrderState } from '../order.ts';
 import type { Shipping } from '../schemas.ts';
 
 /** What a live operation tells the vault beside the operation itself. */
@@ -17,6 +17,7 @@ export function connectionOf({ connection_id }: { readonly connection_id: string
 const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credential']>>> = {
   order: { initiator: 'customer', sequence: 'first' },
   first_charge: { initiator: 'customer', sequence: 'first', startsSeries: true },
+  plan_change: { initiator: 'merchant', sequence: 'unscheduled' },
   retry: { initiator: 'merchant', sequence: 'unscheduled' },
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 };
@@ -54,6 +55,6 @@ export function aboutCharge(
 
 /** A subscription that starts later is first charged by the schedule. */
 export function credentialOf(cause: ChargeCause, { order }: OrderState): NonNullable<VaultCharge['credential']> {
-  const isFirst = cause === 'renewal' && order.subscription_cycle === null;
+  const isFirst = cause === 'renewal' && isFirstCharge(order);
   return credentials[isFirst ? 'first_charge' : cause];
 }

@@ -193,7 +193,9 @@ export interface PlannedCharge {
   readonly events: readonly EventRow[];
 }
 
-const placedRows = rowsOf(orderTypes);
+// Only the schedule and changes of plan write these columns, so other orders pay nothing for them.
+const placedRows = rowsOf({ ...orderTypes, subscription_change: 'integer' });
+const placedColumns = `${orderColumns}, subscription_change`;
 const saleRows = rowsOf({
   company_id: 'uuid',
   order_id: 'uuid',
@@ -218,7 +220,7 @@ const firstSale = 1 + placedRows.count;
 // An order with an operation in flight is skipped, and a company whose gate is closed.
 const planStatement = `
   WITH placed AS (
-    INSERT INTO orders (${orderColumns}) SELECT ${orderColumns} FROM ${placedRows.from(1)} AS o
+    INSERT INTO orders (${placedColumns}) SELECT ${placedColumns} FROM ${placedRows.from(1)} AS o
   ), emitted AS (
     ${insertingEvents(firstSale + saleRows.count)}
   )
@@ -237,7 +239,7 @@ export async function planCharges(
 ): Promise<ReadonlyMap<string, Opened>> {
   const sales = charges.flatMap(({ sale }) => sale ?? []);
   const rows = await db.query<OpenedRow>(planStatement, [
-    ...placedRows.values(charges.flatMap(({ placed }) => placed ?? [])),
+    ...placedRows.values(charges.flatMap(({ placed }) => (placed ? { subscription_change: null, ...placed } : []))),
     ...saleRows.values(sales),
     ...eventValues(charges.flatMap(({ events }) => events)),
   ]);

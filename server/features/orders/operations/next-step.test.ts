@@ -4,7 +4,7 @@ import { lookupAnswers, nextStep, rows, sendAnswers, type Situation, type Step }
 import { operationCauses } from './operation-moves.ts';
 
 /** Every situation that the types allow. */
-const charges = ['order', 'first_charge', 'retry', 'renewal'] as const;
+const charges = ['order', 'first_charge', 'plan_change', 'retry', 'renewal'] as const;
 const situations: Situation[] = (['none', 'another'] as const).flatMap((next) =>
   (['open', 'closed'] as const).flatMap((gate) => [
     ...operationCauses.flatMap((cause) => [
@@ -34,7 +34,7 @@ describe('the decision about an operation', () => {
   it('has one step for each of the situations that the types allow', () => {
     for (const situation of situations) assert.ok(nextStep(situation));
     assert.equal(situations.length, new Set(situations.map((one) => JSON.stringify(one))).size);
-    assert.equal(situations.length, 1136);
+    assert.equal(situations.length, 1292);
   });
 
   it('has no row that no situation needs', () => {

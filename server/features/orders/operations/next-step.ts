@@ -119,9 +119,9 @@ interface Row {
 const sending: Row['state'] = ['sending'];
 const doubted: Row['state'] = ['in_doubt', 'interrupted'];
 const inFlight: Row['state'] = ['sending', 'in_doubt', 'interrupted'];
-const charges: Row['cause'] = ['order', 'first_charge', 'retry', 'renewal'];
+const charges: Row['cause'] = ['order', 'first_charge', 'plan_change', 'retry', 'renewal'];
 /** A customer waits for the answer, and repeats the request. */
-const requested: Row['cause'] = ['order', 'first_charge'];
+const requested: Row['cause'] = ['order', 'first_charge', 'plan_change'];
 const refunds: Row['cause'] = ['refund'];
 /** A merchant waits for the answer, and the charge or authorization stays as it was if nothing is executed. */
 const following: Row['cause'] = ['refund', 'void', 'capture'];
@@ -178,7 +178,7 @@ export const rows: readonly Row[] = [
     },
     {
       state: sending,
-      cause: ['order', 'first_charge', 'retry'],
+      cause: [...requested, 'retry'],
       heard: [heard],
       next: 'none',
       gate: 'open',

@@ -15,7 +15,17 @@ export const operationStates = [
 export type OperationState = (typeof operationStates)[number];
 
 /** Why an operation is made, and so who waits for its outcome. */
-export const operationCauses = ['order', 'retry', 'first_charge', 'renewal', 'refund', 'void', 'capture'] as const;
+export const operationCauses = [
+  'order',
+  'retry',
+  'first_charge',
+  'renewal',
+  /** The price of a change of plan, for the rest of a period. */
+  'plan_change',
+  'refund',
+  'void',
+  'capture',
+] as const;
 export type OperationCause = (typeof operationCauses)[number];
 /** An operation on a charge or an authorization that is recorded. */
 export type FollowingCause = 'refund' | 'void' | 'capture';

@@ -10,6 +10,8 @@ export const subjects = {
   key: (key: string) => ['key', key],
   /** A cycle of a subscription: its charge, dunning and every other retry of it. */
   cycle: (subscriptionId: string, cycle: number) => ['cycle', subscriptionId, String(cycle)],
+  /** A change of plan by its number within the subscription, with every retry of it. */
+  change: (subscriptionId: string, change: number) => ['plan change', subscriptionId, String(change)],
   /** By the order, or by the reference of its charge with a key, if that was given up or another connection repeats it. */
   retry: (orderId: string) => ['retry', orderId],
   keyedRefund: (key: string) => ['refund key', key],
@@ -17,6 +19,19 @@ export const subjects = {
   void: (orderId: string) => ['void', orderId],
   capture: (orderId: string) => ['capture', orderId],
 } as const satisfies Record<string, (...parts: never[]) => readonly string[]>;
+
+/** What the charge of an order of a subscription is for; undefined for any other order. */
+export function billedSubject(order: {
+  readonly subscription_id: string | null;
+  readonly subscription_cycle: number | null;
+  readonly subscription_change?: number | null;
+}): readonly string[] | undefined {
+  const { subscription_id, subscription_cycle, subscription_change } = order;
+  if (subscription_id === null) return undefined;
+  return typeof subscription_change === 'number'
+    ? subjects.change(subscription_id, subscription_change)
+    : subjects.cycle(subscription_id, subscription_cycle ?? 1);
+}
 
 export interface Numbered {
   readonly subject: readonly string[];

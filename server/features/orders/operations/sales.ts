@@ -2,7 +2,7 @@ import type { OperationKind } from '../../../vault/processors/processor.ts';
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
-import type { OrderRow, TransactionSummary } from '../order.ts';
+import { isFirstCharge, type OrderRow, type TransactionSummary } from '../order.ts';
 import { deriveReference, type Numbered, recordedSubject } from './reference.ts';
 
 export interface Sale {
@@ -56,10 +56,10 @@ export function kindOf(open: Pick<OpenTransaction, 'type' | 'cause'>): Operation
 }
 
 /** A subscription redeems its coupon once, with its first charge. */
-export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle }: OrderRow): string | undefined {
-  if (coupon === null) return undefined;
-  if (subscription_id === null) return id;
-  return subscription_cycle === null ? subscription_id : undefined;
+export function redemptionIdOf(order: OrderRow): string | undefined {
+  if (order.coupon === null) return undefined;
+  if (order.subscription_id === null) return order.id;
+  return isFirstCharge(order) ? order.subscription_id : undefined;
 }
 
 /** When it is decided whether the coupon is used: with an authorization at the capture, which may be days later. */

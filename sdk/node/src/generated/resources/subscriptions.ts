@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { ExpandChoice, FieldChoice, Shown } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { CanceledSubscription, ListSubscriptionsParams, ListUpcomingBillsParams, Subscription, SubscriptionCreate, SubscriptionExpansions, SubscriptionUpdate, UpcomingBills } from '../types/subscriptions.ts';
+import type { CanceledSubscription, ListSubscriptionsParams, ListUpcomingBillsParams, PlanChange, PlanChangePreview, PlanChangeRequest, RenewalItemCreate, Subscription, SubscriptionCreate, SubscriptionExpansions, SubscriptionUpdate, UpcomingBills } from '../types/subscriptions.ts';
 
 export class Subscriptions {
   readonly #call: Call;
@@ -41,6 +41,31 @@ export class Subscriptions {
   /** Preview upcoming payments. */
   upcoming(subscriptionId: string, params: ListUpcomingBillsParams = {}, options?: RequestOptions): Promise<UpcomingBills> {
     return this.#call(operations.listUpcomingBills, [subscriptionId], { query: params }, options);
+  }
+
+  /** Change the plan or the quantity of a subscription. */
+  changePlan(subscriptionId: string, body: PlanChangeRequest, options?: RequestOptions): Promise<PlanChange> {
+    return this.#call(operations.changePlan, [subscriptionId], { body }, options);
+  }
+
+  /** Preview a change of plan. */
+  previewPlanChange(subscriptionId: string, body: PlanChangeRequest, options?: RequestOptions): Promise<PlanChangePreview> {
+    return this.#call(operations.previewPlanChange, [subscriptionId], { body }, options);
+  }
+
+  /** Take back a scheduled change of plan. */
+  undoPlanChange(subscriptionId: string, options?: RequestOptions): Promise<Subscription> {
+    return this.#call(operations.undoPlanChange, [subscriptionId], {}, options);
+  }
+
+  /** Add a product to the next renewal. */
+  addRenewalItem(subscriptionId: string, body: RenewalItemCreate, options?: RequestOptions): Promise<Subscription> {
+    return this.#call(operations.addRenewalItem, [subscriptionId], { body }, options);
+  }
+
+  /** Remove a product from the next renewal. */
+  removeRenewalItem(subscriptionId: string, renewalItemId: string, options?: RequestOptions): Promise<Subscription> {
+    return this.#call(operations.removeRenewalItem, [subscriptionId, renewalItemId], {}, options);
   }
 
   /** Pause a subscription. */

@@ -17,7 +17,7 @@ export interface EventFeed {
 }
 
 /** An event type, `<resource>.*` for all events of a resource, or `*` for all events. */
-export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.authorized' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
+export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'checkout_session.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.authorized' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.plan_changed' | 'subscription.change_scheduled' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'checkout_session.completed' | 'checkout_session.expired' | 'team_member.invited' | 'webhook_endpoint.disabled';
 
 /** The object of each event type. */
 export interface EventObjects {
@@ -41,6 +41,8 @@ export interface EventObjects {
   'subscription.charged': Subscription;
   'subscription.updated': Subscription;
   'subscription.billing.updated': Subscription;
+  'subscription.plan_changed': Subscription;
+  'subscription.change_scheduled': Subscription;
   'subscription.past_due': Subscription;
   'subscription.recovered': Subscription;
   'subscription.failed': Subscription;

@@ -125,6 +125,7 @@ export interface Order {
   transactions: OrderTransaction[];
   subscription_id: string | null;
   subscription_cycle: number | null;
+  subscription_change: number | null;
   /** Number of declined charges of this order. */
   attempt_count: number;
   next_retry_at: string | null;

@@ -2,7 +2,7 @@
 
 import type { AnchorDay, BillingCycle, BillingInterval, Plan } from './plans.ts';
 import type { CardBrand } from './payment-methods.ts';
-import type { CouponSnapshot, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
+import type { CouponSnapshot, Order, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
 import type { Customer, Metadata, MetadataPatch } from './customers.ts';
 
 /** Without `anchor_day` it is `signup_date`; other omitted fields have the value of the plan. At most 60 months or 365 days. */
@@ -16,6 +16,8 @@ export interface BillingCycleInput {
 export interface SubscriptionCreate {
   customer_id: string;
   plan_id: string;
+  /** Seats: the amount of the plan is charged for each. Default: `1`. */
+  quantity?: number | undefined;
   /** Default: the customer’s default card. */
   payment_method_id?: string | undefined;
   billing_cycle?: BillingCycleInput | undefined;
@@ -35,12 +37,38 @@ export interface SubscriptionCreate {
 
 export type SubscriptionStatus = 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
 
-/** The plan when the subscription was created. */
+/** The plan when it was chosen, with the price of one seat. */
 export interface PlanSummary {
   id: string;
   name: string;
   amount: number;
   currency: string;
+}
+
+export interface ScheduledPlan {
+  id: string;
+  name: string;
+  amount: number;
+  currency: string;
+}
+
+/** The plan from the next renewal on. */
+export interface ScheduledChange {
+  plan_id: string;
+  plan: ScheduledPlan;
+  quantity: number;
+  billing_cycle: BillingCycle;
+  scheduled_at: string;
+}
+
+export interface RenewalItem {
+  id: string;
+  product_id: string;
+  quantity: number;
+  name: string;
+  sku: string;
+  unit_price: number | null;
+  total: number | null;
 }
 
 export interface Subscription {
@@ -50,6 +78,11 @@ export interface Subscription {
   customer?: Customer;
   plan_id: string;
   plan: Plan | PlanSummary;
+  /** Seats. A cycle costs the amount of the plan for each. */
+  quantity: number;
+  scheduled_change: ScheduledChange | null;
+  /** Products on the order of the next cycle. */
+  renewal_items: RenewalItem[];
   payment_method: PaymentMethodSummary;
   coupon: CouponSnapshot | null;
   description: string | null;
@@ -119,6 +152,76 @@ export interface CanceledSubscription {
   id: string;
   status: 'canceled';
   canceled_at: string;
+}
+
+/** `renewal` is the next cycle, which is charged in full. */
+export type PlanChangeTime = 'now' | 'renewal';
+
+/** Only with `when: now`. `difference` keeps the dates and charges the difference for the rest of the period. `restart` begins a new period now and credits the unused time. `none` charges nothing until the next renewal. Default: `difference`. */
+export type Proration = 'difference' | 'restart' | 'none';
+
+export interface PlanChangeRequest {
+  /** The plan of the subscription itself, to change only `quantity`. */
+  plan_id: string;
+  /** Default: the quantity of the subscription. */
+  quantity?: number | undefined;
+  when: PlanChangeTime;
+  proration?: Proration | undefined;
+  /** The `at` of a preview, at most ten minutes old, so that the amounts are the same. */
+  at?: string | undefined;
+  /** The `amount_due` of a preview. Another amount is refused. */
+  expected_amount?: number | undefined;
+}
+
+/** After `declined`, the plan is as before, and retrying the order completes the change. `superseded`: the subscription was canceled while the card was charged; the charge stands. */
+export type PlanChangeStatus = 'applied' | 'scheduled' | 'declined' | 'superseded';
+
+export type PlanChangeLineType = 'charge' | 'discount' | 'credit';
+
+export interface PlanChangeLine {
+  type: PlanChangeLineType;
+  description: string;
+  /** Negative for a discount or a credit. */
+  amount: number;
+}
+
+export interface PlanChange {
+  status: PlanChangeStatus;
+  at: string | null;
+  lines: PlanChangeLine[];
+  /** Amount charged now. */
+  amount_due: number;
+  /** What is credited beyond what is charged. */
+  credit_amount: number;
+  order: Order | null;
+  subscription: Subscription;
+}
+
+export interface PlanChangeCoupon {
+  id: string;
+  code: string;
+  /** Whether it is for the new plan too. */
+  continues: boolean;
+}
+
+export interface PlanChangePreview {
+  /** The time that the amounts are for. Send it with the change. */
+  at: string;
+  lines: PlanChangeLine[];
+  /** Amount charged now. */
+  amount_due: number;
+  /** What is credited beyond what is charged. */
+  credit_amount: number;
+  currency: string;
+  coupon: PlanChangeCoupon | null;
+  /** The next three renewals after the change. */
+  renewals: UpcomingBill[];
+}
+
+export interface RenewalItemCreate {
+  product_id: string;
+  /** Number of units. Default: `1`. */
+  quantity?: number | undefined;
 }
 
 export interface SubscriptionExpansions {

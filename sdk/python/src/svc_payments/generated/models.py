@@ -84,6 +84,13 @@ __all__ = [
     "PaymentMethodEventData",
     "PaymentMethodSummary",
     "Plan",
+    "PlanChange",
+    "PlanChangeCoupon",
+    "PlanChangeLine",
+    "PlanChangeLineType",
+    "PlanChangePreview",
+    "PlanChangeStatus",
+    "PlanChangeTime",
     "PlanField",
     "PlanProduct",
     "PlanSummary",
@@ -97,11 +104,15 @@ __all__ = [
     "ProductImage",
     "ProductImageOrder",
     "ProductImageOrders",
+    "Proration",
     "Receipt",
+    "RenewalItem",
     "Role",
     "RoleList",
     "RoleSummary",
     "RotatedWebhookSecret",
+    "ScheduledChange",
+    "ScheduledPlan",
     "Shipping",
     "ShippingAddress",
     "Subscription",
@@ -147,7 +158,7 @@ CouponDuration = Literal["once", "repeating", "forever"]
 TransactionType = Literal["sale", "refund", "auth"]
 TransactionStatus = Literal["pending", "in_progress", "succeeded", "failed", "voided", "chargeback"]
 FailureCode = Literal["insufficient_funds", "do_not_honor", "card_limit_exceeded", "processor_declined", "issuer_unavailable", "unknown", "expired_card", "incorrect_cvv", "invalid_account", "blocked_card", "closed_card", "contact_bank", "transaction_not_allowed", "lost_stolen_card", "fraud_suspected", "duplicate_transaction", "invalid_merchant_configuration", "validation_error"]
-OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
+OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
 PlanField = Literal["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"]
 BillingInterval = Literal["day", "month"]
 PricingTierKind = Literal["recurring", "one_time"]
@@ -155,7 +166,11 @@ CouponScope = Literal["none", "all", "specific"]
 CouponField = Literal["id", "kind", "name", "description", "percentage", "amount", "max_discount_amount", "currency", "duration", "duration_in_cycles", "minimum_amount", "max_redemptions", "max_redemptions_per_customer", "max_redemptions_per_code", "first_time_customer_only", "starts_at", "expires_at", "active", "product_scope", "plan_scope", "product_ids", "plan_ids", "code_prefix", "archived_at", "total_redemptions", "created_at", "updated_at"]
 CouponReason = Literal["code_not_found", "coupon_archived", "coupon_inactive", "coupon_not_started", "coupon_expired", "currency_mismatch", "product_not_eligible", "plan_not_eligible", "minimum_amount_not_met", "not_first_time_customer", "max_redemptions_reached", "max_redemptions_per_customer_reached", "max_redemptions_per_code_reached"]
 SubscriptionStatus = Literal["active", "paused", "canceled", "completed", "past_due", "failed"]
-SubscriptionField = Literal["id", "status", "customer_id", "customer", "plan_id", "plan", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
+SubscriptionField = Literal["id", "status", "customer_id", "customer", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
+PlanChangeTime = Literal["now", "renewal"]
+Proration = Literal["difference", "restart", "none"]
+PlanChangeStatus = Literal["applied", "scheduled", "declined", "superseded"]
+PlanChangeLineType = Literal["charge", "discount", "credit"]
 CheckoutMode = Literal["payment", "subscription"]
 CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
@@ -166,7 +181,7 @@ TeamMemberStatus = Literal["pending", "active", "blocked"]
 WebhookEndpointStatus = Literal["enabled", "disabled"]
 ChargebackOutcome = Literal["accepted", "dismissed"]
 ActorKind = Literal["key", "member"]
-EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventPattern = Literal["*", "customer.*", "payment_method.*", "order.*", "subscription.*", "checkout_session.*", "team_member.*", "webhook_endpoint.*", "customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 EventVersion = Literal["2026-02-11", "2025-11-04"]
 WebhookEndpointField = Literal["id", "url", "description", "enabled_events", "status", "disabled_reason", "api_version", "created_at", "updated_at"]
 GracePeriodHours = Literal[1, 24, 72]
@@ -521,6 +536,7 @@ class Order(Model):
     transactions: List[OrderTransaction]
     subscription_id: str | None
     subscription_cycle: int | None
+    subscription_change: int | None
     attempt_count: int
     """Number of declined charges of this order."""
     next_retry_at: datetime | None
@@ -534,7 +550,7 @@ class Order(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
     _optional = frozenset(["customer"])
 
 
@@ -732,7 +748,7 @@ class MintedCodes(Model):
 
 
 class PlanSummary(Model):
-    """The plan when the subscription was created."""
+    """The plan when it was chosen, with the price of one seat."""
 
     __slots__ = ()
 
@@ -744,6 +760,45 @@ class PlanSummary(Model):
     _fields = frozenset(["id", "name", "amount", "currency"])
 
 
+class ScheduledPlan(Model):
+    __slots__ = ()
+
+    id: str
+    name: str
+    amount: int
+    currency: str
+
+    _fields = frozenset(["id", "name", "amount", "currency"])
+
+
+class ScheduledChange(Model):
+    """The plan from the next renewal on."""
+
+    __slots__ = ()
+
+    plan_id: str
+    plan: ScheduledPlan
+    quantity: int
+    billing_cycle: BillingCycle
+    scheduled_at: datetime
+
+    _fields = frozenset(["plan_id", "plan", "quantity", "billing_cycle", "scheduled_at"])
+
+
+class RenewalItem(Model):
+    __slots__ = ()
+
+    id: str
+    product_id: str
+    quantity: int
+    name: str
+    sku: str
+    unit_price: int | None
+    total: int | None
+
+    _fields = frozenset(["id", "product_id", "quantity", "name", "sku", "unit_price", "total"])
+
+
 class Subscription(Model):
     __slots__ = ()
 
@@ -753,6 +808,11 @@ class Subscription(Model):
     customer: Customer | None
     plan_id: str
     plan: Plan | PlanSummary
+    quantity: int
+    """Seats. A cycle costs the amount of the plan for each."""
+    scheduled_change: ScheduledChange | None
+    renewal_items: List[RenewalItem]
+    """Products on the order of the next cycle."""
     payment_method: PaymentMethodSummary
     coupon: CouponSnapshot | None
     description: str | None
@@ -783,7 +843,7 @@ class Subscription(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "status", "customer_id", "customer", "plan_id", "plan", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
+    _fields = frozenset(["id", "status", "customer_id", "customer", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
     _optional = frozenset(["customer"])
 
 
@@ -819,6 +879,62 @@ class CanceledSubscription(Model):
     canceled_at: datetime
 
     _fields = frozenset(["id", "status", "canceled_at"])
+
+
+class PlanChangeLine(Model):
+    __slots__ = ()
+
+    type: PlanChangeLineType | str
+    description: str
+    amount: int
+    """Negative for a discount or a credit."""
+
+    _fields = frozenset(["type", "description", "amount"])
+
+
+class PlanChange(Model):
+    __slots__ = ()
+
+    status: PlanChangeStatus | str
+    at: datetime | None
+    lines: List[PlanChangeLine]
+    amount_due: int
+    """Amount charged now."""
+    credit_amount: int
+    """What is credited beyond what is charged."""
+    order: Order | None
+    subscription: Subscription
+
+    _fields = frozenset(["status", "at", "lines", "amount_due", "credit_amount", "order", "subscription"])
+
+
+class PlanChangeCoupon(Model):
+    __slots__ = ()
+
+    id: str
+    code: str
+    continues: bool
+    """Whether it is for the new plan too."""
+
+    _fields = frozenset(["id", "code", "continues"])
+
+
+class PlanChangePreview(Model):
+    __slots__ = ()
+
+    at: datetime
+    """The time that the amounts are for. Send it with the change."""
+    lines: List[PlanChangeLine]
+    amount_due: int
+    """Amount charged now."""
+    credit_amount: int
+    """What is credited beyond what is charged."""
+    currency: str
+    coupon: PlanChangeCoupon | None
+    renewals: List[UpcomingBill]
+    """The next three renewals after the change."""
+
+    _fields = frozenset(["at", "lines", "amount_due", "credit_amount", "currency", "coupon", "renewals"])
 
 
 class CheckoutItem(Model):
@@ -1401,7 +1517,7 @@ class SubscriptionEvent(EventBase):
     sequence: int
     """Number of this event among the events of its object. Use it to put events in order."""
     request_id: str | None
-    type: Literal["subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled"]
+    type: Literal["subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled"]
     data: SubscriptionEventData
 
     _fields = frozenset(["id", "created_at", "api_version", "livemode", "sequence", "request_id", "type", "data"])
@@ -1520,7 +1636,7 @@ class UnknownEvent(EventBase):
 Event = Union[CustomerEvent, PaymentMethodEvent, OrderEvent, SubscriptionEvent, CheckoutSessionEvent, TeamMemberEvent, WebhookEndpointEvent, UnknownEvent]
 
 
-EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
+EventType = Literal["customer.created", "customer.updated", "customer.deleted", "payment_method.attached", "payment_method.detached", "order.created", "order.authorized", "order.succeeded", "order.failed", "order.refunded", "order.partially_refunded", "order.refund_failed", "order.voided", "order.chargeback", "order.chargeback_accepted", "order.chargeback_dismissed", "subscription.created", "subscription.charged", "subscription.updated", "subscription.billing.updated", "subscription.plan_changed", "subscription.change_scheduled", "subscription.past_due", "subscription.recovered", "subscription.failed", "subscription.completed", "subscription.paused", "subscription.resumed", "subscription.canceled", "checkout_session.completed", "checkout_session.expired", "team_member.invited", "webhook_endpoint.disabled"]
 
 
 _event_classes: Dict[str, type[EventBase]] = {
@@ -1544,6 +1660,8 @@ _event_classes: Dict[str, type[EventBase]] = {
     "subscription.charged": SubscriptionEvent,
     "subscription.updated": SubscriptionEvent,
     "subscription.billing.updated": SubscriptionEvent,
+    "subscription.plan_changed": SubscriptionEvent,
+    "subscription.change_scheduled": SubscriptionEvent,
     "subscription.past_due": SubscriptionEvent,
     "subscription.recovered": SubscriptionEvent,
     "subscription.failed": SubscriptionEvent,
@@ -1595,10 +1713,13 @@ CouponCode._converters = {"created_at": time_of}
 CouponWithCodes._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of, "codes": list_of(CouponCode.of)}
 Coupon._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of}
 MintedCodes._converters = {"data": list_of(CouponCode.of)}
-Subscription._converters = {"customer": Customer.of, "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
+ScheduledChange._converters = {"plan": ScheduledPlan.of, "billing_cycle": BillingCycle.of, "scheduled_at": time_of}
+Subscription._converters = {"customer": Customer.of, "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "scheduled_change": ScheduledChange.of, "renewal_items": list_of(RenewalItem.of), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 UpcomingBill._converters = {"date": time_of}
 UpcomingBills._converters = {"data": list_of(UpcomingBill.of)}
 CanceledSubscription._converters = {"canceled_at": time_of}
+PlanChange._converters = {"at": time_of, "lines": list_of(PlanChangeLine.of), "order": Order.of, "subscription": Subscription.of}
+PlanChangePreview._converters = {"at": time_of, "lines": list_of(PlanChangeLine.of), "coupon": PlanChangeCoupon.of, "renewals": list_of(UpcomingBill.of)}
 CheckoutSession._converters = {"items": list_of(CheckoutItem.of), "expires_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 PaymentLink._converters = {"items": list_of(CheckoutItem.of), "ends_at": time_of, "created_at": time_of, "updated_at": time_of}
 Receipt._converters = {"expires_at": time_of}

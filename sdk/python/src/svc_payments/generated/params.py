@@ -371,6 +371,8 @@ class _SubscriptionCreate(TypedDict):
 
 
 class SubscriptionCreate(_SubscriptionCreate, total=False):
+    #: Seats: the amount of the plan is charged for each.
+    quantity: int
     #: Default: the customer’s default card.
     payment_method_id: str
     billing_cycle: BillingCycleInput
@@ -405,6 +407,31 @@ class SubscriptionUpdate(TypedDict, total=False):
     #: The `shipping_address.id` of the customer, whose address is copied. If you send `shipping` without it, it is cleared.
     shipping_address_id: str
     metadata: Mapping[str, Any] | None
+
+
+class _PlanChangeRequest(TypedDict):
+    #: The plan of the subscription itself, to change only `quantity`.
+    plan_id: str
+    when: models.PlanChangeTime
+
+
+class PlanChangeRequest(_PlanChangeRequest, total=False):
+    #: Default: the quantity of the subscription.
+    quantity: int
+    proration: models.Proration
+    #: The `at` of a preview, at most ten minutes old, so that the amounts are the same.
+    at: datetime | str
+    #: The `amount_due` of a preview. Another amount is refused.
+    expected_amount: int
+
+
+class _RenewalItemCreate(TypedDict):
+    product_id: str
+
+
+class RenewalItemCreate(_RenewalItemCreate, total=False):
+    #: Number of units.
+    quantity: int
 
 
 class _CheckoutItemInput(TypedDict):

@@ -1,0 +1,217 @@
+import { requireProcessor } from '../../company.ts';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { claimKey } from '../../http/key-queries.ts';
+import { type PhasedRequest, runPhased } from '../../http/phases.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
+import type { Database } from '../../platform/database.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import { newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { lockActiveCustomer } from '../customers/service.ts';
+import { previousOf } from '../events/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import {
+  getOrderState,
+  lockMs,
+  type Opened,
+  orderToWire,
+  type PlacedOrder,
+  planScheduledCharges,
+} from '../orders/service.ts';
+import { appliedRow } from './after-change.ts';
+import { type Change, changed, recordChanges } from './billing.ts';
+import { findChange } from './change-queries.ts';
+import { lockOne } from './change-subscription.ts';
+import { orderForChange } from './change-order.ts';
+import { cardFor, type SubscriptionDependencies } from './create-subscription.ts';
+import { releaseUnused } from './plan-coupon.ts';
+import { changedAtOnce, changedPaid, type ChangeLine, type Decision, pendingOf } from './plan-change.ts';
+import { chargeInProgress, draftChange, type Draft } from './plan-draft.ts';
+import { fundedBy } from './period-payment.ts';
+import { findSubscription, isBeingCharged } from './queries.ts';
+import { plannedSale } from './renewal-order.ts';
+import type { PlanChange, PlanChangeRequest } from './change-schemas.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
+
+/**
+ * Changes the plan of a subscription. Without a charge it is one transaction. With one, the intent is recorded, the card is
+ * charged, and the outcome changes the plan; meanwhile the subscription waits, so that no renewal is charged.
+ */
+export async function changePlan(
+  { db, orders }: SubscriptionDependencies,
+  context: RequestContext,
+  id: string,
+  input: PlanChangeRequest,
+  phased: PhasedRequest,
+): Promise<PhasedAnswer> {
+  const { company } = context;
+  return runPhased(context.db, phased, {
+    keepAnswer: true,
+    begin: async () => {
+      failpoint('plan_change.before_intent');
+      const begun = await db.transaction((transaction) => begin(transaction, context, id, input, phased));
+      if (!begun) return undefined;
+      const { charge, opened } = begun;
+      if (charge?.sale && opened) await orders.charge(charge.state, { ...charge.sale, ...opened });
+      return resultOf(db, context, id, begun.operationId);
+    },
+    resume: async (operationId) => {
+      await orders.reconcileSale(company.id, operationId);
+      return resultOf(db, context, id, operationId);
+    },
+  });
+}
+
+interface Begun {
+  readonly operationId: string;
+  readonly charge?: PlacedOrder;
+  readonly opened?: Opened | undefined;
+}
+
+/** Returns undefined if another request has claimed the key. */
+async function begin(
+  transaction: Database,
+  context: RequestContext,
+  id: string,
+  input: PlanChangeRequest,
+  { key }: PhasedRequest,
+): Promise<Begun | undefined> {
+  const { company, nowMs } = context;
+  const found = await findSubscription(transaction, company.id, id);
+  if (!found) throw notFound('subscription');
+  const operationId = newId(nowMs);
+  if (!(await claimKey(transaction, key, operationId))) return undefined;
+  await lockActiveCustomer(transaction, company.id, found.customer_id);
+  const row = await lockOne(transaction, company.id, id);
+  const draft = await draftChange(transaction, context, row, input);
+  checkExpected(input, draft.decision);
+  if (draft.isScheduled) await schedule(transaction, context, row, draft, operationId);
+  else if (draft.decision.due > 0) return beginCharge(transaction, context, row, draft, operationId);
+  else await apply(transaction, context, row, draft, operationId);
+  return { operationId };
+}
+
+function checkExpected({ expected_amount: expected }: PlanChangeRequest, { due }: Decision): void {
+  if (expected === undefined || expected === due) return;
+  throw invalidField('expected_amount', `is ${expected}, but the change would charge ${due} now. Preview it again`);
+}
+
+const record = async (
+  transaction: Database,
+  { company, nowMs, requestId }: RequestContext,
+  before: SubscriptionRow,
+  to: SubscriptionRow,
+  type: 'subscription.plan_changed' | 'subscription.change_scheduled',
+  more: Pick<Change, 'applied'> = {},
+): Promise<void> => {
+  const livemode = company.mode === 'live';
+  const previous = previousOf(toWire(before, livemode), toWire(to, livemode));
+  const change = changed(to, [type], livemode, nowMs, requestId, previous);
+  await recordChanges(transaction, [{ ...change, ...more, writesPlan: true }]);
+};
+
+/** A change that is scheduled replaces an earlier one, also one that was declined. */
+async function schedule(
+  transaction: Database,
+  context: RequestContext,
+  row: SubscriptionRow,
+  { decision: { terms } }: Draft,
+  id: string,
+): Promise<void> {
+  const at = new Date(context.nowMs);
+  const scheduled_change = { ...terms, id, at: at.toISOString() };
+  const to = { ...row, scheduled_change, pending_change: null, updated_at: at };
+  await record(transaction, context, row, to, 'subscription.change_scheduled');
+}
+
+/** Nothing is due now. */
+async function apply(
+  transaction: Database,
+  context: RequestContext,
+  row: SubscriptionRow,
+  { decision, payment }: Draft,
+  id: string,
+): Promise<void> {
+  const { nowMs } = context;
+  const { terms, restarts, lines, paid } = decision;
+  const at = new Date(decision.atMs).toISOString();
+  if (decision.credit > 0) throw worthMore(decision.credit);
+  const funded = paid === undefined ? payment : { paid, orders: await fundedBy(transaction, row, payment) };
+  const counted = { ...row, change_count: row.change_count + 1 };
+  const to =
+    paid === undefined
+      ? changedAtOnce(row, decision, row.current_cycle === 0 ? null : payment, nowMs)
+      : changedPaid(counted, { ...terms, at, restarts, paid, orders: funded.orders }, nowMs);
+  await releaseUnused(transaction, row, to);
+  const change = { number: to.change_count, order_id: null, id, at, restarts, lines };
+  const applied = [appliedRow(row, to, change, nowMs)];
+  await record(transaction, context, row, to, 'subscription.plan_changed', { applied });
+}
+
+function worthMore(credit: number): ApiError {
+  const message =
+    `The unused time is worth ${credit} more than the rest of the period with the new plan, and there is no credit to keep it. ` +
+    'Change the plan with when: renewal.';
+  return new ApiError('invalid_request', message, { param: 'when' });
+}
+
+async function beginCharge(
+  transaction: Database,
+  context: RequestContext,
+  row: SubscriptionRow,
+  { decision, payment }: Draft,
+  orderId: string,
+): Promise<Begun> {
+  const { company, nowMs } = context;
+  requireProcessor(company);
+  if (await isBeingCharged(transaction, company.id, row.id)) throw chargeInProgress();
+  const card = await cardFor(transaction, company.id, row.customer_id, row.payment_method_id);
+  const orders = await fundedBy(transaction, row, payment);
+  const pending_change = pendingOf(row, decision, orders, orderId);
+  const placed = orderForChange(row, decision, { number: pending_change.number, orderId, card, context });
+  const waiting = {
+    ...row,
+    pending_change,
+    change_count: pending_change.number,
+    due_at: null,
+    updated_at: new Date(nowMs),
+  };
+  await recordChanges(transaction, [{ row: waiting, events: [], writesPlan: true }]);
+  const opened = await planScheduledCharges(transaction, [plannedSale(placed, lockMs[company.mode])]);
+  const sale = placed.sale && opened.get(placed.sale.id);
+  if (!sale) throw new Error('the charge of a change of plan was not recorded');
+  return { operationId: orderId, charge: placed, opened: sale };
+}
+
+/** The charge of a change that was superseded in flight, by a cancellation, stands. */
+function statusOf(order: Order | null, isApplied: boolean): PlanChange['status'] {
+  if (isApplied) return 'applied';
+  if (order === null) return 'scheduled';
+  return order.status === 'failed' ? 'declined' : 'superseded';
+}
+
+/** The answer to the request: its order shows whether the change was paid. */
+async function resultOf(
+  db: Database,
+  { company }: RequestContext,
+  id: string,
+  operationId: string,
+): Promise<PlanChange | undefined> {
+  const row = await findSubscription(db, company.id, id);
+  if (!row) return undefined;
+  const state = await getOrderState(db, company.id, operationId);
+  const applied = await findChange(db, company.id, id, operationId);
+  const order = state ? orderToWire(state) : null;
+  const known = applied ?? [row.pending_change].find((change) => change?.order_id === operationId);
+  const lines: readonly ChangeLine[] = known?.lines ?? [];
+  const total = lines.reduce((sum, { amount }) => sum + amount, 0);
+  return {
+    status: statusOf(order, applied !== undefined),
+    at: known ? new Date(known.at).toISOString() : null,
+    lines: [...lines],
+    amount_due: Math.max(0, total),
+    credit_amount: Math.max(0, -total),
+    order,
+    subscription: toWire(row, company.mode === 'live'),
+  };
+}
