@@ -18,6 +18,7 @@ const sharedScripts = [
   'saved-cards',
   'card-picker',
   'outcome',
+  'at-bank',
 ].map((name) => own(`shared/${name}.ts`));
 const cardFields = ['src/frame.ts', 'src/svc.ts'];
 

@@ -226,7 +226,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountFiles(app, disk, signingKey, clock);
   await mountStaticPages(app, dependencies, { brand, routes, imageOrigin: links.files.origin }, directory);
   await mountNotices(app, { shards, vault, log }, http);
-  mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
+  mountCustomerPages(app, { http, shards, vault, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountRoutes(app, http, userRoutes(users), userSteps(users, http));
   mountTeamPages(app, dependencies, brand, cookie);
   return app;

@@ -12,6 +12,8 @@ export interface Company {
   readonly clockOffsetMs: number;
   /** Whether its cards can be charged. Without a simulated processor, it has none until it connects one. */
   readonly processor: 'sandbox' | 'connected' | null;
+  /** Of a sandbox: whether its cards are authenticated by their bank. */
+  readonly authenticates?: boolean;
 }
 
 export const modes = ['sandbox', 'rehearsal', 'live'] as const;
@@ -29,6 +31,7 @@ export interface CompanyRow {
   api_version: string;
   clock_offset_ms: number;
   processor: Company['processor'];
+  authenticates: boolean;
 }
 
 export function toCompany(row: CompanyRow, shard: string): Company {
@@ -41,6 +44,7 @@ export function toCompany(row: CompanyRow, shard: string): Company {
     apiVersion: row.api_version,
     clockOffsetMs: row.clock_offset_ms,
     processor: row.processor,
+    authenticates: row.authenticates,
   };
 }
 

@@ -37,12 +37,14 @@ import { mountCustomerEmails } from './pages/customer-emails.ts';
 import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountReceipts } from './pages/receipts.ts';
+import { mountSandboxBank } from './pages/sandbox-bank.ts';
 import type { Clock } from './platform/clock.ts';
 import { daySeconds, hourMs } from './platform/durations.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { OfCompany, RequestContext } from './request-context.ts';
 import type { AppShards } from './shard.ts';
+import type { Vault } from './vault/vault.ts';
 
 /** Connects the pages that the customers of a merchant open: checkout, customer page, receipts, and what emails link to. */
 
@@ -119,7 +121,7 @@ export function openCustomerPages(
     emailLinks: { baseUrl, mailKey: keys.mails, limiter, clock, background, log },
     checkout: ({ company }) => {
       const { db, orders, subscriptions } = shards.of(company);
-      return { db, orders, subscriptions, references, cards, images, guard, receiptOf, receiptUrlOf };
+      return { db, baseUrl, orders, subscriptions, references, cards, images, guard, receiptOf, receiptUrlOf };
     },
   };
 }
@@ -127,12 +129,13 @@ export function openCustomerPages(
 interface PagesDependencies extends CustomerPages {
   readonly http: HttpDependencies;
   readonly shards: AppShards;
+  readonly vault: Vault;
   readonly receiptFont: string | undefined;
 }
 
 export function mountCustomerPages(
   app: FastifyInstance,
-  { http, shards, pageLinks, checkout, receipts, emailLinks, receiptFont }: PagesDependencies,
+  { http, shards, vault, pageLinks, checkout, receipts, emailLinks, receiptFont }: PagesDependencies,
 ): void {
   /** Finds the company that the token of a page names. */
   const companyOf = async (companyId: string): Promise<Company | undefined> =>
@@ -147,6 +150,7 @@ export function mountCustomerPages(
   };
   mountPaymentLinks(app, { http, companyOf, companyIdOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
   mount(customerPageRoutes(checkout), { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken });
+  mountSandboxBank(app, { http, companyOf, vault, baseUrl: pageLinks.baseUrl });
   mount(endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });
   mount(companyPageRoutes(emailLinks), {
     http,

@@ -1,5 +1,6 @@
 import type { Company } from './company.ts';
 import type { Database, Queryable } from './platform/database.ts';
+import type { Presence } from './vault/processors/processor.ts';
 
 /** The caller of a request: an API key, or a team member who is signed in to the dashboard. */
 export interface Caller {
@@ -39,6 +40,8 @@ export interface RequestContext {
   readonly auditFirst?: (db: Queryable) => Promise<void>;
   /** The public address of a customer who is on a page. */
   readonly customerIp?: string;
+  /** The browser of a customer on a page that can lead to the bank. */
+  readonly presence?: Presence;
   /** A transaction when an idempotency key was sent, so that the work and its stored answer commit together. */
   readonly db: Database;
 }

@@ -167,6 +167,7 @@ CREATE TABLE checkout_payments (
   started_at timestamp with time zone NOT NULL DEFAULT now(),
   valid_until timestamp with time zone NOT NULL DEFAULT (now() + '23:00:00'::interval),
   check_at timestamp with time zone,
+  customer_until timestamp with time zone,
   CONSTRAINT checkout_payments_check CHECK (((state = 'open'::text) = (check_at IS NOT NULL))),
   CONSTRAINT checkout_payments_company_id_session_id_fkey FOREIGN KEY (company_id, session_id) REFERENCES checkout_sessions(company_id, id) ON DELETE CASCADE,
   CONSTRAINT checkout_payments_pkey PRIMARY KEY (company_id, session_id, number),
@@ -237,8 +238,10 @@ CREATE TABLE companies (
   time_zone text NOT NULL DEFAULT 'UTC'::text,
   gate text,
   card_rules jsonb NOT NULL DEFAULT '{}'::jsonb,
+  authenticates boolean NOT NULL DEFAULT false,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
+  CONSTRAINT companies_authenticates_in_sandbox CHECK (((NOT authenticates) OR (mode = 'sandbox'::text))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
@@ -803,6 +806,10 @@ CREATE TABLE open_transactions (
   subject text[],
   number integer,
   adopted boolean NOT NULL DEFAULT false,
+  customer_step bytea,
+  customer_until timestamp with time zone,
+  customer_check_at timestamp with time zone,
+  customer_locked_until timestamp with time zone,
   CONSTRAINT open_transactions_accepted_check CHECK (((state = 'accepted'::text) = (slot = id))),
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_capture_never_waits CHECK (((cause <> 'capture'::text) OR (state <> 'waiting'::text))),
@@ -817,11 +824,12 @@ END),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT open_transactions_flags_check CHECK (((in_doubt = (state = ANY (ARRAY['in_doubt'::text, 'interrupted'::text]))) AND (interrupted = (state = 'interrupted'::text)) AND (waiting = (state = 'waiting'::text)))),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
-  CONSTRAINT open_transactions_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'in_doubt'::text, 'interrupted'::text, 'waiting'::text, 'accepted'::text]))),
+  CONSTRAINT open_transactions_state_check CHECK ((state = ANY (ARRAY['sending'::text, 'in_doubt'::text, 'interrupted'::text, 'waiting'::text, 'accepted'::text, 'with_customer'::text]))),
   CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'auth'::text, 'refund'::text, 'void'::text]))),
   CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (NOT in_doubt)))),
   CONSTRAINT open_transactions_waits_check CHECK (((state = 'waiting'::text) = (waits_for IS NOT NULL))),
   CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text]))),
+  CONSTRAINT open_transactions_with_customer CHECK ((((state = 'with_customer'::text) = (customer_step IS NOT NULL)) AND ((state = 'with_customer'::text) = (customer_check_at IS NOT NULL)) AND ((customer_locked_until IS NULL) OR (state = 'with_customer'::text)) AND ((state <> 'with_customer'::text) OR ((customer_until IS NOT NULL) AND (type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (cause = ANY (ARRAY['order'::text, 'first_charge'::text, 'retry'::text])))))),
   CONSTRAINT open_transactions_without_cause TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
@@ -1807,6 +1815,25 @@ CREATE TABLE vault.processor_connections (
   CONSTRAINT processor_connections_timeout_ms_check CHECK ((timeout_ms > 0))
 );
 
+CREATE TABLE vault.sandbox_challenges (
+  company_id uuid NOT NULL,
+  reference uuid NOT NULL,
+  token text NOT NULL,
+  card_id uuid NOT NULL,
+  behaviour text NOT NULL,
+  state text NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  last4 text NOT NULL,
+  asked_at timestamp with time zone NOT NULL DEFAULT now(),
+  answered_at timestamp with time zone,
+  CONSTRAINT sandbox_challenges_answered CHECK (((state = 'open'::text) = (answered_at IS NULL))),
+  CONSTRAINT sandbox_challenges_pkey PRIMARY KEY (company_id, reference),
+  CONSTRAINT sandbox_challenges_state_check CHECK ((state = ANY (ARRAY['open'::text, 'passed'::text, 'failed'::text, 'ended'::text])))
+);
+CREATE INDEX sandbox_challenges_card ON vault.sandbox_challenges USING btree (company_id, card_id) WHERE (state = 'passed'::text);
+CREATE UNIQUE INDEX sandbox_challenges_token ON vault.sandbox_challenges USING btree (company_id, token);
+
 CREATE TABLE vault.sandbox_declines (
   company_id uuid NOT NULL,
   fingerprint text NOT NULL,
@@ -1939,12 +1966,18 @@ AS $function$
 BEGIN
   IF TG_OP = 'INSERT' AND NEW.state = 'sending' OR NEW.state = OLD.state THEN
     NEW.state := CASE WHEN NEW.slot = NEW.id THEN 'accepted' WHEN NEW.waiting THEN 'waiting'
-      WHEN NEW.in_doubt AND NEW.interrupted THEN 'interrupted' WHEN NEW.in_doubt THEN 'in_doubt' ELSE 'sending' END;
+      WHEN NEW.in_doubt AND NEW.interrupted THEN 'interrupted' WHEN NEW.in_doubt THEN 'in_doubt'
+      WHEN NEW.customer_step IS NOT NULL THEN 'with_customer' ELSE 'sending' END;
   END IF;
   NEW.in_doubt := NEW.state IN ('in_doubt', 'interrupted');
   NEW.interrupted := NEW.state = 'interrupted';
   NEW.waiting := NEW.state = 'waiting';
   NEW.waits_for := CASE WHEN NEW.state = 'waiting' THEN coalesce(NEW.waits_for, 'service') END;
+  IF NEW.state <> 'with_customer' THEN
+    NEW.customer_step := NULL;
+    NEW.customer_check_at := NULL;
+    NEW.customer_locked_until := NULL;
+  END IF;
   RETURN NEW;
 END
 $function$;

@@ -175,7 +175,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   if (configured.length > 1) await onAccessChange(control, directory.forget);
   const everywhere = openShards(control, configured, directory);
   const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
-  const { first, shards } = await openAllShards({ ...surroundings, use }, connections, configured, directory);
+  const { first, shards } = await openAllShards({ ...surroundings, use, keys }, connections, configured, directory);
   // The time of a shard that rests is read when it is used again.
   const clocks = combinedClocks(() => shards.all.flatMap((shard) => (use.isUsed(shard.name) ? [shard.clocks] : [])));
   const restores = allRestores(() => shards.all.map((shard) => shard.restores));

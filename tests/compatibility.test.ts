@@ -57,6 +57,7 @@ const keptByTriggers = [
   'constraint open_transactions.open_transactions_flags_check',
   'constraint open_transactions.open_transactions_cause_check',
   'constraint open_transactions.open_transactions_without_cause',
+  'constraint open_transactions.open_transactions_with_customer',
 ];
 
 /** Rules about what that release does not write: its rows satisfy all of them. */
@@ -67,6 +68,7 @@ const ofNewFeatures = [
   'constraint subscriptions.subscriptions_quantity',
   'index orders_change',
   'index orders_first_charge',
+  'constraint companies.companies_authenticates_in_sandbox',
   ...['authorized_at_most_total', 'captured_at_most_authorized', 'refunded_at_most_captured', 'held_while_pending'].map(
     (name) => `constraint orders.orders_${name}`,
   ),

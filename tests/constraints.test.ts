@@ -77,6 +77,7 @@ const broken: Readonly<Record<string, string>> = {
   open_transactions_waiting: `state = 'waiting', waiting = true, waits_for = 'service', type = 'refund', cause = 'refund'`,
   open_transactions_waits_check: `waits_for = 'service'`,
   open_transactions_waits_for_check: `state = 'waiting', waiting = true, waits_for = 'rain'`,
+  open_transactions_with_customer: `customer_step = '\\x00'`,
   orders_authorized_at_most_total: 'authorized_amount = total + 1',
   orders_captured_at_most_authorized: 'authorized_amount = 100, captured_amount = 200',
   orders_check: 'subtotal = subtotal + 1',

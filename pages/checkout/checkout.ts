@@ -1,3 +1,4 @@
+import { browserReport, takeReturn } from '../shared/at-bank.ts';
 import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, filled, setText } from '../shared/dom.ts';
 import { firstInvalid } from '../shared/inputs.ts';
@@ -8,6 +9,7 @@ import { announce, type Cart, createCart, showCoupon } from './cart.ts';
 import { type Contact, createContact, showAsked } from './contact.ts';
 import {
   hideOutcome,
+  showAtBank,
   showAway,
   showCompleted,
   showExpired,
@@ -43,12 +45,21 @@ let session: Session;
 let form: Form | undefined;
 /** True from the press of the button until the outcome is known: a second press does nothing. */
 let isPaying = false;
+/** What the bank sent back. The bank may know more a moment later, so the service is asked with it some times. */
+let returned: ReturnType<typeof takeReturn>;
+let asksAfterReturn = 15;
+/** Only the last one that began goes on. */
+let polls = 0;
 /** Why the form is shown again. */
 let banner: { readonly title: string; readonly text: string } | undefined;
 
 /** Returns nothing if there is no such session any more; the page then says so. */
 async function readSession(onLost: () => void): Promise<Session | undefined> {
-  const answer = await untilAnswered(() => request<Session>(`${sessionUrl}/session`), onLost, true);
+  const ask = (): ReturnType<typeof request<Session>> =>
+    returned ? request(`${sessionUrl}/resume`, { returned }) : request(`${sessionUrl}/session`);
+  const answer = await untilAnswered(ask, onLost, true);
+  asksAfterReturn -= returned ? 1 : 0;
+  if (asksAfterReturn <= 0) returned = undefined;
   if (answer.kind === 'done') return answer.body;
   if (answer.problem.status === 404) showUnknown();
   else showRefused(answer.problem.message);
@@ -70,8 +81,16 @@ function show(next: Session, isAnswerToPayment = false): void {
   if (next.status === 'completed') return showCompleted(next);
   if (next.status === 'expired') return showExpired(next);
   if (next.status === 'unavailable') return showUnavailable(next);
-  showProcessing();
+  showProgress(next, isAnswerToPayment);
+}
+
+/** The payment is being made, or waits for the bank. */
+function showProgress({ next_action: action }: Session, isAnswerToPayment: boolean): void {
+  if (action && !returned) showAtBank(action);
+  else showProcessing();
   void poll();
+  // In a tab that asked for another payment, the customer chooses. The link exists only for a web address.
+  if (isAnswerToPayment && action?.is_own) byId('outcome-link').click();
 }
 
 /** Shows a draft as if it were the answer to a payment: its prices replace those of the draft before. */
@@ -81,9 +100,21 @@ function preview(draft: Session): void {
 }
 
 async function poll(): Promise<void> {
+  polls += 1;
+  const own = polls;
   await pauseMs(pollMs);
-  const found = await readSession(showLost);
-  if (found) show(found);
+  const found = own === polls ? await readSession(showLost) : undefined;
+  if (found && own === polls) show(found);
+}
+
+/** The payment that waits for the bank ends first, so that only one can be made. */
+async function payOtherwise(): Promise<void> {
+  polls += 1;
+  showProcessing();
+  const { attempt } = session;
+  const answer = await untilAnswered(() => request<Session>(`${sessionUrl}/abandon`, { attempt }), showLost, true);
+  if (answer.kind === 'done') show(answer.body);
+  else await load();
 }
 
 function showForm(): void {
@@ -95,7 +126,10 @@ function showForm(): void {
   };
   form.prover.prepare(session.proof);
   hideOutcome();
-  banner = session.failure ? { title: texts.declinedTitle, text: session.failure.message } : undefined;
+  returned = undefined;
+  const { failure } = session;
+  const title = failure?.code === 'not_confirmed' ? texts.notPaidTitle : texts.declinedTitle;
+  banner = failure ? { title, text: failure.message } : undefined;
   byId('hint').hidden = session.livemode;
   if (session.rehearsal) byId('hint').textContent = texts.rehearsalHint;
   showAccepted(session.card_brands);
@@ -164,7 +198,7 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     return;
   }
   const chosen = await card.card();
-  if (!chosen) return;
+  if (!chosen) return showIfOver();
   const before = cart.quote();
   const payment: Payment = {
     attempt: session.attempt,
@@ -172,6 +206,7 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     ...cart.choices(),
     ...contact.details(),
     ...chosen,
+    browser: browserReport(),
   };
   // The number of the attempt makes it safe to repeat: the service returns the outcome of the first.
   const send = () =>
@@ -193,6 +228,14 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     const values = { before: money(before.total, before.currency), total: money(cart.quote().total, before.currency) };
     setBanner({ title: texts.totalChangedTitle, text: filled(texts.totalChanged, values) });
   } else setBanner(banner);
+}
+
+/** No card is taken while another tab pays, or once it has paid. */
+async function showIfOver(): Promise<void> {
+  const answer = await request<Session>(`${sessionUrl}/session`);
+  if (answer.kind !== 'done' || answer.body.status === 'open') return;
+  isPaying = false;
+  show(answer.body);
 }
 
 async function onRefused(problem: Problem): Promise<void> {
@@ -237,6 +280,7 @@ byId('form').addEventListener('submit', (event) => {
 });
 // Ends the pause before the next try.
 byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('online')));
+byId('outcome-other').addEventListener('click', () => void payOtherwise());
 addEventListener('beforeunload', (event) => {
   if (isPaying) event.preventDefault();
 });
@@ -246,4 +290,7 @@ addEventListener('pageshow', (event) => {
 });
 prepareFold();
 if (isPreview()) showDrafts(preview);
-else void load();
+else {
+  returned = takeReturn();
+  void load();
+}

@@ -14,11 +14,19 @@ export function hideOutcome(): void {
 
 function showOutcome(state: string, outcome: Outcome): void {
   byId('form').hidden = true;
+  byId('outcome-other').hidden = state !== 'bank';
   enterOutcome(state, outcome);
 }
 
 export function showProcessing(): void {
   showOutcome('processing', { symbol: 'wait', title: texts.processingTitle, text: texts.processing });
+}
+
+/** A link and not only a redirect: the customer may come back without an answer, or open the page in another tab. */
+export function showAtBank({ url, expires_at }: NonNullable<Session['next_action']>): void {
+  const time = new Date(expires_at).toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' });
+  const text = filled(texts.bank, { time });
+  showOutcome('bank', { symbol: 'wait', title: texts.bankTitle, text, link: { url, text: texts.toBank } });
 }
 
 export function showLost(): void {

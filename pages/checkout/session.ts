@@ -87,8 +87,19 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly notice: 'total_changed' | null;
   readonly cancel_url: string | null;
   readonly success_url: string | null;
+  /** The bank wants to confirm the payment in progress. `is_own`: it is the one that this request asked for. */
+  readonly next_action: { readonly url: string; readonly expires_at: string; readonly is_own: boolean } | null;
   readonly result: Result | null;
   readonly proof: Proof | null;
+}
+
+/** What banks ask about a browser that pays. */
+interface BrowserReport {
+  readonly language: string;
+  readonly color_depth: number;
+  readonly screen_height: number;
+  readonly screen_width: number;
+  readonly time_zone_offset: number;
 }
 
 export interface Payment {
@@ -101,4 +112,5 @@ export interface Payment {
   readonly customer?: Readonly<Record<string, string>>;
   readonly shipping?: Readonly<Record<string, string | null>>;
   readonly proof?: { readonly challenge: string; readonly answer: string };
+  readonly browser?: BrowserReport;
 }

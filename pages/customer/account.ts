@@ -18,7 +18,13 @@ export interface AccountSubscription {
   readonly card: { readonly brand: string; readonly last4: string };
   readonly current_period_end: string | null;
   readonly next_payment: { readonly date: string; readonly total: number } | null;
-  readonly overdue: { readonly total: number; readonly declines: number; readonly in_progress: boolean } | null;
+  readonly overdue: {
+    readonly total: number;
+    readonly declines: number;
+    readonly in_progress: boolean;
+    /** The bank wants to confirm the payment in progress. */
+    readonly bank_url: string | null;
+  } | null;
   readonly ends_at: string | null;
   readonly can_end_renewal: boolean;
   readonly can_keep_renewal: boolean;

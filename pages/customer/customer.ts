@@ -1,3 +1,4 @@
+import { browserReport, takeReturn } from '../shared/at-bank.ts';
 import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, element, filled, setSupport, setText } from '../shared/dom.ts';
 import { showHeader } from '../shared/header.ts';
@@ -146,7 +147,7 @@ async function act(action: SubscriptionAction, subscription: AccountSubscription
   if (button) button.disabled = true;
   if (button && action === 'pay') button.textContent = texts.paying;
   const { overdue } = subscription;
-  const body = action === 'pay' ? { declines: overdue?.declines ?? 0 } : {};
+  const body = action === 'pay' ? { declines: overdue?.declines ?? 0, browser: browserReport() } : {};
   const answer = await send(`subscriptions/${subscription.id}/${action}`, body);
   isBusy = false;
   if (answer.kind === 'refused') {
@@ -155,6 +156,10 @@ async function act(action: SubscriptionAction, subscription: AccountSubscription
   }
   show(answer.body);
   report(action, subscription);
+  const bank = byId('subscriptions').querySelector<HTMLAnchorElement>(
+    `[data-subscription="${subscription.id}"] [data-action="bank"]`,
+  );
+  if (action === 'pay') bank?.click();
 }
 
 /** Says what happened, by the subscription as it is now. */
@@ -290,4 +295,18 @@ byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('o
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
-void (isOfCompany ? loadCompany() : load());
+/** The browser comes back from the bank with the subscription that was paid. */
+async function loadAfterReturn(returned: Readonly<Record<string, string>>): Promise<void> {
+  const id = encodeURIComponent(returned.returned ?? '');
+  const answer = await untilAnswered(
+    () => request<Account>(`${token}/subscriptions/${id}/resume`, { returned }, actionTimeoutMs),
+    showAway,
+    true,
+  );
+  if (answer.kind === 'done') show(answer.body);
+  else await load();
+}
+
+const returned = isOfCompany ? undefined : takeReturn();
+if (returned) void loadAfterReturn(returned);
+else void (isOfCompany ? loadCompany() : load());

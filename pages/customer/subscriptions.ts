@@ -51,11 +51,20 @@ function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLE
   const { overdue, currency } = subscription;
   const amount = money(overdue?.total ?? 0, currency);
   const isInProgress = overdue?.in_progress === true;
-  const text = filled(isInProgress ? texts.overdueInProgress : texts.overdue, { amount });
+  const bank = bankLink(overdue?.bank_url);
+  const inProgress = bank ? texts.overdueAtBank : texts.overdueInProgress;
+  const text = filled(isInProgress ? inProgress : texts.overdue, { amount });
   const notice = element('div', { class: 'overdue' }, drawing('sign', 'icon'), element('p', {}, text));
+  if (bank) return element('div', { class: 'due' }, notice, bank);
   if (isInProgress) return notice;
   const button = buttonOf('pay', filled(texts.payNow, { amount }), 'pay', subscription, onAction);
   return element('div', { class: 'due' }, notice, button);
+}
+
+/** Only a web link, so that a value from elsewhere cannot become a script. */
+function bankLink(url: string | null | undefined): HTMLElement | undefined {
+  if (!url || !/^https?:\/\//i.test(url)) return undefined;
+  return element('a', { class: 'pay', href: url, 'data-action': 'bank' }, texts.toBank);
 }
 
 function actionsOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement[] {

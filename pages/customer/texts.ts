@@ -32,6 +32,8 @@ export const texts = {
   endsAt: 'Ends on {date}. It does not renew.',
   paidWith: 'Paid with {card}',
   overdue: 'The payment of {amount} was declined. Change the card or pay now to continue.',
+  overdueAtBank: 'Your bank wants to confirm the payment of {amount}. Come back to this page afterwards.',
+  toBank: 'Continue to your bank',
   overdueInProgress: 'The payment of {amount} is being made. This page updates by itself.',
   payNow: 'Pay {amount} now',
   paying: 'Paying…',

@@ -434,6 +434,14 @@ const (
 	CheckoutSessionStatusExpired   CheckoutSessionStatus = "expired"
 )
 
+// CheckoutNextActionType can have values that this version does not know.
+type CheckoutNextActionType string
+
+// Values of CheckoutNextActionType.
+const (
+	CheckoutNextActionTypeConfirmWithBank CheckoutNextActionType = "confirm_with_bank"
+)
+
 // CheckoutSessionField can have values that this version does not know.
 type CheckoutSessionField string
 
@@ -456,6 +464,7 @@ const (
 	CheckoutSessionFieldPaymentLinkID  CheckoutSessionField = "payment_link_id"
 	CheckoutSessionFieldOrderID        CheckoutSessionField = "order_id"
 	CheckoutSessionFieldSubscriptionID CheckoutSessionField = "subscription_id"
+	CheckoutSessionFieldNextAction     CheckoutSessionField = "next_action"
 	CheckoutSessionFieldLivemode       CheckoutSessionField = "livemode"
 	CheckoutSessionFieldExpiresAt      CheckoutSessionField = "expires_at"
 	CheckoutSessionFieldCompletedAt    CheckoutSessionField = "completed_at"
@@ -1294,6 +1303,13 @@ type CheckoutItem struct {
 	QuantityMax int64  `json:"quantity_max"`
 }
 
+// CheckoutNextAction is: What the customer has to do before the payment in progress is decided. The page leads there. Null if it waits for nothing.
+type CheckoutNextAction struct {
+	Type CheckoutNextActionType `json:"type"`
+	// When the payment ends if the bank has not confirmed it.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // CheckoutSession is an object of the API.
 type CheckoutSession struct {
 	ID             string                `json:"id"`
@@ -1313,6 +1329,7 @@ type CheckoutSession struct {
 	PaymentLinkID  *string               `json:"payment_link_id"`
 	OrderID        *string               `json:"order_id"`
 	SubscriptionID *string               `json:"subscription_id"`
+	NextAction     *CheckoutNextAction   `json:"next_action"`
 	Livemode       bool                  `json:"livemode"`
 	ExpiresAt      time.Time             `json:"expires_at"`
 	CompletedAt    *time.Time            `json:"completed_at"`

@@ -26,6 +26,7 @@ export const declineTexts: Readonly<Record<FailureCode, string>> = {
 export const notChargedTexts = {
   total: 'The price has changed. You were not charged. Check the new total.',
   coupon_code: 'The code cannot be used any more. You were not charged.',
+  bank: 'Your bank did not confirm the payment. You were not charged. Try again, or use another card.',
   other: 'This shop cannot take the payment now. You were not charged.',
 };
 

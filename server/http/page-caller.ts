@@ -28,6 +28,10 @@ export interface PageRouteRequest<Subject, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly address: string;
+  /** The token in the path. */
+  readonly token: string;
+  /** What the browser says about itself. */
+  readonly browser: { readonly userAgent: string; readonly acceptHeader: string };
   /**
    * Takes from the limit of another category, for a request that does what requests of that category do. Throws if
    * nothing is left of it. Undefined if requests are not limited.
@@ -137,6 +141,9 @@ async function admitPage<Subject>(
   checkRoom(http.admissions, request);
 }
 
+/** Longer ones say nothing more about a browser. */
+const headerLength = 1_000;
+
 /** Finds what the token leads to. Unknown tokens count against the address only. */
 async function openPage<Subject>(
   category: RateCategory,
@@ -162,7 +169,9 @@ async function openPage<Subject>(
   // Only now it is known that the token is not invented: the visitors of this company wait for each other only.
   await changeFlow(http.admissions, request, `page ${company.id}`);
   const reserve = (other: RateCategory): Promise<Reservation | undefined> => reserveFromPage(http, visit, other);
-  return { context, subject, params, body: undefined, address: request.ip, reserve };
+  const { 'user-agent': userAgent = '', accept: acceptHeader = '*/*' } = request.headers;
+  const browser = { userAgent: userAgent.slice(0, headerLength), acceptHeader: acceptHeader.slice(0, headerLength) };
+  return { context, subject, params, body: undefined, address: request.ip, token, browser, reserve };
 
   function missed(): ApiError {
     misses.note(request.ip);

@@ -40,6 +40,7 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'comparisons after a restore': due('company_gates', 'next_compare_at', 't.opened_at IS NULL'),
   'due chargebacks': dueByClock('scheduled_chargebacks', 'due_at', 'true'),
   'ended authorizations': dueByClock('orders', 'capture_before', 't.capture_before IS NOT NULL'),
+  'customers at their bank': due('open_transactions', 'customer_check_at'),
   'index of orders': followsUse,
   'unanswered disputes': dueByClock(
     'disputes',

@@ -1,5 +1,12 @@
 import { retryDelaysSeconds as mailDelaysSeconds } from '../features/mails/jobs.ts';
-import { checkDelaysMs, correctedDelayMs, lockMs, repeatWithinMs } from '../features/orders/operations/timing.ts';
+import {
+  checkDelaysMs,
+  correctedDelayMs,
+  customerDelaysMs,
+  customerMs,
+  lockMs,
+  repeatWithinMs,
+} from '../features/orders/operations/timing.ts';
 import { noticeDelaysMs } from '../features/processors/notices.ts';
 import { limits } from '../limits.ts';
 import { usedMs } from '../shards/use.ts';
@@ -65,12 +72,26 @@ export const dueTimes: readonly DueTime[] = [
     column: 'next_check_at',
     key: ['company_id', 'order_id', 'slot'],
     furthestMs: `greatest(${delayAfter('checks', checkDelaysMs)},
-      CASE WHEN t.state = 'waiting' THEN ${repeatWithinMs} ELSE ${Math.max(correctedDelayMs, lockMs.live)} END)`,
+      CASE WHEN t.state = 'waiting' THEN ${repeatWithinMs} WHEN t.state = 'with_customer' THEN ${customerMs} ELSE ${Math.max(correctedDelayMs, lockMs.live)} END)`,
   },
   {
     table: 'open_transactions',
     column: 'locked_until',
     key: ['company_id', 'order_id', 'slot'],
+    furthestMs: `CASE WHEN t.state = 'with_customer' THEN ${customerMs} ELSE ${lockMs.live} END`,
+  },
+  {
+    table: 'open_transactions',
+    column: 'customer_check_at',
+    key: ['company_id', 'order_id', 'slot'],
+    rows: 't.customer_check_at IS NOT NULL',
+    furthestMs: String(Math.max(...customerDelaysMs, lockMs.live)),
+  },
+  {
+    table: 'open_transactions',
+    column: 'customer_locked_until',
+    key: ['company_id', 'order_id', 'slot'],
+    rows: 't.customer_locked_until IS NOT NULL',
     furthestMs: String(lockMs.live),
   },
   {
@@ -206,6 +227,9 @@ export const otherTimes: Readonly<Record<string, string>> = {
   // The processor must not execute the operation after it, so it may never be earlier than what was sent.
   'checkout_payments.valid_until': expiry,
   'open_transactions.valid_until': expiry,
+  'open_transactions.customer_until':
+    'by the clock of the company; `next_check_at` says the same by that of the database',
+  'checkout_payments.customer_until': 'shown to the merchant, and no work waits for it',
   'checkout_sessions.expires_at': merchants,
   'coupons.expires_at': merchants,
   'customer_sessions.expires_at': expiry,

@@ -114,6 +114,11 @@ export const shardJobs = [
   },
   { name: 'due chargebacks', everyMs: 500, run: inBatches(({ orders }, size) => orders.raiseDueChargebacks(size)) },
   { name: 'ended authorizations', everyMs: 15_000, run: inBatches(({ orders }, size) => orders.releaseEnded(size)) },
+  {
+    name: 'customers at their bank',
+    everyMs: 1_000,
+    run: inBatches(({ orders }, size) => orders.askAboutCustomers(size)),
+  },
   { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },
   { name: 'unanswered disputes', everyMs: 5_000, run: inBatches(({ orders }, size) => orders.loseDueDisputes(size)) },
   {

@@ -59,7 +59,7 @@ export async function sendClosedPage(
   const profile = context && (await profileOf(context.db, context.company));
   const all = { ...words, merchant: profile?.display_name ?? '' };
   const heading = filled(title, all);
-  const parts: Words = {
+  return sendMessage(reply.code(status), {
     root,
     symbol: reason === 'open' ? 'lock' : 'clock',
     title: escaped(profile ? filled(texts.pageTitle, { ...all, title: heading }) : heading),
@@ -68,10 +68,14 @@ export async function sendClosedPage(
     colors: profile ? colorsOf(profile) : '',
     merchant: profile ? merchantOf(profile, texts.modes[context.company.mode]) : '',
     actions: reason === 'open' ? continueLink : profile ? actionsOf(profile) : '',
-  };
+  });
+}
+
+/** A page that says one thing. The parts are HTML. */
+export function sendMessage(reply: FastifyReply, parts: Words): FastifyReply {
   const page = document().replaceAll(/\{\{(\w+)\}\}/g, (place, name: string) => parts[name] ?? place);
   const policy = "font-src 'self'; frame-ancestors 'none'";
-  return sendPage(reply.code(status), page, { policy, imageSources: ["'self'"] });
+  return sendPage(reply, page, { policy, imageSources: ["'self'"] });
 }
 
 const continueLink = `<a class="pay" href="?open">${escaped(texts.continue)}</a>`;

@@ -40,6 +40,15 @@ export const failpoints = [
   'reconcile.after_lookup',
 ] as const;
 
+/** While the customer is at the bank; in `tests/bank-failpoints.test.ts`. */
+export const bankFailpoints = [
+  'bank.after_step',
+  'bank.before_resume',
+  'bank.after_resume',
+  'bank.after_record',
+  'bank.before_end',
+] as const;
+
 /** Between two writes on different servers, which no transaction joins. */
 export const accountFailpoints = [
   'sign_up.after_companies',
@@ -49,7 +58,10 @@ export const accountFailpoints = [
   'api_key.after_lookup',
 ] as const;
 
-export type Failpoint = (typeof failpoints)[number] | (typeof accountFailpoints)[number];
+export type Failpoint =
+  | (typeof failpoints)[number]
+  | (typeof bankFailpoints)[number]
+  | (typeof accountFailpoints)[number];
 
 const armed = process.env.SVC_FAILPOINT;
 

@@ -80,7 +80,7 @@ export const catalogue = {
     help: 'Attempts to charge an order, by outcome. Failed charges have the group of their failure code. A charge that is captured later counts as authorized first, and as succeeded or failed with each capture.',
     labels: {
       mode: modes,
-      outcome: ['succeeded', 'authorized', 'failed', 'in_doubt', 'waiting'],
+      outcome: ['succeeded', 'authorized', 'failed', 'in_doubt', 'waiting', 'with_customer'],
       failure_group: ['none', 'soft', 'card_data', 'account_status', 'fraud', 'configuration'],
     },
     roles: serving,

@@ -11,6 +11,7 @@ import { type ClockWatch, watchClocks } from '../platform/clock-watch.ts';
 import { type ControlPool, controlPlaneOn, type DatabasePool } from '../platform/database.ts';
 import { openDatabaseClock } from '../platform/database-clock.ts';
 import type { Logger } from '../platform/log.ts';
+import type { ServiceKeys } from '../platform/service-keys.ts';
 import { openPayments } from '../payments.ts';
 import { byKeySettings } from '../platform/database-settings.ts';
 import type { AppShards, Shard } from '../shard.ts';
@@ -32,6 +33,7 @@ interface Opening {
   readonly resources: Resources;
   readonly vault: Vault;
   readonly use: ShardUse;
+  readonly keys: ServiceKeys;
 }
 
 /** Which shards this process uses. One that rests has no open connection. */
@@ -114,7 +116,7 @@ export interface StartedShard extends Shard, ConfiguredShard {
 
 /** Opens what works on one shard: its clock, the watch over restores, and the payments. */
 async function openShard(
-  { config, log, resources, vault, use }: Opening,
+  { config, log, resources, vault, use, keys }: Opening,
   connections: Connections,
   configured: ConfiguredShard,
   movedTo: MoneyDependencies['movedTo'],
@@ -148,7 +150,10 @@ async function openShard(
     end: batchDb.rest,
   });
   const onExpired = (): void => clocks.noteExpired();
-  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo });
+  const payments = openPayments({
+    ...{ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo },
+    stepKey: keys['page-links'],
+  });
   return { ...configured, clock, clocks, restores, ...payments };
 }
 

@@ -11,6 +11,8 @@ import {
   type LookupRequest,
   type Outcome,
   type Processor,
+  type ResumeOutcome,
+  type ResumeRequest,
 } from './processors/processor.ts';
 
 /** Sends a charge so that its outcome can be found even if the answer is lost, and finds it. */
@@ -100,6 +102,42 @@ export async function lookUp(
   const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
   if (!isLate) return { outcome: 'unknown', reason: 'the request may still arrive' };
   return (processor.onceBy ?? 'reference') === 'reference' ? { ...found, isSafeToRepeat: true } : found;
+}
+
+/** Continues a charge whose customer is at the bank. Only what is final ends it before its time. */
+export async function resumeCharge(
+  db: Queryable,
+  connected: Connected,
+  request: ResumeRequest,
+): Promise<ResumeOutcome> {
+  const { processor } = connected;
+  if (!processor.resume) return { outcome: 'unknown', reason: 'this processor asks no customers' };
+  const handle = await storedHandle(db, connected, request);
+  if (handle === null) return ended;
+  const resumed = await processor.resume({ ...request, ...(handle !== undefined && { handle }) });
+  const found = resumed.outcome === 'prepared' ? await complete(db, connected, request, resumed.handle) : resumed;
+  const isOpen = found.outcome === 'not_found' && found.isFinal !== true;
+  return isOpen ? { outcome: 'unknown', reason: 'the processor does not know the charge' } : found;
+}
+
+const ended = { outcome: 'not_found', isFinal: true } as const;
+
+/** The bank has confirmed. As in a charge, the handle is stored first: either this completes the charge, or its end came first. */
+async function complete(
+  db: Queryable,
+  { processor, connectionId }: Connected,
+  request: ResumeRequest,
+  handle: string,
+): Promise<ResumeOutcome> {
+  const { companyId, reference } = request;
+  failpoint('charge.after_prepare');
+  const kept = connectionId === null ? null : await keepHandle(db, { companyId, reference, connectionId }, handle);
+  if (kept === null) {
+    await cancelPrepared(processor, request);
+    return ended;
+  }
+  failpoint('charge.after_handle');
+  return processor.lookup({ ...request, handle: kept });
 }
 
 async function lookUpPrepared(

@@ -10,10 +10,11 @@ import {
   type VaultConnections,
   type VaultResponse,
 } from './connections.ts';
-import type { LookupOutcome, Outcome } from './processors/processor.ts';
+import type { LookupOutcome, Outcome, ResumeOutcome } from './processors/processor.ts';
 import { statePath, type VaultAnswer, vaultAnswer, vaultHealth, type VaultState, vaultState } from './server.ts';
 import type { NewConnection } from './processors/connections.ts';
 import type { DefenseReasons, DisputeOutcome } from './processors/notices.ts';
+import type { BankPage } from './processors/sandbox/challenge-queries.ts';
 import { VaultUnavailable } from './unavailable.ts';
 import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
 
@@ -170,6 +171,17 @@ export function remoteVault(
         return { outcome: 'unknown', reason: 'the response is not a valid lookup' };
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };
+    },
+    async resume(request) {
+      // A vault of the release before does not know the path, and says nothing.
+      const finding = await operate<ResumeOutcome>('/resume', request, true);
+      if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the response is not valid' };
+      const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
+      return asked ? finding : { outcome: 'unknown', reason: finding.reason };
+    },
+    async sandboxBank(request) {
+      const { result } = await call('/sandbox-bank', request, true);
+      return (result ?? undefined) as BankPage | undefined;
     },
     close: connections.close,
   };

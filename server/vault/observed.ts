@@ -38,5 +38,6 @@ export function observedVault(vault: Vault): Vault {
     refund: (request) => measured('refund', () => vault.refund(request), outcomeOf),
     void: (request) => measured('void', () => vault.void(request), outcomeOf),
     lookup: (request) => measured('lookup', () => vault.lookup(request), outcomeOf),
+    resume: (request) => measured('resume', () => vault.resume(request), outcomeOf),
   };
 }

@@ -1,17 +1,19 @@
 import { modes } from '../company.ts';
 import { timingSafeEqual } from 'node:crypto';
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { checkOf } from '../platform/schema-check.ts';
 import { counter, type Metrics } from '../platform/metrics.ts';
-import type { RequestSpan, Tracing } from '../platform/telemetry/tracing.ts';
+import type { Tracing } from '../platform/telemetry/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import { mountSetUps } from './card-setups.ts';
 import { type Mount, mountDisputes } from './dispute-calls.ts';
+import { mountProbes, traceRequests } from './probes.ts';
 import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
 import { operationKinds } from './processors/processor.ts';
+import { bankAnswers } from './processors/sandbox/challenge-queries.ts';
 import { boundStrangers, strangerTimeouts } from '../platform/stranger-connections.ts';
 import { withoutSchemas } from '../platform/without-schemas.ts';
 
@@ -116,6 +118,35 @@ const credentialUse = Type.Optional(
   }),
 );
 
+const presence = Type.Object({
+  returnUrl: Type.String(),
+  userAgent: Type.String(),
+  acceptHeader: Type.String(),
+  browser: Type.Optional(
+    Type.Object({
+      language: Type.String(),
+      colorDepth: Type.Integer(),
+      screenHeight: Type.Integer(),
+      screenWidth: Type.Integer(),
+      timeZoneOffsetMinutes: Type.Integer(),
+    }),
+  ),
+  sandboxBankUrl: Type.Optional(Type.String()),
+});
+
+const lookupFields = {
+  ...operation,
+  sent: Type.Optional(Type.Object({ ...money, last4: text })),
+  card: Type.Optional(chargedCard),
+  kind: Type.Optional(choice(operationKinds)),
+  ofAuthorization: Type.Optional(Type.Boolean()),
+  ageMs: Type.Optional(Type.Number()),
+  isRestored: Type.Optional(Type.Boolean()),
+  credential: credentialUse,
+  chargeReference: Type.Optional(id),
+  chargeTransactionId: Type.Optional(Type.String()),
+};
+
 const vaultCalls = {
   store: checkOf(
     Type.Object({
@@ -151,6 +182,8 @@ const vaultCalls = {
       shipping: Type.Optional(Type.Object(addressFields)),
       customerIp: Type.Optional(Type.String({ maxLength: 45 })),
       keepsCard: Type.Optional(Type.Boolean()),
+      presence: Type.Optional(presence),
+      authenticates: Type.Optional(Type.Boolean()),
       credential: credentialUse,
       billing: Type.Optional(billing),
     }),
@@ -187,58 +220,23 @@ const vaultCalls = {
       ...atConnection,
     }),
   ),
-  lookup: checkOf(
+  lookup: checkOf(Type.Object(lookupFields)),
+  resume: checkOf(
     Type.Object({
-      ...operation,
-      sent: Type.Optional(Type.Object({ ...money, last4: text })),
-      card: Type.Optional(chargedCard),
-      kind: Type.Optional(choice(operationKinds)),
-      ofAuthorization: Type.Optional(Type.Boolean()),
-      ageMs: Type.Optional(Type.Number()),
-      isRestored: Type.Optional(Type.Boolean()),
-      credential: credentialUse,
-      chargeReference: Type.Optional(id),
-      chargeTransactionId: Type.Optional(Type.String()),
+      ...lookupFields,
+      customerHandle: Type.Optional(Type.String()),
+      returned: Type.Optional(Type.Record(Type.String(), Type.String())),
+      noticedHandle: Type.Optional(Type.String()),
     }),
+  ),
+  sandboxBank: checkOf(
+    Type.Object({ companyId: id, token: Type.String(), answer: Type.Optional(choice(bankAnswers)) }),
   ),
 };
 
 function sameSecret(given: string, expected: Secret<string>): boolean {
   const key = Buffer.alloc(32);
   return timingSafeEqual(keyedHash(key, given), keyedHash(key, expected.reveal()));
-}
-
-function traceRequests(app: FastifyInstance, tracing: Tracing): void {
-  const spans = new WeakMap<FastifyRequest, RequestSpan>();
-  app.addHook('preHandler', (request, _reply, done) => {
-    const { method, headers, routeOptions } = request;
-    const span = tracing.startRequestSpan({ method, route: routeOptions.url, headers });
-    spans.set(request, span);
-    span.run(done);
-  });
-  app.addHook('onResponse', async (request, reply) => spans.get(request)?.end(reply.statusCode));
-}
-
-/** The endpoints for operators, as those of the other processes. */
-function mountProbes(app: FastifyInstance, vault: Vault, metrics: Metrics | undefined): void {
-  app.get('/healthz', async (_request, reply) => reply.send({ status: 'ok', now_ms: await vault.nowMs() }));
-  app.get('/readyz', async (_request, reply) => {
-    const { problem, processorProblem } = await vault.health();
-    const components = { database: problem ? 'down' : 'up', processor: processorProblem ? 'down' : 'up' };
-    if (problem) {
-      const message = `Not ready: ${problem}.`;
-      return reply.code(503).header('Retry-After', '1').send({ status: 'not ready', message, components });
-    }
-    const message = 'Degraded: a processor does not answer.';
-    return reply.send({
-      status: processorProblem ? 'degraded' : 'ready',
-      ...(processorProblem && { message }),
-      components,
-    });
-  });
-  if (metrics) {
-    app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
-  }
 }
 
 /** For the API and the worker. It needs the token, so that its answer says that the token is accepted. */
@@ -343,6 +341,7 @@ function mountOperations(app: FastifyInstance, vault: Vault): void {
     ['/refund', vaultCalls.refund, vault.refund],
     ['/void', vaultCalls.void, vault.void],
     ['/lookup', vaultCalls.lookup, vault.lookup],
+    ['/resume', vaultCalls.resume, vault.resume],
   ] as const) {
     app.post(path, async (request, reply) => {
       if (!check.Check(request.body)) return reply.code(400).send({ error: 'invalid' });
@@ -388,6 +387,9 @@ function mountConnections(app: FastifyInstance, vault: Vault): void {
   );
   mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
   mount('/release', vaultCalls.release, (body) => vault.release(body));
+  mount('/sandbox-bank', vaultCalls.sandboxBank, ({ answer, ...asked }) =>
+    vault.sandboxBank({ ...asked, ...(answer && { answer }) }),
+  );
   mountDisputes(mount, vault);
   mountSetUps(mount, vault);
   mount('/verification', vaultCalls.verification, (body) => vault.verification(body));

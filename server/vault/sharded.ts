@@ -1,10 +1,15 @@
 import { inTime } from '../platform/in-time.ts';
-import type { SetUpOutcome } from './processors/setup.ts';
 import type { Vault, VaultHealth } from './vault.ts';
 
 /** After the first shard has answered. */
 const othersMs = 100;
 const noShard = 'the shard of the company is not known at the moment';
+
+interface OfCompany {
+  readonly companyId: string;
+}
+
+type Call<Request, Result> = (vault: Vault, request: Request) => Promise<Result>;
 
 /** A vault whose cards are on the shards of their companies. Each call goes to the shard of its company. */
 export function shardedVault(
@@ -13,23 +18,19 @@ export function shardedVault(
   inUse: () => readonly Vault[],
 ): Vault {
   const routed =
-    <Request extends { readonly companyId: string }, Result>(
-      call: (vault: Vault, request: Request) => Promise<Result>,
-    ) =>
+    <Request extends OfCompany, Result>(call: Call<Request, Result>) =>
     async (request: Request): Promise<Result> =>
       call(await vaultOf(request.companyId), request);
   /** An operation that reaches no shard was not sent. */
   const sent =
-    <Request extends { readonly companyId: string }, Result>(
-      call: (vault: Vault, request: Request) => Promise<Result>,
-    ) =>
+    <Request extends OfCompany, Result>(call: Call<Request, Result>) =>
     async (request: Request): Promise<Result | { readonly outcome: 'unavailable'; readonly reason: string }> => {
       const vault = await vaultOf(request.companyId).catch(() => undefined);
       return vault ? call(vault, request) : { outcome: 'unavailable', reason: noShard };
     };
-  const setUpAt =
-    <Request extends { readonly companyId: string }>(call: (vault: Vault, request: Request) => Promise<SetUpOutcome>) =>
-    async (request: Request): Promise<SetUpOutcome> => {
+  const lookedUp =
+    <Request extends OfCompany, Result>(call: Call<Request, Result>) =>
+    async (request: Request): Promise<Result | { readonly outcome: 'unknown'; readonly reason: string }> => {
       const vault = await vaultOf(request.companyId).catch(() => undefined);
       return vault ? call(vault, request) : { outcome: 'unknown', reason: noShard };
     };
@@ -48,10 +49,9 @@ export function shardedVault(
     capture: sent((vault, capture) => vault.capture(capture)),
     refund: sent((vault, refund) => vault.refund(refund)),
     void: sent((vault, request) => vault.void(request)),
-    async lookup(request) {
-      const vault = await vaultOf(request.companyId).catch(() => undefined);
-      return vault ? vault.lookup(request) : { outcome: 'unknown', reason: noShard };
-    },
+    lookup: lookedUp((vault, request) => vault.lookup(request)),
+    resume: lookedUp((vault, request) => vault.resume(request)),
+    sandboxBank: routed((vault, request) => vault.sandboxBank(request)),
     operations: routed((vault, request) => vault.operations(request)),
     connect: routed((vault, connection) => vault.connect(connection)),
     forget: routed((vault, connection) => vault.forget(connection)),
@@ -63,9 +63,9 @@ export function shardedVault(
     submitEvidence: routed((vault, request) => vault.submitEvidence(request)),
     acceptDispute: routed((vault, request) => vault.acceptDispute(request)),
     verification: routed((vault, card) => vault.verification(card)),
-    setUp: setUpAt((vault, request) => vault.setUp(request)),
-    resumeSetUp: setUpAt((vault, request) => vault.resumeSetUp(request)),
-    endSetUp: setUpAt((vault, request) => vault.endSetUp(request)),
+    setUp: lookedUp((vault, request) => vault.setUp(request)),
+    resumeSetUp: lookedUp((vault, request) => vault.resumeSetUp(request)),
+    endSetUp: lookedUp((vault, request) => vault.endSetUp(request)),
     async health() {
       const states: VaultHealth[] = [];
       const asked = inUse().map(async (vault) => {

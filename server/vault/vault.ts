@@ -7,7 +7,8 @@ import { CardNumber } from './card-number.ts';
 import { type KeyStore, keyModeOf } from './key-store.ts';
 import type { CardAttempt, DeclineLimits } from './decline-limits.ts';
 import { fingerprint, seal } from './keys.ts';
-import { chargeWithCode, isUnseen, lookUp, type NotAsked } from './charges.ts';
+import { chargeWithCode, isUnseen, type NotAsked } from './charges.ts';
+import { attemptOf, continueCharge, lookUpOperation } from './continued.ts';
 import { keepListed } from './connection-queries.ts';
 import { cardSetUps, type SetUpVault } from './card-setups.ts';
 import { connectionCalls } from './connection-calls.ts';
@@ -27,9 +28,19 @@ import type {
   Money,
   OperationKind,
   Outcome,
+  Presence,
   ReleaseRequest,
+  ResumeOutcome,
+  ResumeRequest,
   CardAtProcessor,
 } from './processors/processor.ts';
+import { bankTokenLength } from './processors/sandbox/bank.ts';
+import {
+  answerChallenge,
+  type BankAnswer,
+  type BankPage,
+  findChallengeOf,
+} from './processors/sandbox/challenge-queries.ts';
 import { deleteCards, findVerification, insertCard, keepNetworkTransactionId, keepVerification } from './queries.ts';
 import { firstToKeep, type KnownIds, knownIds, useOf } from './first-charges.ts';
 import type { SavedCardKey } from './saved-card-queries.ts';
@@ -54,6 +65,10 @@ export interface Vault extends DisputeVault, SetUpVault {
   void(request: VaultVoid): Promise<VaultOutcome>;
   /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer arrive. */
   lookup(request: VaultLookup): Promise<LookupOutcome>;
+  /** Continues a charge whose customer was led to the bank, without ending it. */
+  resume(request: VaultResume): Promise<ResumeOutcome>;
+  /** The page of the bank of the sandbox, and what the customer does there. Undefined if there is no such page. */
+  sandboxBank(request: SandboxBankRequest): Promise<BankPage | undefined>;
   /** Lists the operations of a connection in a period; undefined if the processor has no list. */
   operations(request: ListRequest & AtConnection): Promise<Listing | undefined>;
   /** Stores the credentials of a connection, which are never returned. Returns the field that is wrong, if one is. */
@@ -160,6 +175,8 @@ export interface VaultCharge extends VaultOperation, Money {
   readonly billing?: Billing;
   readonly shipping?: Omit<Billing, 'email'>;
   readonly customerIp?: string;
+  readonly presence?: Presence;
+  readonly authenticates?: boolean;
 }
 
 interface OfCharge {
@@ -185,6 +202,16 @@ export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly ageMs?: number;
   /** Of a charge. */
   readonly credential?: VaultCharge['credential'];
+}
+
+export interface VaultResume
+  extends VaultLookup,
+    Pick<ResumeRequest, 'customerHandle' | 'returned' | 'noticedHandle'> {}
+
+interface SandboxBankRequest {
+  readonly companyId: string;
+  readonly token: string;
+  readonly answer?: BankAnswer;
 }
 
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
@@ -257,29 +284,15 @@ export function localVault(
     close: async () => codes.eraseAll(),
     refund: (request) => at(request, ({ processor }) => processor.refund(request)),
     void: (request) => at(request, ({ processor }) => processor.void(request)),
-    async lookup({ card, credential, ...request }) {
-      try {
-        const connected = await processors(request.companyId, request.mode, request.connectionId);
-        if (!connected) return unknown('no processor is connected');
-        const opened = card && (await access.openCard(request, card));
-        const found = await lookUp(db, connected, { ...request, ...(opened && { card: opened }) });
-        if (opened && request.sent) {
-          const attempt = attemptOf(request.sent, credential);
-          await counter.note({ ...request, connectionId: connected.connectionId, card: opened, attempt }, found);
-        }
-        return found;
-      } catch {
-        return unknown('the lookup failed');
-      }
+    async sandboxBank({ companyId, token: whole, answer }) {
+      const token = whole.slice(-bankTokenLength);
+      if (answer) await answerChallenge(db, companyId, token, answer);
+      return findChallengeOf(db, companyId, token);
     },
+    resume: (request) => continueCharge(db, access, request),
+    lookup: (request) => lookUpOperation(db, access, request),
   };
 }
-
-const attemptOf = ({ amount, currency }: Money, credential: VaultCharge['credential']): CardAttempt => ({
-  amount,
-  currency,
-  byCustomer: credential?.initiator !== 'merchant',
-});
 
 const noAuthorizations: VaultOutcome = {
   outcome: 'not_sent',
@@ -307,7 +320,7 @@ async function chargeCard(
   const counted = { ...request, card, attempt: attemptOf(charge, credential) };
   let usedAt: string | null = null;
   let known: KnownIds = {};
-  const outcome = await at(request, async (connected) => {
+  const answer = await at(request, async (connected) => {
     if (request.authorizesOnly && !connected.processor.capture) return noAuthorizations;
     usedAt = connected.connectionId;
     const saved = await savedAt(connected, keepsCard, { ...request, ...request.card }, findSavedCard);
@@ -318,6 +331,9 @@ async function chargeCard(
     const stop = counter.stop({ ...counted, connectionId: usedAt });
     return codes.use(key, (cvc) => chargeWithCode(db, connected, sent, cvc, stop), isUnseen);
   });
+  // No one can be led to the bank, so a lookup ends it.
+  const isAbsent = answer.outcome === 'needs_customer' && !request.presence;
+  const outcome = isAbsent ? unknown('the bank wants to ask the customer, who is not present') : answer;
   await counter.note({ ...counted, connectionId: usedAt }, outcome);
   if (outcome.outcome !== 'approved') return outcome;
   const first = firstToKeep(known, outcome);

@@ -152,5 +152,6 @@ export async function callCheckout(
 ): Promise<unknown> {
   const route = routes(node, part).find(({ path }) => path.endsWith(`/${endpoint}`));
   if (!route) throw new Error(`a checkout page has no endpoint ${endpoint}`);
-  return route.handle({ ...request, params: {}, body, address: '127.0.0.1', reserve: async () => undefined });
+  const visit = { address: '127.0.0.1', token: '', browser: { userAgent: '', acceptHeader: '' } };
+  return route.handle({ ...request, ...visit, params: {}, body, reserve: async () => undefined });
 }

@@ -11,12 +11,12 @@ import { type Browser, chromium } from 'playwright-core';
 const run = promisify(execFile);
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(...more: readonly string[]): Promise<Browser> {
   const folder = await unpackedChromium();
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
     // The package's own arguments would disable web security, and with it most of what is tested.
-    args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'],
+    args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none', ...more],
     env: { ...process.env, FONTCONFIG_FILE: join(folder, 'fonts.conf') },
   });
 }

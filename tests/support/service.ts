@@ -228,7 +228,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ofApi.length > 1
         ? (companyId) => movedFrom(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
         : undefined;
-    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo };
+    const stepKey = serviceKeys['page-links'];
+    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo, stepKey };
     const payments = openPayments(parts);
     return { ...one, batchDb, clock, restores, ...payments };
   });

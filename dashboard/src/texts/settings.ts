@@ -29,6 +29,11 @@ export const settings = {
   refuseCvc: 'The CVC does not match',
   refuseAddress: 'The address does not match',
   refuseAddressHint: 'Neither the street nor the postal code. Cards without an address are not refused.',
+  authentication: 'Authentication',
+  authenticationText:
+    'In Europe, the bank of the customer often wants to confirm a payment. Turn this on to try it with test cards.',
+  authenticates: 'Authenticate payments in the sandbox',
+  authenticatesHint: 'Some test cards then lead to the bank of the sandbox. All other cards stay as they are.',
   rateLimits: 'Rate limits',
   rateLimitsText: 'How many API requests you can send. A request above the limit gets status 429.',
   category: 'Request type',

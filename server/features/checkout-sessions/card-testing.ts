@@ -88,6 +88,15 @@ export async function limitingDeclines<Result>(
   }
 }
 
+/** A payment counts while its customer is at the bank. It was paid, so it does not count any more. */
+export async function forgetPaid(
+  { limiter, clock, refusedCards }: CardTestingGuard,
+  { company }: Pick<RequestContext, 'company'>,
+  address: string,
+): Promise<void> {
+  if (refusedCards) await limiter.giveBack([bucketsOf(company.id, address).own], [], clock.nowMs());
+}
+
 function tooManyDeclined({ isBusy, retryAfterSeconds }: Refusal): ApiError {
   countLimited({ limit: 'declined_payments' });
   const message = isBusy

@@ -8,7 +8,8 @@ import { billingCycle } from '../plans/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
 import { acceptedCards } from './accepted-cards.ts';
-import { type CheckoutPageDependencies, type PageSession, shownQuote, toMerchant } from './page.ts';
+import { type CheckoutPageDependencies, shownQuote, toMerchant } from './page.ts';
+import type { PageSession } from './page-session.ts';
 import { type Quote, quoteOf } from './quote.ts';
 import { offerFields } from './schemas.ts';
 
@@ -104,6 +105,7 @@ export async function showDraft(
     notice: null,
     cancel_url: null,
     success_url: null,
+    next_action: null,
     result: null,
     proof: null,
   };

@@ -4,8 +4,11 @@ import type { RequestContext } from '../../request-context.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
 import { type CheckoutPageDependencies, paySession, showSession, shownQuote, statusOf } from './page.ts';
-import { choiceInput, paymentInput } from './page-schemas.ts';
-import type { SessionRow } from './queries.ts';
+import { abandonPayment, resumeSession } from './at-bank.ts';
+import { forgetPaid } from './card-testing.ts';
+import { abandonInput, choiceInput, paymentInput, returnInput } from './page-schemas.ts';
+import { withPresence } from './presence.ts';
+import { findSession, type SessionRow } from './queries.ts';
 import { quoteOf } from './quote.ts';
 
 const closed = (): ApiError => new ApiError('invalid_request', 'This checkout is over. Ask the shop for a new link.');
@@ -14,6 +17,12 @@ const closed = (): ApiError => new ApiError('invalid_request', 'This checkout is
 export function checkoutPageRoutes(
   dependenciesOf: (context: RequestContext) => CheckoutPageDependencies,
 ): PageRoute<SessionRow>[] {
+  const showAgain = async (context: RequestContext, session: SessionRow) =>
+    showSession(
+      dependenciesOf(context),
+      context,
+      (await findSession(context.db, context.company.id, session.id)) ?? session,
+    );
   return [
     definePageRoute({
       method: 'GET',
@@ -50,11 +59,37 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/pay',
       category: 'write',
       body: paymentInput,
-      handle: ({ context, subject, body, address, reserve }) =>
-        paySession(dependenciesOf(context), context, subject, body, {
+      handle: ({ context, subject, body, address, token, browser, reserve }) => {
+        const dependencies = dependenciesOf(context);
+        const page = { baseUrl: dependencies.baseUrl, path: `/checkout/${token}?returned=${subject.attempts}` };
+        return paySession(dependencies, withPresence(context, browser, page, body.browser), subject, body, {
           address,
           reserveCode: () => reserve('coupon_validation'),
-        }),
+        });
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/checkout/:token/resume',
+      category: 'write',
+      body: returnInput,
+      handle: async ({ context, subject, body, address }) => {
+        const dependencies = dependenciesOf(context);
+        await resumeSession(dependencies, context, subject, body.returned);
+        const shown = await showAgain(context, subject);
+        if (subject.paying && shown.status === 'completed') await forgetPaid(dependencies.guard, context, address);
+        return shown;
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/checkout/:token/abandon',
+      category: 'write',
+      body: abandonInput,
+      handle: async ({ context, subject, body }) => {
+        await abandonPayment(dependenciesOf(context), context, subject, body.attempt);
+        return showAgain(context, subject);
+      },
     }),
   ];
 }

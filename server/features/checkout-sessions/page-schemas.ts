@@ -43,6 +43,34 @@ const proof = Type.Object(
   { additionalProperties: false },
 );
 
+const screenSize = Type.Integer({ minimum: 0, maximum: 100_000 });
+
+/** What banks ask about a browser that pays. */
+export const browserInput = Type.Object(
+  {
+    language: Type.String({ maxLength: 35 }),
+    color_depth: Type.Integer({ minimum: 0, maximum: 64 }),
+    screen_height: screenSize,
+    screen_width: screenSize,
+    time_zone_offset: Type.Integer({ minimum: -1_440, maximum: 1_440 }),
+  },
+  { additionalProperties: false },
+);
+export type BrowserInput = Static<typeof browserInput>;
+
+/** The parameters with which the browser came back from the bank. */
+export const returnInput = Type.Object(
+  {
+    returned: Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 4_096 }), { maxProperties: 20 }),
+  },
+  { additionalProperties: false },
+);
+
+export const abandonInput = Type.Object(
+  { attempt: Type.Integer({ minimum: 0, maximum: limits.checkoutAttempts }) },
+  { additionalProperties: false },
+);
+
 export const paymentInput = Type.Object(
   {
     attempt: Type.Integer({ minimum: 0, maximum: limits.checkoutAttempts }),
@@ -54,6 +82,7 @@ export const paymentInput = Type.Object(
     customer: Type.Optional(customer),
     shipping: Type.Optional(shippingInput),
     proof: Type.Optional(proof),
+    browser: Type.Optional(browserInput),
   },
   { additionalProperties: false },
 );

@@ -1,7 +1,6 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
-import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -17,31 +16,20 @@ import {
   limitingDeclines,
   neededProof,
   type PaymentTry,
-  type Proof,
   proofFor,
 } from './card-testing.ts';
+import { nextActionOf } from './at-bank.ts';
 import type { Payment } from './page-schemas.ts';
+import type { Merchant, PageSession, Result, ShownReceipt } from './page-session.ts';
 import { beginPayment, checkAttempts, isDecline, mayUseSavedCards, type PayDependencies, runPayment } from './pay.ts';
 import { findOpenPayment } from './payment-queries.ts';
-import { type Failure, findSession, type SessionRow } from './queries.ts';
-import { type Choice, type Line, NoLongerSold, type Quote, quoteOf } from './quote.ts';
+import { findSession, type SessionRow } from './queries.ts';
+import { type Choice, NoLongerSold, type Quote, quoteOf } from './quote.ts';
 
 /** What the checkout page shows. Nothing in it comes from the page. */
 
-export interface Merchant {
-  readonly name: string;
-  readonly logo_url: string | null;
-  readonly color: string | null;
-  readonly support_email: string | null;
-}
-
-interface ShownReceipt {
-  readonly receipt_url: string | null;
-  /** Null if there is no email with the receipt. `kept`: a sandbox does not send it. */
-  readonly receipt_email: { readonly to: string; readonly state: 'sent' | 'mailbox' | 'kept' } | null;
-}
-
 export interface CheckoutPageDependencies extends PayDependencies {
+  readonly baseUrl: string;
   readonly guard: CardTestingGuard;
   readonly images: ImageLinks;
   readonly receiptOf: (context: RequestContext, order: Order, profile: Profile) => Promise<ShownReceipt>;
@@ -57,61 +45,11 @@ export const toMerchant = ({ display_name, logo_url, color, support_email }: Pro
   support_email,
 });
 
-interface SavedCard {
-  readonly id: string;
-  readonly brand: string;
-  readonly last4: string;
-  readonly exp_month: number;
-  readonly exp_year: number;
-  readonly is_default: boolean;
-}
-
-interface Result extends ShownReceipt {
-  readonly order_number: string;
-  /** `held`: the card is not charged yet. `released`: it never will be. */
-  readonly state: 'paid' | 'held' | 'released';
-  readonly total: number;
-  readonly currency: string;
-  readonly card: { readonly brand: string; readonly last4: string };
-}
-
-export interface PageSession {
-  /** An unavailable session sells something that is no longer sold. */
-  readonly status: 'open' | 'processing' | 'completed' | 'expired' | 'unavailable';
-  readonly mode: SessionRow['mode'];
-  readonly capture: SessionRow['capture'];
-  readonly livemode: boolean;
-  /** With test accounts of processors. */
-  readonly rehearsal: boolean;
-  readonly merchant: Merchant;
-  readonly lines: readonly (Line & { readonly image_url: string | null })[];
-  readonly plan: object | null;
-  readonly currency: string | null;
-  readonly subtotal: number;
-  readonly discount: number;
-  readonly total: number;
-  readonly coupon: { readonly code: string } | null;
-  readonly allow_coupons: boolean;
-  readonly collect: SessionRow['collect'];
-  readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
-  readonly saved_cards: readonly SavedCard[];
-  /** The brands whose marks the page shows. */
-  readonly card_brands: readonly BrandName[];
-  readonly attempt: number;
-  readonly failure: Failure | null;
-  readonly notice: 'total_changed' | null;
-  readonly cancel_url: string | null;
-  readonly success_url: string | null;
-  readonly result: Result | null;
-  /** What the page must compute before the next payment. */
-  readonly proof: Proof | null;
-}
-
 export async function showSession(
   dependencies: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
-  choice: Choice = {},
+  choice: Choice & Partial<Payment> = {},
   notice: PageSession['notice'] = null,
 ): Promise<PageSession> {
   const status = statusOf(context, session);
@@ -130,7 +68,7 @@ export async function showSession(
   };
   if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session, profile)) };
   if (status === 'expired') return { ...common, ...empty, status };
-  if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session)) };
+  if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session, choice)) };
   // The merchant has disconnected its processor since.
   if (!context.company.processor) return { ...common, ...empty, status: 'unavailable' };
   const known = await knownCustomer(context, session);
@@ -146,6 +84,7 @@ export async function showSession(
     card_brands: await acceptedCards(context),
     failure: session.failure,
     success_url: null,
+    next_action: null,
     result: null,
     proof: await proofFor(dependencies.guard, context, session),
   };
@@ -164,6 +103,7 @@ const nothing: Pick<
   | 'saved_cards'
   | 'card_brands'
   | 'failure'
+  | 'next_action'
   | 'proof'
 > = {
   lines: [],
@@ -177,6 +117,7 @@ const nothing: Pick<
   saved_cards: [],
   card_brands: [],
   failure: null,
+  next_action: null,
   proof: null,
 };
 const empty: typeof nothing & Pick<PageSession, 'success_url' | 'result'> = {
@@ -199,9 +140,11 @@ async function inProgress(
   dependencies: CheckoutPageDependencies,
   context: RequestContext,
   session: SessionRow,
+  choice: Partial<Payment>,
 ): Promise<typeof empty & Pick<PageSession, 'status' | 'lines' | 'plan' | 'currency' | 'total'>> {
-  const status = 'processing';
   const payment = await findOpenPayment(context.db, context.company.id, session.id);
+  const status = 'processing';
+  const next_action = payment ? await nextActionOf(dependencies, context, payment, choice) : null;
   const input = payment?.input.input;
   const paid = { coupon_code: input?.coupon_code, quantities: input && 'items' in input ? input.items : [] };
   const shown = await quoteOf(context, session, paid)
@@ -210,9 +153,9 @@ async function inProgress(
       if (error instanceof ApiError) return undefined;
       throw error;
     });
-  if (shown && shown.total === payment?.total) return { ...empty, ...shown, status };
+  if (shown && shown.total === payment?.total) return { ...empty, ...shown, status, next_action };
   const currency = input && 'currency' in input ? (input.currency ?? null) : (shown?.currency ?? null);
-  return { ...empty, status, currency, total: payment?.total ?? 0 };
+  return { ...empty, status, next_action, currency, total: payment?.total ?? 0 };
 }
 
 /** By the clock of the company, a session may be over before the worker has noticed it. */

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { notChargedTexts } from '../../customer-texts/payments.ts';
 import { keyForWork, refusalOf } from '../../http/phases.ts';
 import { limits } from '../../limits.ts';
 import type { DatabasePool } from '../../platform/database.ts';
@@ -7,7 +9,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import { orderOfKey, type Orders } from '../orders/service.ts';
+import { notConfirmedReason, orderOfKey, type Orders } from '../orders/service.ts';
 import {
   attachRedeemed,
   type CardDependencies,
@@ -22,7 +24,7 @@ import { failureCodes } from '../../vault/processors/processor.ts';
 import { customerReason } from './customer-reason.ts';
 import type { Payment } from './page-schemas.ts';
 import { countPayment, releasePayment } from './link-payments.ts';
-import { endPayment, insertPayment, type PaymentRow, type Purchase } from './payment-queries.ts';
+import { endPayment, insertPayment, keepCustomerUntil, type PaymentRow, type Purchase } from './payment-queries.ts';
 import {
   completeSession,
   type Failure,
@@ -179,16 +181,23 @@ function purchaseOf(session: SessionRow, customerId: string, methodId: string, i
     ...(code !== undefined && { coupon_code: code }),
     ...(input.shipping && session.collect.includes('shipping') && { shipping: input.shipping }),
   };
-  if (session.plan_id) return { kind: 'subscription', input: { ...common, plan_id: session.plan_id } };
+  const chosen = choiceOf(input);
+  if (session.plan_id) return { chosen, kind: 'subscription', input: { ...common, plan_id: session.plan_id } };
   const items = [...quantitiesOf(session, input)].map(([product_id, quantity]) => ({ product_id, quantity }));
   const order = { ...common, items, currency: quote.currency };
   return session.capture === 'manual'
-    ? { kind: 'authorization', input: { ...order, capture: 'manual' } }
-    : { kind: 'order', input: order };
+    ? { chosen, kind: 'authorization', input: { ...order, capture: 'manual' } }
+    : { chosen, kind: 'order', input: order };
 }
 
+/** A token is used up by then, and is not kept as it was. */
+export const choiceOf = ({ card_token, payment_method_id }: Payment): string =>
+  createHash('sha256')
+    .update(payment_method_id?.toLowerCase() ?? card_token ?? '')
+    .digest('base64url');
+
 /** Keys of the API cannot contain a colon. */
-const keyOf = ({ session_id, number }: PaymentRow): string => `checkout:${session_id}:${number}`;
+export const keyOf = ({ session_id, number }: PaymentRow): string => `checkout:${session_id}:${number}`;
 
 /** Creates the order or subscription and records its outcome. Throws while the outcome is unknown. */
 export async function runPayment(
@@ -196,7 +205,11 @@ export async function runPayment(
   context: RequestContext,
   payment: PaymentRow,
 ): Promise<void> {
-  const made = await createOnce(dependencies, context, payment);
+  const made = await createOnce(dependencies, context, payment).catch(async (error: unknown) => {
+    const waiting = error instanceof ApiError ? await withCustomer(dependencies, context, payment) : undefined;
+    if (waiting) return waiting;
+    throw error;
+  });
   await recordOutcome(dependencies, context, payment, made);
 }
 
@@ -213,6 +226,8 @@ async function createOnce(
   const key = keyOf(payment);
   const known = await orderOfKey(db, company.id, key);
   if (known) {
+    const waiting = await withCustomer({ orders }, context, payment);
+    if (waiting) return waiting;
     await orders.reconcileSale(company.id, known);
     return orders.get(context, known, new Set());
   }
@@ -227,6 +242,20 @@ async function createOnce(
   if (refusal) return refusal;
   const { id, latest_order_id } = JSON.parse(answer.body) as { id: string; latest_order_id?: string };
   return orders.get(context, purchase.kind === 'subscription' ? (latest_order_id ?? '') : id, new Set());
+}
+
+/** The order whose customer is at the bank. The session shows how long. Undefined if the payment does not wait for that. */
+async function withCustomer(
+  { orders }: Pick<RunDependencies, 'orders'>,
+  context: RequestContext,
+  payment: PaymentRow,
+): Promise<Order | undefined> {
+  const { company, db } = context;
+  const orderId = await orderOfKey(db, company.id, keyOf(payment));
+  const action = orderId && (await orders.nextAction(company.id, orderId));
+  const until = action ? action.expiresAt : null;
+  if (until?.getTime() !== payment.customer_until?.getTime()) await keepCustomerUntil(db, payment, until);
+  return action ? orders.get(context, orderId, new Set()) : undefined;
 }
 
 const tooLate = (): ApiError => new ApiError('invalid_request', 'The payment took longer than a day.');
@@ -269,6 +298,7 @@ function failureOf(made: Order | ApiError): Failure | undefined {
   if (made instanceof ApiError)
     return { code: made.param === 'total' ? 'total_changed' : made.code, message: customerReason(made) };
   if (made.status !== 'failed') return undefined;
+  if (made.failure_reason === notConfirmedReason) return { code: 'not_confirmed', message: notChargedTexts.bank };
   const code = made.failure_code ?? 'unknown';
   return { code, message: customerReason(code) };
 }

@@ -3,11 +3,13 @@ import { staysHere } from '../../shards/queries.ts';
 import type { OrderCreate } from '../orders/schemas.ts';
 import type { SubscriptionCreate } from '../subscriptions/schemas.ts';
 
-/** What a payment creates. */
-export type Purchase =
-  /** An order whose charge is only authorized is a kind of its own, so that the release before cannot charge it. */
+/** What a payment creates. `chosen` tells the request that began it from one with another card. */
+export type Purchase = {
+  readonly chosen?: string;
+} /** An order whose charge is only authorized is a kind of its own, so that the release before cannot charge it. */ & (
   | { readonly kind: 'order' | 'authorization'; readonly input: OrderCreate }
-  | { readonly kind: 'subscription'; readonly input: SubscriptionCreate };
+  | { readonly kind: 'subscription'; readonly input: SubscriptionCreate }
+);
 
 export interface PaymentRow {
   readonly company_id: string;
@@ -18,13 +20,16 @@ export interface PaymentRow {
   readonly started_at: Date;
   /** By the clock of the company. */
   readonly valid_until: Date;
+  /** Until when the customer can be at the bank, if the payment waits for that. */
+  readonly customer_until: Date | null;
 }
 
-const columns = 'company_id, session_id, number, input, total::float8 AS total, started_at, valid_until';
+const columns =
+  'company_id, session_id, number, input, total::float8 AS total, started_at, valid_until, customer_until';
 
 export async function insertPayment(
   db: Queryable,
-  row: Omit<PaymentRow, 'started_at'>,
+  row: Omit<PaymentRow, 'started_at' | 'customer_until'>,
   checkAfterSeconds: number,
 ): Promise<PaymentRow | undefined> {
   const [made] = await db.query<PaymentRow>(
@@ -55,6 +60,19 @@ export async function findOpenPayment(
   return row;
 }
 
+/** The payment waits for the customer at the bank until then; null if it does not. */
+export async function keepCustomerUntil(
+  db: Queryable,
+  { company_id, session_id, number }: Pick<PaymentRow, 'company_id' | 'session_id' | 'number'>,
+  until: Date | null,
+): Promise<void> {
+  await db.query(
+    `UPDATE checkout_payments SET customer_until = $4
+     WHERE company_id = $1 AND session_id = $2 AND number = $3 AND state = 'open'`,
+    [company_id, session_id, number, until],
+  );
+}
+
 /** Returns false if another process has ended the payment. */
 export async function endPayment(
   db: Queryable,
@@ -62,7 +80,7 @@ export async function endPayment(
   state: 'succeeded' | 'ended',
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE checkout_payments SET state = $4, check_at = NULL
+    `UPDATE checkout_payments SET state = $4, check_at = NULL, customer_until = NULL
      WHERE company_id = $1 AND session_id = $2 AND number = $3 AND state = 'open' RETURNING 1`,
     [company_id, session_id, number, state],
   );

@@ -49,6 +49,8 @@ export interface SessionRow {
   readonly updated_at: Date;
   /** Whether a payment is in progress, at the moment at which the row was read. */
   readonly paying: boolean;
+  /** Until when the customer of that payment can be at the bank; null if it does not wait for that. */
+  readonly customer_until?: Date | null;
 }
 
 /** Whether a payment of the session is in progress. */
@@ -58,7 +60,9 @@ const isPaying = (session: string): string =>
 
 const columns = `company_id, id, sealed_token, mode, status, items, plan_id, capture, customer_id, made_customer_id, success_url, cancel_url,
   coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,
-  completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying`;
+  completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying,
+  (SELECT p.customer_until FROM checkout_payments p
+   WHERE p.company_id = checkout_sessions.company_id AND p.session_id = checkout_sessions.id AND p.state = 'open') AS customer_until`;
 
 const source: ListSource = { table: 'checkout_sessions', objectType: 'checkout_session', columns, sorts: {} };
 

@@ -126,6 +126,18 @@ export const exampleOffer = {
   metadata: { cart_id: 'c-1001' },
 };
 
+const nextAction = Type.Object(
+  {
+    type: choice(['confirm_with_bank'], { title: 'CheckoutNextActionType' }),
+    expires_at: timestamp({ description: 'When the payment ends if the bank has not confirmed it.' }),
+  },
+  {
+    title: 'CheckoutNextAction',
+    description:
+      'What the customer has to do before the payment in progress is decided. The page leads there. Null if it waits for nothing.',
+  },
+);
+
 export const checkoutSession = Type.Object(
   {
     id: uuid(),
@@ -143,6 +155,7 @@ export const checkoutSession = Type.Object(
     payment_link_id: nullable(uuid()),
     order_id: nullable(uuid({ description: 'The order that was paid, or whose funds are held.' })),
     subscription_id: nullable(uuid()),
+    next_action: nullable(nextAction),
     livemode: Type.Boolean(),
     expires_at: timestamp(),
     completed_at: nullable(timestamp()),
@@ -162,6 +175,7 @@ export const checkoutSession = Type.Object(
         payment_link_id: null,
         order_id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
         subscription_id: null,
+        next_action: null,
         livemode: false,
         expires_at: '2026-02-12T09:30:00.000Z',
         completed_at: '2026-02-11T09:33:00.000Z',

@@ -30,7 +30,10 @@ import { aboutToken, toWire, urlOf } from './session.ts';
 
 export { type CardTestingGuard, limitingDeclines } from './card-testing.ts';
 export { checkReturnUrl, offerOf } from './offer.ts';
-export { type CheckoutPageDependencies, type Merchant, merchantOf, paySessionById } from './page.ts';
+export { type CheckoutPageDependencies, merchantOf, paySessionById } from './page.ts';
+export type { Merchant } from './page-session.ts';
+export { withPresence } from './presence.ts';
+export { browserInput, returnInput } from './page-schemas.ts';
 export { priceNow } from './quote.ts';
 export { aboutToken } from './session.ts';
 

@@ -24,6 +24,9 @@ export function toWire(row: SessionRow, company: Pick<Company, 'mode'>, url: str
     payment_link_id: row.payment_link_id,
     order_id: row.order_id,
     subscription_id: row.subscription_id,
+    next_action: row.customer_until
+      ? { type: 'confirm_with_bank', expires_at: row.customer_until.toISOString() }
+      : null,
     livemode: company.mode === 'live',
     expires_at: row.expires_at.toISOString(),
     completed_at: row.completed_at?.toISOString() ?? null,

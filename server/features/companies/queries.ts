@@ -4,7 +4,8 @@ import type { ShardDatabase } from '../../shards/shards.ts';
 import type { CardRules } from '../payment-methods/card-rule-queries.ts';
 import type { CompanyUpdate } from './schemas.ts';
 
-const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
+const newColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
+const companyColumns = `${newColumns}, authenticates`;
 
 /** How long a request to the processor stays valid, unless the connection sets it. */
 const requestLives = { sandbox: 2_000, rehearsal: 60_000, live: 60_000 } as const;
@@ -21,7 +22,7 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
     requestLives[company.mode],
   ];
   await db.query(
-    `INSERT INTO companies (${companyColumns}, request_life_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    `INSERT INTO companies (${newColumns}, request_life_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     values,
   );
 }
@@ -140,12 +141,14 @@ export interface SettingsRow {
   after_dunning: 'failed' | 'canceled';
   processor: Company['processor'];
   time_zone: string;
+  authenticates: boolean;
   card_rules: Partial<CardRules>;
 }
 
 export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow | undefined> {
   const [row] = await db.query<SettingsRow>(
-    'SELECT name, api_version, dunning_days, after_dunning, processor, time_zone, card_rules FROM companies WHERE id = $1',
+    `SELECT name, api_version, dunning_days, after_dunning, processor, time_zone, authenticates, card_rules
+     FROM companies WHERE id = $1`,
     [companyId],
   );
   return row;
@@ -159,17 +162,19 @@ export async function lockSettings(db: Queryable, companyId: string): Promise<vo
 export async function updateSettings(
   db: Queryable,
   companyId: string,
-  change: Pick<CompanyUpdate, 'name' | 'api_version' | 'time_zone' | 'card_rules'>,
+  change: Pick<CompanyUpdate, 'name' | 'api_version' | 'time_zone' | 'authenticates' | 'card_rules'>,
 ): Promise<void> {
   await db.query(
     `UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version),
-       time_zone = COALESCE($4, time_zone), card_rules = card_rules || $5 WHERE id = $1`,
+       time_zone = COALESCE($4, time_zone), card_rules = card_rules || $5,
+       authenticates = COALESCE($6, authenticates) WHERE id = $1`,
     [
       companyId,
       change.name ?? null,
       change.api_version ?? null,
       change.time_zone ?? null,
       JSON.stringify(change.card_rules ?? {}),
+      change.authenticates ?? null,
     ],
   );
 }

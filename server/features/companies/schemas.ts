@@ -17,6 +17,10 @@ const timeZone = Type.String({
   description: 'An IANA time zone, for example America/New_York. The days of figures are days of this zone.',
 });
 
+const authenticates = Type.Boolean({
+  description: 'Of a sandbox: whether the bank of the sandbox authenticates the customers of some test cards.',
+});
+
 const rule = (description: string) => Type.Boolean({ description });
 const rules = {
   refuse_declined: rule('The bank declined the verification.'),
@@ -31,6 +35,7 @@ export const companyUpdate = Type.Object(
     dunning_days: Type.Optional(days),
     after_dunning: Type.Optional(afterDunning),
     time_zone: Type.Optional(timeZone),
+    authenticates: Type.Optional(authenticates),
     card_rules: Type.Optional(Type.Partial(Type.Object(rules), { additionalProperties: false })),
   },
   { additionalProperties: false },
@@ -48,6 +53,7 @@ export const companySettings = Type.Object({
   dunning_days: days,
   after_dunning: afterDunning,
   time_zone: Type.String(),
+  authenticates,
   card_rules: Type.Object(rules, { description: 'Which new cards are refused, by the result of their verification.' }),
   rate_limits: Type.Array(
     Type.Object({

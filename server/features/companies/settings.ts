@@ -32,6 +32,7 @@ export async function getSettings(
     dunning_days: settings.dunning_days,
     after_dunning: settings.after_dunning,
     time_zone: settings.time_zone,
+    authenticates: settings.authenticates,
     card_rules: { ...noCardRules, ...settings.card_rules },
     rate_limits: Object.entries(rateLimits).map(([category, limit]) => ({
       category,
@@ -58,6 +59,9 @@ export async function changeSettings(
   change: CompanyUpdate,
 ): Promise<CompanySettings> {
   const { db, company } = context;
+  if (change.authenticates && company.mode !== 'sandbox') {
+    throw invalidField('authenticates', 'can be true in a sandbox only. Elsewhere the banks of your customers decide');
+  }
   // The dunning schedule is one value in the database and two fields here.
   await lockSettings(db, company.id);
   const settings = await findSettings(db, company.id);

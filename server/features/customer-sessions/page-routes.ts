@@ -1,5 +1,6 @@
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
+import { returnInput, withPresence } from '../checkout-sessions/service.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
 import {
@@ -8,6 +9,7 @@ import {
   chooseCard,
   payNow,
   receiptUrl,
+  resumeRenewal,
   showAccount,
   showPayments,
   subscriptionActs,
@@ -83,9 +85,23 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/subscriptions/:id/pay',
       category: 'write',
       body: renewalPayment,
-      handle: ({ context, subject, params, body, address }) =>
+      handle: ({ context, subject, params: { id = '' }, body, address, token, browser }) => {
+        const dependencies = dependenciesOf(context);
+        const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}?returned=${id}` };
+        const present = withPresence(context, browser, page, body.browser);
+        return actAndShow(dependencies, present, subject, () =>
+          payNow(dependencies, present, subject, id, body.declines, address),
+        );
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/resume',
+      category: 'write',
+      body: returnInput,
+      handle: ({ context, subject, params, body }) =>
         actAndShow(dependenciesOf(context), context, subject, () =>
-          payNow(dependenciesOf(context), context, subject, params.id ?? '', body.declines, address),
+          resumeRenewal(dependenciesOf(context), context, subject, params.id ?? '', body.returned),
         ),
     }),
   ];

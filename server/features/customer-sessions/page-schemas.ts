@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { typedEmail, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { browserInput } from '../checkout-sessions/service.ts';
 
 /** What the customer page sends. */
 
@@ -17,7 +18,7 @@ export type CardChoice = Static<typeof cardChoice>;
 export const paymentsAfter = Type.Object({ starting_after: uuid() }, { additionalProperties: false });
 
 export const renewalPayment = Type.Object(
-  { declines: Type.Integer({ minimum: 0, maximum: 1_000 }) },
+  { declines: Type.Integer({ minimum: 0, maximum: 1_000 }), browser: Type.Optional(browserInput) },
   { additionalProperties: false },
 );
 

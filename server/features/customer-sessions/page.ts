@@ -22,6 +22,7 @@ import {
   getSubscription,
   keepRenewal,
   moveFailedTo,
+  overdueOrderOf,
   payFailedRenewal,
   shownToCustomer,
   subscriptionReferences,
@@ -33,6 +34,7 @@ import type { CustomerSessionRow } from './queries.ts';
 /** What the customer page shows and does. Everything is limited to the customer of the session. */
 
 export interface AccountDependencies {
+  readonly baseUrl: string;
   readonly orders: Orders;
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
@@ -61,6 +63,11 @@ export interface ShownPayments {
   readonly next: string | null;
 }
 
+type ShownSubscription = Omit<CustomerSubscription, 'overdue'> & {
+  /** `bank_url`: the bank wants to confirm the payment in progress. */
+  readonly overdue: (NonNullable<CustomerSubscription['overdue']> & { readonly bank_url: string | null }) | null;
+};
+
 interface Account {
   readonly livemode: boolean;
   /** With test accounts of processors. */
@@ -70,7 +77,7 @@ interface Account {
   readonly return_url: string | null;
   readonly allow_update_card: boolean;
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string };
-  readonly subscriptions: readonly CustomerSubscription[];
+  readonly subscriptions: readonly ShownSubscription[];
   readonly cards: readonly object[];
   readonly payments: ShownPayments;
 }
@@ -96,7 +103,9 @@ export async function showAccount(
     return_url: session.return_url ?? settings.return_url,
     allow_update_card: settings.allow_update_card,
     customer: { email, first_name, last_name },
-    subscriptions: subscriptions.map((subscription) => allowed(subscription, settings)),
+    subscriptions: await Promise.all(
+      subscriptions.map((subscription) => withBank(dependencies, context, allowed(subscription, settings))),
+    ),
     cards: cards.map(({ id, is_default, card: { brand, last4, exp_month, exp_year } }) => ({
       id,
       brand,
@@ -119,6 +128,28 @@ function allowed(
     can_cancel: subscription.can_cancel && allow_cancel,
     can_end_renewal: subscription.can_end_renewal && allow_end_renewal,
   };
+}
+
+async function withBank(
+  { orders }: Pick<AccountDependencies, 'orders'>,
+  { company }: RequestContext,
+  subscription: CustomerSubscription,
+): Promise<ShownSubscription> {
+  const { overdue } = subscription;
+  const action = overdue?.in_progress ? await orders.nextAction(company.id, overdue.order_id) : undefined;
+  return { ...subscription, overdue: overdue && { ...overdue, bank_url: action?.url ?? null } };
+}
+
+/** The browser came back from the bank. */
+export async function resumeRenewal(
+  { orders }: Pick<AccountDependencies, 'orders'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  id: string,
+  returned: Readonly<Record<string, string>>,
+): Promise<void> {
+  const orderId = await overdueOrderOf(context, customer_id, id);
+  if (orderId !== undefined) await orders.resumeAtBank(context.company.id, orderId, returned);
 }
 
 export async function showPayments(

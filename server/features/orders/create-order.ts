@@ -168,15 +168,18 @@ async function draft(
   facts: Facts,
   numbered: Numbered,
 ): Promise<Draft> {
-  const { company, nowMs, customerIp } = context;
+  const { company, nowMs, customerIp, presence } = context;
   requireProcessor(company);
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);
   const priced = priceItems(input, facts.products);
   const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, ...cartOf(priced) }) : undefined;
-  const { mode, clockOffsetMs } = company;
+  const { mode, clockOffsetMs, authenticates } = company;
   const type = input.capture === 'manual' ? 'auth' : 'sale';
-  const charged = { mode, clockOffsetMs, card, customerIp, type, cause: 'order', numbered } as const;
+  const charged = {
+    ...{ mode, clockOffsetMs, authenticates, card, customerIp, presence },
+    ...({ type, cause: 'order', numbered } as const),
+  };
   const placed = placeOrder({ ...orderOf(context, input, card), ...priced, ...discountOf(use) }, charged, nowMs);
   checkShownTotal(input.shownTotal, placed.state.order.total);
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);

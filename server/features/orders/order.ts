@@ -8,7 +8,7 @@ import type { CouponSnapshot } from '../coupons/schemas.ts';
 import type { Order, OrderItem, OrderTransaction, Shipping } from './schemas.ts';
 import type { OrderStatus, TransactionStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
-import type { FailureCode } from '../../vault/processors/processor.ts';
+import type { FailureCode, Presence } from '../../vault/processors/processor.ts';
 
 /** An order with its transactions in memory, and its form in the API. */
 
@@ -82,6 +82,10 @@ export interface OrderState {
   readonly customerDeleted: boolean;
   /** Of the customer, who is present. It is not stored: a charge that is sent again later has none. */
   readonly customerIp?: string | undefined;
+  /** The customer is on a page that can lead to the bank. It is not stored either. */
+  readonly presence?: Presence | undefined;
+  /** In a sandbox: whether its cards are authenticated. */
+  readonly authenticates?: boolean | undefined;
   /** A void is in flight. A void is not a transaction of the order. */
   readonly voiding?: boolean;
 }

@@ -37,7 +37,8 @@ export interface PlacedOrder {
   readonly events: readonly EventRow[];
 }
 
-interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card' | 'customerIp'> {
+interface Surroundings
+  extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card' | 'customerIp' | 'presence' | 'authenticates'> {
   /** By default a charge that is captured at once. */
   readonly type?: NewSale['type'];
   readonly cause: ChargeCause;

@@ -22,6 +22,7 @@ interface StateRow extends OrderRow {
   transactions: TransactionSummary[] | null;
   mode: Mode;
   clock_offset_ms: number;
+  authenticates: boolean;
   card_id: string | null;
   exp_month: number;
   exp_year: number;
@@ -39,7 +40,7 @@ export const inlineTransactions = `(
 
 const stateStatement = `
   SELECT ${readColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
-    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, m.billing_details, m.listed,
+    companies.clock_offset_ms, companies.authenticates, m.card_id, m.exp_month, m.exp_year, m.billing_details, m.listed,
     c.deleted_at IS NOT NULL AS customer_deleted,
     ${anyRow(`open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id AND t.type = 'void'`)} AS voiding
   FROM orders
@@ -55,12 +56,13 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
   const [row] = await db.query<StateRow>(stateStatement, [companyId, id]);
   if (!row) return undefined;
   const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, voiding, ...rest } = row;
-  const { billing_details: billing, listed: isListed, ...order } = rest;
+  const { billing_details: billing, listed: isListed, authenticates, ...order } = rest;
   return {
     order,
     transactions: transactions ?? [],
     mode,
     clockOffsetMs: clock_offset_ms,
+    authenticates,
     card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing, isListed },
     customerDeleted: customer_deleted,
     voiding,

@@ -80,10 +80,10 @@ export async function retryOrder(
       );
       if (!begun) return undefined;
       if (begun.kind === 'paid') return toWire(begun.state);
-      const { customerIp } = context;
+      const { customerIp, presence } = context;
       if (begun.kind === 'refund') return refund(charging, begun.state, begun.refund);
       try {
-        return await charge(charging, { ...begun.state, customerIp }, begun.sale);
+        return await charge(charging, { ...begun.state, customerIp, presence }, begun.sale);
       } catch (error) {
         const wasSent = !(error instanceof ApiError) || error.unfinished;
         if (terms && !wasSent) await returnCustomerTry(charging.db, context.company.id, orderId);

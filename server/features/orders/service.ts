@@ -12,6 +12,14 @@ import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
 import { type Applied, applyNotice, type NoticeToApply } from './recovery/apply-notice.ts';
 import {
+  askAboutCustomers,
+  endAtBankOf,
+  endOrderAtBank,
+  type NextAction,
+  nextActionOf,
+  resumeOrderAtBank,
+} from './recovery/at-bank.ts';
+import {
   loseDisputesOf,
   loseDueDisputes,
   raiseChargeback,
@@ -81,6 +89,7 @@ export { isStillFailed, nextAttempt } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 
+export { notConfirmedReason } from './operations/sales.ts';
 export type { NumberedCharge } from './recovery/decide-chargeback.ts';
 
 /** The channel on which the database announces that an operation is due to be reconciled. */
@@ -137,7 +146,16 @@ export interface Orders {
   releaseEnded(batch: number): Promise<number>;
   /** In the sandbox, disputes that were not answered in time are lost. */
   loseDueDisputes(batch: number): Promise<number>;
+  /** Where the customer of the order is to be led; undefined if it waits for no customer. */
+  nextAction(companyId: string, id: string): Promise<NextAction | undefined>;
+  /** The browser of the customer came back from the bank with these parameters. The processor is asked. */
+  resumeAtBank(companyId: string, id: string, returned: Readonly<Record<string, string>>): Promise<void>;
+  /** Ends the payment that waits for the customer, at the processor first. */
+  endAtBank(companyId: string, id: string): Promise<void>;
+  /** Job: asks whether the banks have decided about payments whose browser may be closed. */
+  askAboutCustomers(batch: number): Promise<number>;
   /** Called while the clock of a company is advanced. */
+  endAtBankOf(companyId: string, untilMs: number): Promise<number>;
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
   releaseEndedOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
   loseDisputesOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
@@ -214,6 +232,11 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     releaseEndedOf: (companyId, fromMs, untilMs) => releaseEndedOf(charging, companyId, fromMs, untilMs),
     loseDueDisputes: (batch) => loseDueDisputes(charging, batch),
     loseDisputesOf: (companyId, fromMs, untilMs) => loseDisputesOf(charging, companyId, fromMs, untilMs),
+    nextAction: (companyId, id) => nextActionOf(charging, companyId, id),
+    resumeAtBank: (companyId, id, returned) => resumeOrderAtBank(charging, companyId, id, returned),
+    endAtBank: (companyId, id) => endOrderAtBank(charging, companyId, id),
+    askAboutCustomers: (batch) => askAboutCustomers(charging, batch),
+    endAtBankOf: (companyId, untilMs) => endAtBankOf(charging, companyId, untilMs),
     inBatchers: () => tally.items,
     applyNotice: (notice) => applyNotice(charging, notice),
     raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),

@@ -192,8 +192,8 @@ async function setClock({ db, clock }: Parts, companyId: string, toMs: number): 
 }
 
 const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
-const earliest = ({ subscription, authorization, chargeback, dispute, checkout, delivery }: NextDue): number =>
-  Math.min(...[subscription, authorization, chargeback, dispute, checkout, delivery].map(timeOf));
+const earliest = ({ subscription, bank, authorization, chargeback, dispute, checkout, delivery }: NextDue): number =>
+  Math.min(...[subscription, bank, authorization, chargeback, dispute, checkout, delivery].map(timeOf));
 
 /** Runs everything that is due until then, in order of time. */
 async function passTime(parts: Parts, companyId: string, fromMs: number, targetMs: number): Promise<void> {
@@ -254,6 +254,7 @@ async function bill(
     for (const orderId of inDoubt) await orders.reconcile(companyId, orderId);
     if (found < stepCount) break;
   }
+  await orders.endAtBankOf(companyId, untilMs);
   await orders.releaseEndedOf(companyId, fromMs, untilMs);
   await orders.raiseChargebacksOf(companyId, fromMs, untilMs);
   await orders.loseDisputesOf(companyId, fromMs, untilMs);

@@ -6,6 +6,8 @@ import { firstIdOf } from '../../platform/ids.ts';
 
 export interface NextDue {
   readonly subscription: Date | null;
+  /** When the time of a customer at the bank is over. */
+  readonly bank: Date | null;
   /** When held funds are released that were not captured. */
   readonly authorization: Date | null;
   readonly chargeback: Date | null;
@@ -32,6 +34,8 @@ export async function findNextDue(
   const [row] = await db.query<NextDue>(
     `WITH ${ownDeliveries}
      SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
+       (SELECT min(customer_until) FROM open_transactions WHERE company_id = $1 AND state = 'with_customer'
+          AND (customer_locked_until IS NULL OR customer_locked_until <= now())) AS bank,
        (SELECT min(capture_before) FROM orders o JOIN companies c ON c.id = o.company_id
         WHERE o.company_id = $1 AND capture_before IS NOT NULL AND ${isFreeOrder}) AS authorization,
        (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
@@ -46,6 +50,7 @@ export async function findNextDue(
   return (
     row ?? {
       subscription: null,
+      bank: null,
       authorization: null,
       chargeback: null,
       dispute: null,

@@ -122,7 +122,7 @@ async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOut
   const effects = outcomes.map((charged, index) => {
     const held = byId.get(ids[index] ?? '');
     if (!held) throw new Error('the subscription of an order does not exist');
-    const { mode, clock_offset_ms: _, dunning_days: __, after_dunning: ___, ...row } = held;
+    const { mode, clock_offset_ms: _, authenticates: ____, dunning_days: __, after_dunning: ___, ...row } = held;
     const effect = effectOf(row, charged, held);
     const { nowMs, sale, state } = charged;
     const livemode = mode === 'live';

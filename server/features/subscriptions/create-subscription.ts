@@ -103,7 +103,7 @@ async function begin(
   { key }: PhasedRequest,
   generation: { readonly numbered: Numbered } | undefined,
 ): Promise<Begun | undefined> {
-  const { company, nowMs, requestId, customerIp } = context;
+  const { company, nowMs, requestId, customerIp, presence } = context;
   requireProcessor(company);
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
@@ -111,7 +111,7 @@ async function begin(
   const use = await couponForPlan(transaction, context, input, customer.id, plan);
   const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
   const startsLater = row.start_at.getTime() > nowMs;
-  const surroundings = { company, card, nowMs, requestId, customerIp, ...generation };
+  const surroundings = { company, card, nowMs, requestId, customerIp, presence, ...generation };
   const charge = startsLater ? undefined : orderFor(row, null, surroundings);
   const { total = 0, id: orderId = row.id } = charge?.state.order ?? {};
   checkShownTotal(input.shownTotal, total);

@@ -14,6 +14,13 @@ import type { SubscriptionRow } from './subscription.ts';
 
 /** What customers do with their own subscriptions. A subscription of another customer does not exist for them. */
 
+interface Overdue {
+  readonly total: number;
+  readonly declines: number;
+  readonly in_progress: boolean;
+  readonly order_id: string;
+}
+
 export interface CustomerSubscription {
   readonly id: string;
   readonly name: string;
@@ -26,7 +33,7 @@ export interface CustomerSubscription {
   readonly current_period_end: string | null;
   readonly next_payment: { readonly date: string; readonly total: number } | null;
   /** The charge that was declined, if it can be paid now. */
-  readonly overdue: { readonly total: number; readonly declines: number; readonly in_progress: boolean } | null;
+  readonly overdue: Overdue | null;
   /** The paid period is the last one. */
   readonly ends_at: string | null;
   readonly can_end_renewal: boolean;
@@ -91,7 +98,7 @@ async function overdueOf(
   // A worker makes a retry that is due within moments: after a change of the card, for example.
   const isDue = status === 'past_due' && next_retry_at !== null && next_retry_at.getTime() <= nowMs;
   const in_progress = isDue || (await isUnderWay(db, company_id, latest_order_id));
-  return { total: state.order.total, declines: state.order.attempt_count, in_progress };
+  return { total: state.order.total, declines: state.order.attempt_count, in_progress, order_id: latest_order_id };
 }
 
 function refused(message: string): ApiError {
@@ -156,4 +163,15 @@ export async function moveFailedTo(
   to: Parameters<typeof repointSubscriptions>[3],
 ): Promise<void> {
   await repointSubscriptions(context, transaction, customerId, to, undefined, ['failed']);
+}
+
+/** The order whose charge the customer of the subscription pays now; undefined if there is none. */
+export async function overdueOrderOf(
+  { db, company }: RequestContext,
+  customerId: string,
+  id: string,
+): Promise<string | undefined> {
+  const row = await findSubscription(db, company.id, id);
+  if (!row || row.customer_id !== customerId) throw notFound('subscription');
+  return row.latest_order_id ?? undefined;
 }

@@ -6,7 +6,7 @@ import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts
 import { usingCard } from './transitions.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
-import type { Company } from '../../company.ts';
+import type { CompanyRow } from '../../company.ts';
 import { staysHere } from '../../shards/queries.ts';
 
 /** Each column with its type, for statements that take rows as parameters. */
@@ -124,14 +124,14 @@ export async function updateWithPlans(db: Queryable, rows: readonly Subscription
 }
 
 /** A subscription with the settings of its company. */
-export interface HeldSubscription extends SubscriptionRow {
-  readonly mode: Company['mode'];
-  readonly clock_offset_ms: number;
+export interface HeldSubscription
+  extends SubscriptionRow,
+    Pick<CompanyRow, 'mode' | 'clock_offset_ms' | 'authenticates'> {
   readonly dunning_days: readonly number[];
   readonly after_dunning: 'failed' | 'canceled';
 }
 
-const held = `${columns}, c.mode, c.clock_offset_ms, c.dunning_days, c.after_dunning`;
+const held = `${columns}, c.mode, c.clock_offset_ms, c.authenticates, c.dunning_days, c.after_dunning`;
 
 const lockStatement = `
   SELECT ${held} FROM ${wantedRows.from(1)} AS wanted

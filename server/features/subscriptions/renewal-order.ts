@@ -16,18 +16,19 @@ import type { RenewalItem, SubscriptionRow } from './subscription.ts';
 import type { Company } from '../../company.ts';
 
 interface Surroundings {
-  readonly company: Pick<Company, 'mode' | 'clockOffsetMs'>;
+  readonly company: Pick<Company, 'mode' | 'clockOffsetMs' | 'authenticates'>;
   readonly card: StoredCard;
   readonly nowMs: number;
   readonly requestId: string | null;
   readonly customerIp?: string | undefined;
+  readonly presence?: OrderState['presence'];
   /** The subject of the charge's reference, if it is not the cycle. */
   readonly numbered?: Numbered;
 }
 
 /** Creates the order of one cycle. The order of the first charge has no cycle until it succeeds. */
 export function orderFor(row: SubscriptionRow, cycle: number | null, surroundings: Surroundings): PlacedOrder {
-  const { company, card, nowMs, requestId, customerIp } = surroundings;
+  const { company, card, nowMs, requestId, customerIp, presence } = surroundings;
   const { subtotal, discount, total } = amountsOf(row, cycle ?? 1);
   const free = total === 0;
   return placeOrder(
@@ -55,8 +56,10 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
     {
       mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
+      authenticates: company.authenticates,
       card: chargedCard(card),
       customerIp,
+      presence,
       cause: requestId === null ? 'renewal' : 'first_charge',
       numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
     },

@@ -145,7 +145,7 @@ async function begin(
 }
 
 async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
-  const { mode, clock_offset_ms, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
+  const { mode, clock_offset_ms, authenticates, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
   const { card_id, exp_month, exp_year, billing_details, kept_reference, ...row } = facts;
   const livemode = mode === 'live';
   const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
@@ -164,7 +164,7 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   if (next.atMs > nowMs) return { change: quietly(withNextDue(row)) };
 
   const first = row.current_cycle === 0;
-  const company = { mode, clockOffsetMs: clock_offset_ms };
+  const company = { mode, clockOffsetMs: clock_offset_ms, authenticates };
   const card = { card_id, exp_month, exp_year, billing_details };
   const turned = forNextCycle(row);
   const placed = orderFor(turned, first ? null : next.cycle, {

@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import { histogram } from '../../platform/metrics.ts';
 import { traced } from '../../platform/spans.ts';
-import type { Outcome, Preparation, Processor } from './processor.ts';
+import type { Outcome, Preparation, Prepared, Processor, ResumeOutcome } from './processor.ts';
 
 /** Measures the calls to processors, and notices a processor that does not answer. */
 
@@ -41,9 +41,9 @@ type ProcessorName = Parameters<typeof observe>[0]['processor'];
 type MeasuredCall = Parameters<typeof observe>[0]['operation'];
 type Answered = { readonly outcome: Result; readonly reason?: string; readonly failureCode?: string };
 /** The charge itself follows, and is measured. */
-type Prepared = { readonly outcome: 'prepared' };
+type Ready = Pick<Prepared, 'outcome'>;
 
-const isPrepared = (answer: Answered | Prepared): answer is Prepared => answer.outcome === 'prepared';
+const isPrepared = (answer: Answered | Ready): answer is Ready => answer.outcome === 'prepared';
 
 const silent: readonly Result[] = ['not_sent', 'unknown', 'failed'];
 
@@ -55,11 +55,11 @@ export function observedProcessor(
   async function measured<Answer>(
     operation: MeasuredCall,
     call: () => Promise<Answer>,
-    read: (answer: Answer) => Answered | Prepared,
+    read: (answer: Answer) => Answered | Ready,
     step: string = operation,
   ): Promise<Answer> {
     const startedMs = performance.now();
-    const end = (answer: Answered | Prepared): void => {
+    const end = (answer: Answered | Ready): void => {
       if (isPrepared(answer)) return;
       const { outcome: result, reason, failureCode } = answer;
       observe({ processor: name, operation, result }, (performance.now() - startedMs) / 1_000);
@@ -99,6 +99,10 @@ export function observedProcessor(
     refund: (request) => measured('refund', () => processor.refund(request), itself),
     void: (request) => measured('void', () => processor.void(request), itself),
     lookup: (request) => measured('lookup', () => processor.lookup(request), itself),
+    ...(processor.resume && {
+      resume: (request) =>
+        measured('resume', async () => processor.resume?.(request) as Promise<ResumeOutcome | Prepared>, itself),
+    }),
     ...(processor.list && {
       list: (request) =>
         measured(

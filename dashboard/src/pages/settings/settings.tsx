@@ -22,6 +22,7 @@ import { common } from '../../texts/common.ts';
 import { sampleData } from '../../texts/sample-data.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
+import { Authentication } from './authentication.tsx';
 import { CardRules } from './card-rules.tsx';
 
 export function SettingsPage() {
@@ -46,6 +47,11 @@ export function SettingsPage() {
           {company.mode !== 'sandbox' && (
             <Section title={settings.cardRules} text={settings.cardRulesText}>
               <CardRules company={company} canWrite={canWrite} />
+            </Section>
+          )}
+          {company.mode === 'sandbox' && (
+            <Section title={settings.authentication} text={settings.authenticationText}>
+              <Authentication company={company} canWrite={canWrite} />
             </Section>
           )}
           <Section title={settings.cardFields} text={settings.cardFieldsText}>

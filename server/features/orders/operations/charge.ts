@@ -3,7 +3,17 @@ import { failpoint } from '../../../platform/failpoints.ts';
 import { closeRedemptions } from '../../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
-import { gatewayError, misconfigured, notCompared, refusedInDoubt, usedByAnother, vaultUnavailable } from './errors.ts';
+import { markWithCustomer } from './customer-queries.ts';
+import { sealStep } from './customer-step.ts';
+import {
+  customerAsked,
+  gatewayError,
+  misconfigured,
+  notCompared,
+  refusedInDoubt,
+  usedByAnother,
+  vaultUnavailable,
+} from './errors.ts';
 import { aboutCharge, connectionOf } from './connection.ts';
 import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, startSending, type Wait } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
@@ -19,7 +29,7 @@ import type { Order } from '../schemas.ts';
 import { send, type Sent } from './sending.ts';
 import { heardFromSending } from './heard.ts';
 import { nextStep, type SendAnswer, type Step } from './next-step.ts';
-import { firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import { customerMs, firstCheckMs, lockMs, correctedDelayMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 import type { VaultOutcome } from '../../../vault/vault.ts';
 
 /** The names of the failpoints of a charge. */
@@ -77,6 +87,7 @@ type SentCharge = Sent<OpenedSale & OpenKey>;
 const endings: Partial<Record<Step, (charging: Charging, state: OrderState, sent: SentCharge) => Promise<Error>>> = {
   wait_for_lookup: markDoubt,
   wait_as_interrupted: markDoubt,
+  wait_for_customer: leadToBank,
   wait_for_service: waitLater,
   wait_for_request: waitLater,
   wait_for_comparison: waitForComparison,
@@ -224,6 +235,23 @@ async function markDoubt(
   const doubt = { checkAfterMs: firstCheckMs, interrupted: step === 'wait_as_interrupted' };
   await recordResult(charging, intent, ({ db }) => markInDoubt(db, intent, doubt));
   return isRefusedCall(outcome) ? refusedInDoubt('charge') : gatewayError('charge');
+}
+
+/** The charge waits for the customer, who has half an hour. If another process has recorded something else, that counts. */
+async function leadToBank(
+  charging: Charging,
+  { mode, clockOffsetMs }: OrderState,
+  { intent, outcome }: SentCharge,
+): Promise<Error> {
+  if (outcome.outcome !== 'needs_customer') throw new Error('the customer is not needed');
+  countOpenCharge(mode, 'with_customer');
+  const realMs = charging.clock.nowMs();
+  const withinMs = Math.max(0, Math.min(customerMs, (outcome.expiresAtMs ?? Number.POSITIVE_INFINITY) - realMs));
+  const until = new Date(realMs + withinMs + clockOffsetMs);
+  const step = { until, withinMs, sealed: sealStep(charging, intent, outcome) };
+  await recordResult(charging, intent, ({ db }) => markWithCustomer(db, intent, step));
+  failpoint('bank.after_step');
+  return customerAsked();
 }
 
 /** Whether the processor rejected the credentials, even if an earlier call may have executed the charge. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../../platform/database.ts';
 import type { Logger } from '../../../platform/log.ts';
+import type { ServiceKey } from '../../../platform/service-keys.ts';
 import type { MovedTo } from '../../../shards/follow.ts';
 import type { Vault } from '../../../vault/vault.ts';
 import type { RestoreWatch } from '../../restores/service.ts';
@@ -26,6 +27,8 @@ export interface MoneyDependencies {
   /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
   readonly connections: Connections;
+  /** Encrypts what is kept while the customer is at the bank. A process without pages and jobs has none. */
+  readonly stepKey?: ServiceKey;
   readonly restores?: Omit<RestoreWatch, 'stop'>;
   /** The same on the shard that a company has moved to. */
   readonly movedTo?: MovedTo<Charging> | undefined;

@@ -33,14 +33,17 @@ export function aboutCharge(
   cause: ChargeCause,
   state: OrderState,
   card: CardOfOrder,
-): Pick<VaultCharge, 'credential' | 'billing' | 'shipping' | 'keepsCard' | 'customerIp'> {
-  if (state.mode === 'sandbox') return {};
-  const { billing, isListed } = card;
+): Pick<
+  VaultCharge,
+  'credential' | 'billing' | 'shipping' | 'keepsCard' | 'customerIp' | 'presence' | 'authenticates'
+> {
   const credential = credentialOf(cause, state);
-  const {
-    order: { shipping },
-    customerIp,
-  } = state;
+  const { customerIp, presence } = state;
+  if (state.mode === 'sandbox') {
+    return state.authenticates ? { authenticates: true, credential, ...(presence && { presence }) } : {};
+  }
+  const { billing, isListed } = card;
+  const { shipping } = state.order;
   // A visitor who pays once on a checkout page, and may not be the customer, has not agreed that the card is kept.
   const keepsCard = isListed || state.order.subscription_id !== null;
   const isStored = keepsCard || credential.initiator === 'merchant';
@@ -50,11 +53,17 @@ export function aboutCharge(
     ...(billing && { billing: toBilling(billing) }),
     ...(shipping && { shipping: toAddress(shipping) }),
     ...(customerIp && { customerIp }),
+    ...(presence && { presence }),
   };
 }
 
 /** A subscription that starts later is first charged by the schedule. */
-export function credentialOf(cause: ChargeCause, { order }: OrderState): NonNullable<VaultCharge['credential']> {
+export function credentialOf(
+  cause: ChargeCause,
+  { order, presence }: OrderState,
+): NonNullable<VaultCharge['credential']> {
+  // The customer pays what was declined before, and the bank can ask.
+  if (cause === 'retry' && presence) return credentials.order;
   const isFirst = cause === 'renewal' && isFirstCharge(order);
   return credentials[isFirst ? 'first_charge' : cause];
 }

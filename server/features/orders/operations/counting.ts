@@ -21,7 +21,7 @@ export function countCharge(mode: Mode, outcome: KnownOutcome, type: Sale['type'
   return count({ mode, outcome: 'failed', failure_group: group });
 }
 
-/** A charge that stays open: its outcome is unknown, or it waits for the vault. */
-export function countOpenCharge(mode: Mode, outcome: 'in_doubt' | 'waiting'): void {
+/** A charge that stays open: its outcome is unknown, it waits for the vault, or the bank asks the customer. */
+export function countOpenCharge(mode: Mode, outcome: 'in_doubt' | 'waiting' | 'with_customer'): void {
   count({ mode, outcome, failure_group: 'none' });
 }

@@ -65,3 +65,9 @@ export function inUse(): ApiError {
     headers: { 'Retry-After': '1' },
   });
 }
+
+/** The page leads the customer there. */
+export function customerAsked(): ApiError {
+  const message = 'The bank of the customer wants to confirm this payment. The page of the payment leads to the bank.';
+  return new ApiError('resource_in_use', message, { unfinished: true, headers: { 'Retry-After': '5' } });
+}

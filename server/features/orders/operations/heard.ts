@@ -1,8 +1,8 @@
 import { limits } from '../../../limits.ts';
 import { hourMs } from '../../../platform/durations.ts';
-import type { LookupOutcome, Outcome } from '../../../vault/processors/processor.ts';
+import type { LookupOutcome, Outcome, ResumeOutcome } from '../../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../../vault/vault.ts';
-import type { LookupAnswer, SendAnswer } from './next-step.ts';
+import type { CustomerAnswer, LookupAnswer, SendAnswer } from './next-step.ts';
 import type { OpenTransaction } from './open-queries.ts';
 import { interruptionsMax, isKeyed, type Numbered } from './reference.ts';
 
@@ -51,8 +51,7 @@ export function heardFromSending(outcome: VaultOutcome, operation: SentOperation
   if (outcome.outcome === 'expired') return 'expired';
   if (outcome.outcome === 'unavailable') return 'service_away';
   if (outcome.outcome === 'not_sent') return heardOfUnsent(outcome);
-  // No charge says yet that the customer is present, so the lookup ends it.
-  if (outcome.outcome === 'needs_customer') return 'lost';
+  if (outcome.outcome === 'needs_customer') return 'needs_customer';
   if (outcome.outcome !== 'unknown') return heardOfExecuted(outcome, operation);
   return outcome.isInterrupted || outcome.refusesCredentials ? 'interrupted' : 'lost';
 }
@@ -79,7 +78,8 @@ const conflictOf = (
 };
 
 /** What a lookup or a notice said about an operation that is open. */
-export function heardFromLookup(found: LookupOutcome, open: OpenTransaction): LookupAnswer {
+export function heardFromLookup(found: ResumeOutcome, open: OpenTransaction): CustomerAnswer {
+  if (found.outcome === 'needs_customer') return open.state === 'with_customer' ? 'needs_customer' : 'lost';
   if (found.outcome === 'unknown') return 'lost';
   if (found.outcome === 'not_found') return missingAs(found, open);
   if (isKeyed(open) && open.state !== 'accepted' && isFoundOfExpiredKey(found, open)) return 'expired_key';
@@ -102,6 +102,6 @@ function missingAs(
  * Other content under our reference is expected only if it was executed before our operation, which a restored
  * database has forgotten.
  */
-export function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean {
+export function contradicts(found: ResumeOutcome, { age_ms }: OpenTransaction): boolean {
   return found.outcome === 'conflict' && found.executed !== undefined && !executedBefore(found, age_ms);
 }

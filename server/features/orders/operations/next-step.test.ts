@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lookupAnswers, nextStep, rows, sendAnswers, type Situation, type Step } from './next-step.ts';
-import { operationCauses } from './operation-moves.ts';
+import { customerAnswers, lookupAnswers, nextStep, rows, sendAnswers, type Situation, type Step } from './next-step.ts';
+import { customerCauses, operationCauses } from './operation-moves.ts';
 
 /** Every situation that the types allow. */
 const charges = ['order', 'first_charge', 'plan_change', 'retry', 'renewal'] as const;
@@ -19,6 +19,9 @@ const situations: Situation[] = (['none', 'another'] as const).flatMap((next) =>
         lookupAnswers.map((heard) => ({ state, cause, heard, next, gate })),
       ),
     ]),
+    ...customerCauses.flatMap((cause) =>
+      customerAnswers.map((heard) => ({ state: 'with_customer' as const, cause, heard, next, gate })),
+    ),
     ...lookupAnswers.map((heard) => ({
       ...({ state: 'accepted', cause: 'refund' } as const),
       ...{ heard, next, gate },
@@ -34,7 +37,7 @@ describe('the decision about an operation', () => {
   it('has one step for each of the situations that the types allow', () => {
     for (const situation of situations) assert.ok(nextStep(situation));
     assert.equal(situations.length, new Set(situations.map((one) => JSON.stringify(one))).size);
-    assert.equal(situations.length, 1292);
+    assert.equal(situations.length, 1468);
   });
 
   it('has no row that no situation needs', () => {
@@ -102,7 +105,9 @@ describe('the decision about an operation', () => {
   const stepsAfter = (heard: readonly Situation['heard'][], is: Partial<Situation> = {}): Step[] => {
     const wanted = situations.filter(
       (one) =>
-        heard.includes(one.heard) && Object.entries(is).every(([field, value]) => one[field as 'gate'] === value),
+        heard.includes(one.heard) &&
+        (is.state !== undefined || one.state !== 'with_customer') &&
+        Object.entries(is).every(([field, value]) => one[field as 'gate'] === value),
     );
     assert.ok(wanted.length > 0);
     return [...new Set(wanted.map((one) => nextStep(one)))].toSorted();
@@ -161,6 +166,30 @@ describe('the decision about an operation', () => {
     for (const cause of ['order', 'first_charge', 'retry'] as const) {
       assert.deepEqual(stepsAfter(['credentials_refused', 'not_taken', 'not_received'], { ...is, cause }), ['record']);
     }
+  });
+
+  it('leads a customer who is present to the bank, and ends what the bank wants to ask without one', () => {
+    for (const cause of operationCauses) {
+      const isPresent = (customerCauses as readonly string[]).includes(cause);
+      const step = isPresent ? 'wait_for_customer' : 'wait_for_lookup';
+      assert.deepEqual(stepsAfter(['needs_customer'], { state: 'sending', cause }), [step]);
+    }
+  });
+
+  it('neither sends nor ends a charge whose customer is at the bank, unless its processor has decided', () => {
+    const is = { state: 'with_customer' } as const;
+    const open = [
+      'needs_customer',
+      'lost',
+      'conflict_of_key',
+      'conflict_paid',
+      'conflict_unpaid',
+      'expired_key',
+    ] as const;
+    assert.deepEqual(stepsAfter(open, is), ['wait_for_customer']);
+    assert.deepEqual(stepsAfter(missing, { ...is, gate: 'closed' }), ['wait_for_customer']);
+    assert.deepEqual(stepsAfter(missing, { ...is, gate: 'open' }), ['record']);
+    assert.deepEqual(stepsAfter(['approved', 'settled', 'declined'], is), ['record']);
   });
 
   it('ends a charge that a lookup did not find, but sends one again that our outage interrupted', () => {

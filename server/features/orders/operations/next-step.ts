@@ -1,4 +1,4 @@
-import type { OperationCause, OperationState } from './operation-moves.ts';
+import { customerCauses, type OperationCause, type OperationState } from './operation-moves.ts';
 
 /**
  * Decides what happens to an operation at a processor: a function of its state, of who waits for it, of what the processor
@@ -38,6 +38,8 @@ export const sendAnswers = [
   'conflict_unpaid',
   /** The processor has the operation of an earlier use of the key. */
   'expired_key',
+  /** The bank wants to ask the customer, who is present. */
+  'needs_customer',
 ] as const;
 export type SendAnswer = (typeof sendAnswers)[number];
 
@@ -60,6 +62,10 @@ export const lookupAnswers = [
 ] as const;
 export type LookupAnswer = (typeof lookupAnswers)[number];
 
+/** What it answered while the customer has time. */
+export const customerAnswers = [...lookupAnswers, 'needs_customer'] as const;
+export type CustomerAnswer = (typeof customerAnswers)[number];
+
 /** The types leave out what cannot be: an operation that waits was not sent, so it hears nothing, and only a refund is accepted. */
 export type Situation = {
   /** Whether another connection can take the charge. */
@@ -74,6 +80,11 @@ export type Situation = {
       readonly heard: LookupAnswer;
     }
   | { readonly state: 'accepted'; readonly cause: 'refund'; readonly heard: LookupAnswer }
+  | {
+      readonly state: 'with_customer';
+      readonly cause: (typeof customerCauses)[number];
+      readonly heard: CustomerAnswer;
+    }
 );
 
 export type Step =
@@ -95,6 +106,8 @@ export type Step =
   | 'wait_for_credentials'
   | 'wait_for_connection'
   | 'wait_for_settlement'
+  /** Wait until the bank has asked the customer, or the time for it is over. */
+  | 'wait_for_customer'
   /** Wait until the company is open again. */
   | 'wait_for_comparison'
   /** The answer is the outcome. */
@@ -110,7 +123,7 @@ type Some<Value> = readonly Value[];
 interface Row {
   readonly state: Some<OperationState>;
   readonly cause: Some<OperationCause>;
-  readonly heard: Some<SendAnswer | LookupAnswer>;
+  readonly heard: Some<SendAnswer | CustomerAnswer>;
   readonly next?: Situation['next'];
   readonly gate?: Situation['gate'];
   readonly step: Step;
@@ -136,6 +149,7 @@ const unexecuted: Row['heard'] = [
   'service_away',
 ];
 const missing: Row['heard'] = ['not_found', 'not_executed', 'never_executed'];
+const atBank: Row['state'] = ['with_customer'];
 
 /** Each situation has exactly one row. A test makes all situations from the types. */
 export const rows: readonly Row[] = [
@@ -200,6 +214,27 @@ export const rows: readonly Row[] = [
   { state: sending, cause: all, heard: ['lost'], step: 'wait_for_lookup' },
   { state: sending, cause: all, heard: ['interrupted'], step: 'wait_as_interrupted' },
   { state: [...doubted, 'accepted'], cause: all, heard: ['lost'], step: 'wait_for_lookup' },
+
+  // The bank asks the customer. Where no customer is present, a lookup ends it.
+  { state: sending, cause: customerCauses, heard: ['needs_customer'], step: 'wait_for_customer' },
+  {
+    state: sending,
+    cause: ['renewal', 'plan_change', ...following],
+    heard: ['needs_customer'],
+    step: 'wait_for_lookup',
+  },
+  { state: atBank, cause: customerCauses, heard: ['approved', 'settled', 'declined'], step: 'record' },
+  { state: atBank, cause: customerCauses, heard: ['needs_customer', 'lost'], step: 'wait_for_customer' },
+  // The processor has ended it by itself. After a restore, it may have been executed under another reference.
+  { state: atBank, cause: customerCauses, heard: missing, gate: 'open', step: 'record' },
+  { state: atBank, cause: customerCauses, heard: missing, gate: 'closed', step: 'wait_for_customer' },
+  // When the time of the customer is over, it is in doubt, and these are decided.
+  {
+    state: atBank,
+    cause: customerCauses,
+    heard: ['conflict_of_key', 'conflict_paid', 'conflict_unpaid', 'expired_key'],
+    step: 'wait_for_customer',
+  },
 
   // The reference belongs to another operation.
   { state: sending, cause: charges, heard: ['conflict_of_key'], step: 'record' },

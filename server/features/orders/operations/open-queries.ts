@@ -148,6 +148,8 @@ export interface OpenTransaction {
   readonly locked: boolean;
   /** Whether the comparison after a restore comes first: until then nothing says that it was not executed. */
   readonly held: boolean;
+  /** Whether the customer was led to the bank. */
+  readonly asked: boolean;
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: BrandName;
@@ -156,6 +158,7 @@ export interface OpenTransaction {
 
 export const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
   payment_method_id, card_brand, card_last4, state, cause, subject, number, interruptions, locked_until > now() AS locked,
+  customer_until IS NOT NULL AS asked,
   ${isBehindGate('open_transactions')} AS held, ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
@@ -178,7 +181,7 @@ export async function findOpenByReference(
 }
 
 /** SQL that moves the operation `$1` to `$4` if its state allows it. All changes of a state are made by this or by a check. */
-const move = (because: OperationTrigger, sets: string): string =>
+export const move = (because: OperationTrigger, sets: string): string =>
   `UPDATE open_transactions SET state = ${stateAfter(because)}, ${sets} WHERE ${isThisSending} AND ${canMove(because)}`;
 
 /** The outcome is unknown: the worker reconciles it from now on. */

@@ -34,6 +34,7 @@ import {
   type OperationTrigger,
   operationTriggers,
 } from './operation-moves.ts';
+import { giveUpCustomer, markWithCustomer } from './customer-queries.ts';
 import { type ChargeOutcome, recordPlainOutcomes } from './record-outcomes.ts';
 import { deriveReference, subjects } from './reference.ts';
 import { isOpenSale } from './sales.ts';
@@ -62,6 +63,11 @@ interface Forced {
   readonly of?: string;
 }
 
+const causeOf = (state: string, type: string): string => {
+  if (type !== 'sale') return type;
+  return state === 'with_customer' ? 'order' : 'renewal';
+};
+
 /** An operation of the order, put into a state by force. Any other one of the order is removed. */
 async function operationThatIs(forced: Forced): Promise<OpenKey> {
   const { state, type = 'sale', cause, slot, reference, request_id, of = orderId } = forced;
@@ -70,16 +76,18 @@ async function operationThatIs(forced: Forced): Promise<OpenKey> {
   await service.db.query(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, updated_at, locked_until, next_check_at, state, waits_for, cause, subject, number, reference,
-       request_id)
+       request_id, customer_step, customer_until, customer_check_at)
      SELECT company_id, id, $2, $3, customer_id, payment_method_id, $4, 100, currency, card_brand, card_last4, now(),
-       now(), now(), $5, CASE WHEN $5 = 'waiting' THEN 'service' END, $6, '{key}', 0, $7, $8 FROM orders WHERE id = $1`,
+       now(), now(), $5, CASE WHEN $5 = 'waiting' THEN 'service' END, $6, '{key}', 0, $7, $8,
+       CASE WHEN $5 = 'with_customer' THEN '\\x00'::bytea END, CASE WHEN $5 = 'with_customer' THEN now() END,
+       CASE WHEN $5 = 'with_customer' THEN now() END FROM orders WHERE id = $1`,
     [
       of,
       slot ?? (state === 'accepted' ? id : inFlightSlot),
       id,
       type,
       state,
-      cause === undefined ? (type === 'sale' ? 'renewal' : type) : cause,
+      cause === undefined ? causeOf(state, type) : cause,
       reference ?? id,
       request_id ?? null,
     ],
@@ -119,17 +127,26 @@ const moves: Readonly<Record<OperationTrigger, (open: OpenKey) => Promise<unknow
   listed: ({ company_id, order_id, id }) =>
     takeLater(service.db, { company_id, order_id, operation: listed(id) }, following),
   nothing_executed: (open) => discardUnexecuted(service.db, open),
+  customer_asked: (open) => markWithCustomer(service.db, open, { sealed: Buffer.from('x'), until: at, withinMs: 0 }),
+  customer_gone: (open) => giveUpCustomer(service.db, open),
 };
 
 const typeFor = (state: OperationState, because: OperationTrigger): 'sale' | 'refund' =>
-  state === 'accepted' || (because === 'accepted' && state !== 'waiting') ? 'refund' : 'sale';
+  state === 'accepted' || (because === 'accepted' && state !== 'waiting' && state !== 'with_customer')
+    ? 'refund'
+    : 'sale';
 
 describe('an open operation', () => {
   for (const state of operationStates) {
     for (const because of operationTriggers) {
       const to = operationMoves.find(([from, trigger]) => from === state && trigger === because)?.[2];
       it(`that is ${state} ${to === undefined ? 'stays so' : `becomes ${to}`} because of ${because}`, async () => {
-        const open = await operationThatIs({ state, type: typeFor(state, because) });
+        const isAsked = state === 'sending' && because === 'customer_asked';
+        const open = await operationThatIs({
+          state,
+          type: typeFor(state, because),
+          ...(isAsked && { cause: 'order' }),
+        });
         await moves[because](open);
         assert.equal(await stateOf(open), to ?? state);
       });
@@ -150,8 +167,10 @@ describe('an open operation', () => {
       accepted: inFlight,
       taken: ['waiting'],
       recalled: ['waiting'],
-      listed: [...inFlight, 'waiting'],
-      outcome_recorded: [...inFlight, 'accepted'],
+      listed: [...inFlight, 'waiting', 'with_customer'],
+      outcome_recorded: [...inFlight, 'accepted', 'with_customer'],
+      customer_asked: ['sending'],
+      customer_gone: ['with_customer'],
       checked: operationStates,
     };
     const from = (because: OperationTrigger): OperationState[] =>
@@ -511,23 +530,23 @@ describe('the database refuses an operation', () => {
 });
 
 describe('the release before', () => {
-  const flagsOf: Readonly<Record<OperationState, string>> = {
+  const flagsOf: Readonly<Record<Exclude<OperationState, 'with_customer'>, string>> = {
     sending: 'in_doubt = false, waiting = false, interrupted = false',
     in_doubt: 'in_doubt = true, interrupted = false',
     interrupted: 'in_doubt = true, interrupted = true',
     waiting: 'in_doubt = false, interrupted = false, waiting = true',
     accepted: 'slot = id, in_doubt = false',
   };
-  for (const state of operationStates) {
+  for (const [state, flags] of Object.entries(flagsOf)) {
     it(`makes an operation ${state} by its flags, and reads the flags of one that is`, async () => {
       const open = await operationThatIs({ state: 'sending', type: state === 'accepted' ? 'refund' : 'sale' });
-      await service.db.query(`UPDATE open_transactions SET ${flagsOf[state]} WHERE id = $1`, [open.id]);
+      await service.db.query(`UPDATE open_transactions SET ${flags} WHERE id = $1`, [open.id]);
       assert.equal(await stateOf(open), state);
       const [row] = await service.db.query(
         'SELECT in_doubt, waiting, interrupted, slot = id AS accepted FROM open_transactions WHERE id = $1',
         [open.id],
       );
-      const is = (...states: OperationState[]): boolean => states.includes(state);
+      const is = (...states: string[]): boolean => states.includes(state);
       assert.deepEqual(row, {
         in_doubt: is('in_doubt', 'interrupted'),
         waiting: is('waiting'),
@@ -536,6 +555,14 @@ describe('the release before', () => {
       });
     });
   }
+
+  it('leaves an operation alone whose customer is at the bank, and can only put it in doubt', async () => {
+    const open = await operationThatIs({ state: 'with_customer' });
+    await service.db.query('UPDATE open_transactions SET checks = checks + 1 WHERE id = $1', [open.id]);
+    assert.equal(await stateOf(open), 'with_customer');
+    await service.db.query('UPDATE open_transactions SET in_doubt = true WHERE id = $1', [open.id]);
+    assert.equal(await stateOf(open), 'in_doubt');
+  });
 
   it('records no cause and no subject: the database finds both', async () => {
     const companyId = service.company.id;

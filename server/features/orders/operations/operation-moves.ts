@@ -11,6 +11,11 @@ export const operationStates = [
   'waiting',
   /** The processor has accepted a refund, which has to settle. */
   'accepted',
+  /**
+   * The bank wants to confirm a charge, and the customer was led there. Nothing was executed. Until the time of the customer is
+   * over, recovery neither cancels nor completes it: only the processor is asked whether the bank has decided.
+   */
+  'with_customer',
 ] as const;
 export type OperationState = (typeof operationStates)[number];
 
@@ -54,6 +59,10 @@ export const operationTriggers = [
   'listed',
   /** The process that sent it knows that nothing was executed. */
   'nothing_executed',
+  /** The bank wants to ask the customer, who is present. */
+  'customer_asked',
+  /** The time of the customer is over, or another payment was begun instead: from now on, a lookup ends it. */
+  'customer_gone',
 ] as const;
 export type OperationTrigger = (typeof operationTriggers)[number];
 
@@ -95,7 +104,16 @@ export const operationMoves: readonly Move[] = [
   ['waiting', 'listed', 'in_doubt'],
   // While it is in doubt, a lookup may execute what was prepared.
   ['sending', 'nothing_executed', 'closed'],
+  ['sending', 'customer_asked', 'with_customer'],
+  ['with_customer', 'customer_gone', 'in_doubt'],
+  // It is due when the time of the customer is over.
+  ['with_customer', 'checked', 'in_doubt'],
+  ['with_customer', 'outcome_recorded', 'closed'],
+  ['with_customer', 'listed', 'in_doubt'],
 ];
+
+/** What can wait for the customer at the bank: the charges that a customer can make on a page. */
+export const customerCauses = ['order', 'first_charge', 'retry'] as const satisfies readonly OperationCause[];
 
 /** Whether the outcome is unknown, and a lookup may find it. */
 export const isInDoubt = ({ state }: { readonly state: OperationState }): boolean =>

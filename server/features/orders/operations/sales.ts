@@ -74,3 +74,6 @@ export const notRetried = {
 /** Whether this retry was interrupted and never made, so that its request makes it when it is repeated. */
 export const isNotRetried = ({ failure_reason }: Pick<TransactionSummary, 'failure_reason'>): boolean =>
   failure_reason === notRetried.failureReason;
+
+/** Why a charge failed that the bank wanted to confirm. The processors report it in the same words. */
+export const notConfirmedReason = 'The customer did not confirm the payment with the bank.';

@@ -1,5 +1,6 @@
+import { dayMs, hourMs, minuteMs } from '../../../platform/durations.ts';
+
 /** How long an operation is reserved for the process that began it; longer than its processor may take to answer. */
-import { dayMs, hourMs } from '../../../platform/durations.ts';
 export const lockMs = { sandbox: 5_000, rehearsal: 30_000, live: 30_000 } as const;
 
 /** Times since an operation came into doubt at which it is reconciled; after the last, daily. */
@@ -16,3 +17,8 @@ export const repeatWithinMs = hourMs;
 export const resendDelayMs = 10_000;
 /** How often it repeats one that waits until a connection is corrected, or until its processor can be asked. */
 export const correctedDelayMs = 300_000;
+
+/** How long a customer has at the bank. */
+export const customerMs = 30 * minuteMs;
+/** When the processor is asked whether the bank has decided: soon after the customer came back, and then every minute. */
+export const customerDelaysMs = [2_000, 5_000, 10_000, 30_000, minuteMs];

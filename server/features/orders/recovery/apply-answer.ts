@@ -1,18 +1,25 @@
 import { connects } from '../../../company.ts';
-import type { LookupOutcome } from '../../../vault/processors/processor.ts';
+import type { LookupOutcome, ResumeOutcome } from '../../../vault/processors/processor.ts';
 import { charge } from '../operations/charge.ts';
 import type { Charging } from '../operations/charging.ts';
 import { checkWithin } from './due-queries.ts';
 import { contradicts, heardFromLookup } from '../operations/heard.ts';
 import { discardRetry, waitToBeSent } from './interrupted.ts';
-import { type LookupAnswer, nextStep, type Situation, type Step } from '../operations/next-step.ts';
+import { leaveWithCustomer } from '../operations/customer-queries.ts';
+import {
+  type CustomerAnswer,
+  type LookupAnswer,
+  nextStep,
+  type Situation,
+  type Step,
+} from '../operations/next-step.ts';
 import { discardOpen, type OpenTransaction, startSending } from '../operations/open-queries.ts';
 import type { OrderState } from '../order.ts';
 import { numberedOf, referenced } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
 import { recordCapture } from '../captures.ts';
 import { recordRefundOutcome, recordRefundSettlement } from '../refunds.ts';
-import { isOpenSale } from '../operations/sales.ts';
+import { isOpenSale, notConfirmedReason } from '../operations/sales.ts';
 import { noteEarlier } from '../operations/sending.ts';
 import { correctedDelayMs, lockMs } from '../operations/timing.ts';
 import { recordVoid } from '../voids.ts';
@@ -23,14 +30,16 @@ type Known = Exclude<LookupOutcome, { outcome: 'unknown' }>;
 
 interface Answer {
   readonly open: OpenTransaction;
-  readonly found: LookupOutcome;
+  readonly found: ResumeOutcome;
+  /** The browser of the customer came back. */
+  readonly isReturned?: boolean;
   /** A notice may report a charge that the processor had, and that could still be executed: it is not sent again. */
   readonly isNotice?: boolean;
 }
 
 /** Returns false if the answer decides nothing. */
 export async function applyAnswer(charging: Charging, state: OrderState, answer: Answer): Promise<boolean> {
-  const { open, found, isNotice = false } = answer;
+  const { open, found, isNotice, isReturned } = answer;
   const { company_id, order_id, id } = open;
   if (contradicts(found, open)) {
     const operation = { company_id, order_id, transaction_id: id };
@@ -40,12 +49,14 @@ export async function applyAnswer(charging: Charging, state: OrderState, answer:
   if (found.outcome === 'conflict' && connects(state.mode)) await noteEarlier(charging, open, found, open.age_ms);
   const heard = heardFromLookup(found, open);
   const step = stepFor(open, isNotice && isMissing(heard) ? 'not_found' : heard);
+  if (step === 'wait_for_customer') await leaveWithCustomer(charging.db, open, isReturned === true);
+  if (found.outcome === 'needs_customer' || heard === 'needs_customer') return true;
   return (await followers[step]?.(charging, state, open, found, heard)) ?? true;
 }
 
-const isMissing = (heard: LookupAnswer): boolean => heard === 'not_executed' || heard === 'never_executed';
+const isMissing = (heard: CustomerAnswer): boolean => heard === 'not_executed' || heard === 'never_executed';
 
-function stepFor({ state, cause, held }: OpenTransaction, heard: LookupAnswer): Step {
+function stepFor({ state, cause, held }: OpenTransaction, heard: CustomerAnswer): Step {
   return nextStep({ state, cause, heard, next: 'none', gate: held ? 'closed' : 'open' } as Situation);
 }
 
@@ -98,8 +109,17 @@ async function recordSale(
 ): Promise<void> {
   if (!isOpenSale(open)) throw new Error('this is not a charge');
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  await charging.recordOutcome({ state, sale: open, disowned, nowMs, outcome: found });
+  const outcome = open.asked && found.outcome === 'not_found' ? notConfirmed : found;
+  await charging.recordOutcome({ state, sale: open, disowned, nowMs, outcome });
 }
+
+/** The customer did not come back from the bank, or chose another way to pay. */
+const notConfirmed = {
+  outcome: 'not_sent',
+  reason: 'the time of the customer at the bank is over',
+  failureCode: 'transaction_not_allowed',
+  failureReason: notConfirmedReason,
+} as const;
 
 /** The processor has another operation under the reference, so the sale continues with the next number. */
 async function sendAsNext(charging: Charging, state: OrderState, open: OpenTransaction): Promise<void> {

@@ -15,6 +15,7 @@ import {
   voidReleased,
 } from './notice-effects.ts';
 import { applyChargeback } from './match-chargeback.ts';
+import { resumeAfterNotice } from './at-bank.ts';
 import { markBatchSettled, markSettled, type NoticedTransaction, pollSoon } from './notice-queries.ts';
 import { claimWaiting, type OpenTransaction } from '../operations/open-queries.ts';
 import { findOrder } from '../queries.ts';
@@ -52,6 +53,16 @@ interface Meaning<About> {
 type Meanings = { readonly [Name in Kind]: Meaning<Extract<NoticeSubject, { kind: Name }>> };
 
 const notDecided = async (): Promise<Applied> => later('the charge is not decided yet');
+/** If its customer is at the bank, the processor is asked at once. */
+const completed: Meaning<Extract<NoticeSubject, { kind: 'authorized' }>>['open'] = async (
+  charging,
+  _notice,
+  { handle },
+  open,
+) => {
+  if (open.state === 'with_customer') await resumeAfterNotice(charging, open, handle);
+  return notDecided();
+};
 const ofAnother = async (): Promise<Applied> => done('the operation is of another connection');
 const notMadeHere = async (): Promise<Applied> => foreign;
 
@@ -74,7 +85,7 @@ const meanings: Meanings = {
     closedElsewhere: notMadeHere,
   },
   authorized: {
-    open: notDecided,
+    open: completed,
     openElsewhere: notDecided,
     async closed(charging, notice, { charge }, { status }) {
       const isUnpaid = status === 'failed' || status === transactionChanges.voided.to;

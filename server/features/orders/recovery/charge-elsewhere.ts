@@ -18,7 +18,7 @@ import { lockMs } from '../operations/timing.ts';
  */
 export async function chargeElsewhere(
   charging: Charging,
-  { order: { company_id, id, currency }, card }: OrderState,
+  { order: { company_id, id, currency }, card, presence }: OrderState,
   declined: OpenedSale,
   failed: readonly string[],
   atMs: number | undefined,
@@ -42,7 +42,7 @@ export async function chargeElsewhere(
       }
       const operation = openOperation(order, { ...sale, updated_at: new Date(nowMs) });
       const opened = await insertOpen(transaction, operation, lockMs[state.mode]);
-      return opened && { state: { ...state, card }, sale: { ...sale, ...opened } };
+      return opened && { state: { ...state, card, presence }, sale: { ...sale, ...opened } };
     });
   // The decline is recorded, so an order that cannot be charged again is simply declined.
   const begun = await begin().catch((error: unknown) => {

@@ -108,7 +108,7 @@ export async function checkNow(db: Queryable, companyId: string, repeatWithinMs:
   );
 }
 
-/** Returns false if nothing with this reference is in doubt at the connection. */
+/** Returns false if nothing with this reference is in doubt at the connection, or waits for its customer. */
 export async function checkReferenceNow(
   db: Queryable,
   companyId: string,
@@ -116,8 +116,11 @@ export async function checkReferenceNow(
   reference: string,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE open_transactions SET next_check_at = now()
-     WHERE company_id = $1 AND connection_id = $2 AND reference = $3 AND ${isInDoubt} AND locked_until <= now()
+    `UPDATE open_transactions SET
+       next_check_at = CASE WHEN customer_step IS NULL THEN now() ELSE next_check_at END,
+       customer_check_at = CASE WHEN customer_step IS NOT NULL THEN now() END
+     WHERE company_id = $1 AND connection_id = $2 AND reference = $3
+       AND (customer_step IS NOT NULL OR (${isInDoubt} AND locked_until <= now()))
      RETURNING pg_notify('${dueChannel}', '')`,
     [companyId, connectionId, reference],
   );

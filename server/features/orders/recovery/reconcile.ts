@@ -1,17 +1,16 @@
 import { ApiError } from '../../../errors.ts';
 import { failpoint } from '../../../platform/failpoints.ts';
-import type { ChargedCard, VaultLookup } from '../../../vault/vault.ts';
 import { applyAnswer } from './apply-answer.ts';
 import type { Charging } from '../operations/charging.ts';
 import { checkAllAt, claimDue, claimStopped, findProbes } from './due-queries.ts';
 import { findOpenOf, type OpenTransaction, startSending } from '../operations/open-queries.ts';
 import { isInDoubt } from '../operations/operation-moves.ts';
-import { connectionOf, credentialOf } from '../operations/connection.ts';
 import { chargeOf, isAuthorized, type OrderState } from '../order.ts';
 import { findOrder } from '../queries.ts';
 import type { ExecutedCharge } from '../operations/kept-outcomes.ts';
+import { lookupOf } from './lookup-request.ts';
 import { resendOrGiveUp } from './resend.ts';
-import { isOpenSale, kindOf } from '../operations/sales.ts';
+import { isOpenSale } from '../operations/sales.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from '../operations/timing.ts';
 
 /**
@@ -31,19 +30,11 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
 async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolean> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return true;
-  const { transactions, card, mode } = state;
+  const { transactions } = state;
   // Another process has recorded the outcome meanwhile.
   if (isOpenSale(open) && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
   const found = await charging.vault.lookup({
-    companyId: open.company_id,
-    mode,
-    reference: open.reference,
-    validUntilMs: open.valid_until_ms,
-    kind: kindOf(open),
-    ageMs: open.age_ms,
-    ...connectionOf(open),
-    ...(open.type !== 'void' && { sent: contentOf(open) }),
-    ...(isOpenSale(open) && card && { card: cardOf(card), credential: credentialOf(open.cause, state) }),
+    ...lookupOf(state, open),
     ...(!isOpenSale(open) && chargeOf(state)),
     ...(open.type === 'void' && isAuthorized(state.order) && { ofAuthorization: true }),
   });
@@ -65,13 +56,6 @@ export async function recordElsewhere(
   const there = { connectionId, isResolved: true };
   const moved = await startSending(charging.db, open, there, lockMs[state.mode]);
   if (moved) await applyAnswer(charging, state, { open: { ...open, ...moved, state: 'in_doubt' }, found });
-}
-
-const cardOf = ({ cardId, expMonth, expYear }: ChargedCard): ChargedCard => ({ cardId, expMonth, expYear });
-
-function contentOf(open: OpenTransaction): NonNullable<VaultLookup['sent']> {
-  const { amount, currency, card_last4 } = open;
-  return { amount, currency, last4: isOpenSale(open) ? card_last4 : null };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { inProgress } from '../../../http/idempotency.ts';
 import type { Charging } from '../operations/charging.ts';
-import { gatewayError } from '../operations/errors.ts';
+import { customerAsked, gatewayError } from '../operations/errors.ts';
 import { findFirstAnswer } from '../operations/first-answer.ts';
 import { checkGate } from '../../restores/service.ts';
 import { findOpenOf, type OpenTransaction } from '../operations/open-queries.ts';
@@ -26,6 +26,7 @@ export async function reconcileOrFail(
     (await findOpenOf(charging.db, companyId, orderId)).find((open) => open.state !== 'accepted' && isIt(open));
   const open = await findInFlight();
   if (!open) return;
+  if (open.state === 'with_customer') throw customerAsked();
   if (open.locked && !isInDoubt(open)) throw inProgress();
   const unfinished = gatewayError(kindOf(open));
   if (open.state !== 'waiting') await reconcileInFlight(charging, open, unfinished);

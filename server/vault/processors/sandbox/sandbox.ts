@@ -6,62 +6,21 @@ import { isPast } from '../../read-card.ts';
 import {
   type ChargeRequest,
   type FailureCode,
-  failureReasons,
+  isOfCharge,
   type LookupOutcome,
   type LookupRequest,
   type Outcome,
   type Processor,
-  type ProcessorResponse,
 } from '../processor.ts';
+import { approved, declined, fromRecord } from './answers.ts';
+import { chargeAtBank, endAtBank, resumeAtBank } from './bank.ts';
 import { type Behaviour, behaviourOf } from './cards.ts';
-import { findCharge, findDeclines, lookUpOperation, type Operation, recordOperation } from './queries.ts';
+import { findCharge, findDeclines, lookUpOperation, recordOperation } from './queries.ts';
 
 /**
  * The processor of sandbox companies. Most cards always behave the same, so the number alone determines the outcome
  * of a charge, even after a crash; only operations of the few cards with a history are recorded.
  */
-
-const responseCodes: Partial<Record<FailureCode, string>> = {
-  insufficient_funds: '51',
-  expired_card: '54',
-  incorrect_cvv: 'N7',
-  do_not_honor: '05',
-};
-
-function response(reference: string, code: string, text: string, cvv = 'M'): ProcessorResponse {
-  const digits = reference.replaceAll('-', '');
-  const authorized = code === '00';
-  return {
-    transaction_id: `sbx_${digits}`,
-    authorization_code: authorized ? digits.slice(-6).toUpperCase() : null,
-    avs_result: 'Y',
-    cvv_result: cvv,
-    response_code: code,
-    response_text: text,
-  };
-}
-
-function declined(reference: string, failureCode: FailureCode, text?: string): Outcome & LookupOutcome {
-  const code = responseCodes[failureCode] ?? '05';
-  return {
-    outcome: 'declined',
-    response: response(reference, code, text ?? 'Declined', failureCode === 'incorrect_cvv' ? 'N' : 'M'),
-    failureCode,
-    failureReason: failureReasons[failureCode],
-  };
-}
-
-function approved(
-  reference: string,
-  more: { settled?: boolean; chargebackAfterMs?: number } = {},
-): Outcome & LookupOutcome {
-  return { outcome: 'approved', response: response(reference, '00', 'Approved'), ...more };
-}
-
-const fromRecord = (reference: string, operation: Operation): Outcome & LookupOutcome =>
-  operation.approved
-    ? approved(reference, { settled: true })
-    : declined(reference, operation.failure_code ?? 'processor_declined');
 
 const remembering = new Set<Behaviour['kind']>([
   'refund_rejected_once',
@@ -69,6 +28,7 @@ const remembering = new Set<Behaviour['kind']>([
   'declines_first',
   'declines_when_expired',
   'answer_lost',
+  'bank',
 ]);
 
 function decide(behaviour: Behaviour, earlierCharges: number, isExpired: boolean): FailureCode | null {
@@ -113,6 +73,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
     async charge(request) {
       const { companyId, reference, card } = request;
       const kind = await behaviour(request);
+      if (kind?.kind === 'bank') return chargeAtBank(db, request, kind.asks);
       if (kind?.kind === 'never_arrives') return { outcome: 'unknown', reason: 'no response' };
       const isRemembered = kind !== undefined && (remembering.has(kind.kind) || isDisputedLater(kind, request));
       if (!isRemembered) return always(reference, kind);
@@ -125,6 +86,8 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
         ? { outcome: 'unknown', reason: 'no response' }
         : fromRecord(reference, operation);
     },
+
+    resume: (request) => resumeAtBank(db, request),
 
     async refund({ companyId, reference, chargeReference }) {
       const charge = await findCharge(db, companyId, chargeReference);
@@ -145,6 +108,8 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
 
     async lookup(request: LookupRequest) {
       const { companyId, reference, card, chargeReference } = request;
+      const ended = isOfCharge(request) ? await endAtBank(db, request) : undefined;
+      if (ended) return ended;
       const { operation, atMs } = await lookUpOperation(db, companyId, reference);
       if (operation) return fromRecord(reference, operation);
       if (chargeReference) return approved(reference, { settled: true });

@@ -53,6 +53,15 @@ export interface CheckoutItem {
 
 export type CheckoutSessionStatus = 'open' | 'completed' | 'expired';
 
+export type CheckoutNextActionType = 'confirm_with_bank';
+
+/** What the customer has to do before the payment in progress is decided. The page leads there. Null if it waits for nothing. */
+export interface CheckoutNextAction {
+  type: CheckoutNextActionType;
+  /** When the payment ends if the bank has not confirmed it. */
+  expires_at: string;
+}
+
 export interface CheckoutSession {
   id: string;
   mode: CheckoutMode;
@@ -72,6 +81,7 @@ export interface CheckoutSession {
   payment_link_id: string | null;
   order_id: string | null;
   subscription_id: string | null;
+  next_action: CheckoutNextAction | null;
   livemode: boolean;
   expires_at: string;
   completed_at: string | null;

@@ -25,6 +25,8 @@ __all__ = [
     "CheckoutField",
     "CheckoutItem",
     "CheckoutMode",
+    "CheckoutNextAction",
+    "CheckoutNextActionType",
     "CheckoutSession",
     "CheckoutSessionEvent",
     "CheckoutSessionEventData",
@@ -174,7 +176,8 @@ PlanChangeLineType = Literal["charge", "discount", "credit"]
 CheckoutMode = Literal["payment", "subscription"]
 CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
-CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
+CheckoutNextActionType = Literal["confirm_with_bank"]
+CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 TeamMemberStatus = Literal["pending", "active", "blocked"]
@@ -948,6 +951,18 @@ class CheckoutItem(Model):
     _fields = frozenset(["product_id", "quantity", "quantity_min", "quantity_max"])
 
 
+class CheckoutNextAction(Model):
+    """What the customer has to do before the payment in progress is decided. The page leads there. Null if it waits for nothing."""
+
+    __slots__ = ()
+
+    type: CheckoutNextActionType | str
+    expires_at: datetime
+    """When the payment ends if the bank has not confirmed it."""
+
+    _fields = frozenset(["type", "expires_at"])
+
+
 class CheckoutSession(Model):
     __slots__ = ()
 
@@ -968,13 +983,14 @@ class CheckoutSession(Model):
     payment_link_id: str | None
     order_id: str | None
     subscription_id: str | None
+    next_action: CheckoutNextAction | None
     livemode: bool
     expires_at: datetime
     completed_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
 
 
 class PaymentLink(Model):
@@ -1720,7 +1736,8 @@ UpcomingBills._converters = {"data": list_of(UpcomingBill.of)}
 CanceledSubscription._converters = {"canceled_at": time_of}
 PlanChange._converters = {"at": time_of, "lines": list_of(PlanChangeLine.of), "order": Order.of, "subscription": Subscription.of}
 PlanChangePreview._converters = {"at": time_of, "lines": list_of(PlanChangeLine.of), "coupon": PlanChangeCoupon.of, "renewals": list_of(UpcomingBill.of)}
-CheckoutSession._converters = {"items": list_of(CheckoutItem.of), "expires_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
+CheckoutNextAction._converters = {"expires_at": time_of}
+CheckoutSession._converters = {"items": list_of(CheckoutItem.of), "next_action": CheckoutNextAction.of, "expires_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 PaymentLink._converters = {"items": list_of(CheckoutItem.of), "ends_at": time_of, "created_at": time_of, "updated_at": time_of}
 Receipt._converters = {"expires_at": time_of}
 CustomerSession._converters = {"expires_at": time_of, "created_at": time_of}
