@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { median } from './compare.ts';
@@ -133,7 +133,7 @@ async function subscribeShards(
           first_name: 'Ada',
           last_name: 'Reed',
           email: `ada-${randomUUID()}@example.com`,
-          phone: '+15550001234',
+          phone: `+1555${randomInt(1_000_000, 9_999_999)}`,
         });
         const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: 1 });
         took.push(lastAtMs - startedAtMs);
