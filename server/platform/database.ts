@@ -70,6 +70,8 @@ interface Connectivity {
    * missed. Stops when the pool closes, or the result is called.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<() => void>;
+  /** Lends a connection of the pool, for several statements outside of a transaction. */
+  lend<Result>(work: (client: pg.ClientBase) => Promise<Result>): Promise<Result>;
   stats(): { total: number; idle: number; waiting: number; max: number };
   /** Fails if the database does not answer in time, or cannot write. An answer of the last second counts, unless `isNow`. */
   ping(deadlineMs: number, isNow?: boolean): Promise<void>;
@@ -160,12 +162,12 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       return listening.listen(channel, { onMessage, onGap });
     },
 
-    stats: () => ({
-      total: pool.totalCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      max: options.poolSize,
-    }),
+    async lend(work) {
+      refuseWhenClosed();
+      return lend(pool, work);
+    },
+
+    stats: () => statsOf(pool, options),
     ping: health.ping,
 
     rest() {
@@ -191,6 +193,26 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       for (const client of clients.all) client.cut();
     },
   };
+}
+
+const statsOf = (pool: pg.Pool, { poolSize }: DatabaseOptions): ReturnType<Connectivity['stats']> => ({
+  total: pool.totalCount,
+  idle: pool.idleCount,
+  waiting: pool.waitingCount,
+  max: poolSize,
+});
+
+async function lend<Result>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await work(client);
+  } catch (error) {
+    broken = error as Error;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
 }
 
 /** Statements on the connections of a pool. Through a pooler, each is a transaction, which begins with its settings. */

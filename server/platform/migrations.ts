@@ -43,7 +43,7 @@ async function readApplied(query: Query): Promise<Applied[]> {
 }
 
 const queryOf =
-  (client: pg.Client): Query =>
+  (client: pg.ClientBase): Query =>
   async (text) =>
     (await client.query(text)).rows;
 
@@ -154,9 +154,8 @@ export async function migrate(
     async (client) => {
       await examine?.(client);
       const query = queryOf(client);
-      const applied = await readApplied(query);
-      const complete = missingFrom(applied, known).length === 0;
-      if (complete && applied.every(({ sha256 }) => sha256 !== null)) return;
+      const { complete, hashed } = await examineSchema(query, known);
+      if (complete && hashed) return;
       const [rights] = await query<{ allowed: boolean }>(`SELECT has_schema_privilege('public', 'CREATE') AS allowed`);
       if (!rights?.allowed && complete) return;
       if (!rights?.allowed) throw new MigrationError(notOwner);
@@ -176,6 +175,22 @@ export async function migrate(
     },
     connectMs,
   );
+}
+
+async function examineSchema(query: Query, known: readonly Migration[]) {
+  const applied = await readApplied(query);
+  return {
+    complete: missingFrom(applied, known).length === 0,
+    hashed: applied.every(({ sha256 }) => sha256 !== null),
+  };
+}
+
+/** Whether `migrate` has nothing to do. Rejects a database that it would reject. */
+export async function hasSchema(client: pg.ClientBase, known: readonly Migration[]): Promise<boolean> {
+  const query = queryOf(client);
+  await refuseOldPostgres(query);
+  const { complete, hashed } = await examineSchema(query, known);
+  return complete && hashed;
 }
 
 /** Polls: a session that waits for the lock has a snapshot, and CREATE INDEX CONCURRENTLY would wait for that. */

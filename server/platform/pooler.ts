@@ -63,17 +63,17 @@ async function keepsStatements(connectionString: string): Promise<boolean> {
   });
 }
 
-const pidOf = async (client: pg.Client): Promise<number> =>
+const pidOf = async (client: pg.ClientBase): Promise<number> =>
   (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
 
 /** A server names its own process when a client connects; a pooler names something of its own. */
-const isServer = (client: pg.Client & { readonly processID?: number }, pid: number): boolean =>
+const isServer = (client: pg.ClientBase & { readonly processID?: number }, pid: number): boolean =>
   client.processID === pid;
 
 /** A message reaches a client that only waits, unless its connection of the server was lent to others. */
 const messageMs = 1_000;
 
-async function hearsMessages(first: pg.Client, connectionString: string, connectMs?: number): Promise<boolean> {
+async function hearsMessages(first: pg.ClientBase, connectionString: string, connectMs?: number): Promise<boolean> {
   const channel = `svc_${randomUUID()}`;
   const heard = new Promise<boolean>((resolve) => {
     first.on('notification', (message) => message.channel === channel && resolve(true));
@@ -98,7 +98,7 @@ interface Address {
 }
 
 /** The same, with a client that is connected. */
-export async function refusePoolerOf(client: pg.Client, address: Address): Promise<void> {
+export async function refusePoolerOf(client: pg.ClientBase, address: Address): Promise<void> {
   const { connectionString, setting, poolSetting, connectMs } = address;
   if (isServer(client, await pidOf(client)) || (await hearsMessages(client, connectionString, connectMs))) return;
   throw new ConfigurationError(

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAway } from '../platform/database.ts';
+import type pg from 'pg';
+import { type DatabasePool, isAway } from '../platform/database.ts';
 import { explainDatabase } from '../platform/database-error.ts';
 import { inParallel } from '../platform/in-parallel.ts';
 import type { Logger } from '../platform/log.ts';
 import { readMigrations } from '../platform/migration-files.ts';
-import { migrate } from '../platform/migrations.ts';
+import { hasSchema, migrate } from '../platform/migrations.ts';
 import { type Pooler, refusePoolerOf } from '../platform/pooler.ts';
 import type { Resources } from './resources.ts';
 
@@ -17,6 +18,7 @@ const openedAtOnce = 16;
 interface FurtherShard {
   readonly name: string;
   readonly apiUrl: string;
+  readonly db: Pick<DatabasePool, 'lend'>;
   readonly pooler?: Pooler | undefined;
 }
 
@@ -44,7 +46,14 @@ export async function openFurther<Further extends FurtherShard>(
       poolSetting: 'SVC_POOL_SHARDS',
       connectMs,
     };
-    await migrate(shard.apiUrl, migrations, { connectMs, examine: (client) => refusePoolerOf(client, address) });
+    const examine = (client: pg.ClientBase): Promise<void> => refusePoolerOf(client, address);
+    const isReady = async (client: pg.ClientBase): Promise<boolean> => {
+      await examine(client);
+      return hasSchema(client, migrations);
+    };
+    // A connection costs the server more than what is asked here, so it is one that the pool keeps for what follows.
+    if (shard.pooler || !(await shard.db.lend(isReady)))
+      await migrate(shard.apiUrl, migrations, { connectMs, examine });
     await shard.pooler?.examine();
     if (!stopping.signal.aborted) await open(shard);
   }

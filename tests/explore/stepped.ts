@@ -133,6 +133,7 @@ export function steppedPool(
     listen: async () => () => undefined,
     rest: () => undefined,
     resume: () => undefined,
+    lend: (work) => real.lend(work),
     stats: () => real.stats(),
     ping: (withinMs) => real.ping(withinMs),
     abort: () => undefined,
