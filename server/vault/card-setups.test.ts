@@ -8,7 +8,7 @@ import { capture, openShop, order, type Shop } from '../../tests/support/orders.
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { type Simulator, startSimulator } from '../../tests/support/simulator.ts';
 import type { VaultSetUp } from './card-setups.ts';
-import { presence } from './processors/conformance-authentication.ts';
+import { presence } from './processors/conformance-customers.ts';
 
 /** Cards that a customer confirms with the bank when they are saved, at the simulated Stripe. */
 

@@ -9,13 +9,8 @@ import { listen } from '../../../../tests/support/listen.ts';
 import { chargeOf } from '../../../../tests/support/processor-requests.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import {
-  asTheVault,
-  assertAsked,
-  authenticationConformance,
-  external,
-  presence,
-} from '../conformance-authentication.ts';
+import { authenticationConformance } from '../conformance-authentication.ts';
+import { asTheVault, assertAsked, external, presence } from '../conformance-customers.ts';
 import type { LookupRequest, Outcome, Processor } from '../processor.ts';
 import { acquirerProcessor } from './adapter.ts';
 import { lookupOutcomeOf, outcomeOf } from './answers.ts';

@@ -3,10 +3,9 @@ import Type from 'typebox';
 import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import { advised, networkAdviceOf } from '../advice.ts';
-import { actionField, authenticationFields, authenticationIn, redirectIn, unsuccessful } from './authentication.ts';
+import { actionField, authenticationFields, authenticationIn, neededCustomer, unsuccessful } from './authentication.ts';
 import {
   failureReasons,
-  type NeedsCustomer,
   noResponse,
   type Outcome,
   type Preparation,
@@ -287,12 +286,6 @@ function chargeRejectionOf(
   const { response_code = null } = rejected?.response ?? {};
   if (hasCode || response_code === null || !missingCodeErrors.includes(response_code)) return rejected;
   return isRepeat ? undefined : declined(securityCodeWanted, { response_code, response_text: securityCodeWanted.name });
-}
-
-/** The bank asks the customer, and a browser can be led there. */
-export function neededCustomer({ resultCode, action }: Payment): NeedsCustomer | undefined {
-  const redirect = resultCode === 'RedirectShopper' ? redirectIn(action) : undefined;
-  return redirect && { outcome: 'needs_customer', action: redirect };
 }
 
 export function authorizationIn(

@@ -3,13 +3,8 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { answerBank } from '../../../../tests/support/bank-page.ts';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
-import {
-  asTheVault,
-  assertAsked,
-  authenticationConformance,
-  external,
-  presence,
-} from '../conformance-authentication.ts';
+import { authenticationConformance } from '../conformance-authentication.ts';
+import { asTheVault, assertAsked, external, presence } from '../conformance-customers.ts';
 import type { ChargeRequest } from '../processor.ts';
 import { card, type FakeAdyen, newCharge, open, startAdyen } from './testing.ts';
 

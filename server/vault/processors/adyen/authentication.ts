@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { type AuthenticationResult, type CustomerAction, redirectTo } from '../authentication.ts';
+import { type AuthenticationResult, type CustomerAction, type NeedsCustomer, redirectTo } from '../authentication.ts';
 
 /** What Adyen says about the authentication of the customer by the bank (3D Secure). */
 
@@ -23,9 +23,20 @@ export const actionField = Type.Optional(
 );
 
 /** Only with GET: a page of ours sends no form to a bank. */
-export function redirectIn(action: Type.Static<typeof actionField> | undefined): CustomerAction | undefined {
+function redirectIn(action: Type.Static<typeof actionField> | undefined): CustomerAction | undefined {
   const isGet = action?.type === 'redirect' && (action.method ?? 'GET') === 'GET';
   return isGet ? redirectTo(action.url) : undefined;
+}
+
+/** The bank asks the customer, and a browser can be led there. */
+export function neededCustomer({ resultCode, action }: Asking): NeedsCustomer | undefined {
+  const redirect = resultCode === 'RedirectShopper' ? redirectIn(action) : undefined;
+  return redirect && { outcome: 'needs_customer', action: redirect };
+}
+
+interface Asking {
+  readonly resultCode: string;
+  readonly action?: Type.Static<typeof actionField>;
 }
 
 const plain = (value: string | undefined, form: RegExp): string | null =>

@@ -5,12 +5,12 @@ import {
   type AuthorizationOutcome,
   authorizationIn,
   isRefusal,
-  neededCustomer,
   type Payment,
   paymentAnswer,
   undecidedBy,
   unknown,
 } from './answers.ts';
+import { neededCustomer } from './authentication.ts';
 import { withoutPart } from './charging.ts';
 import type { Client, Reply } from './client.ts';
 import { readHandle } from './handle.ts';

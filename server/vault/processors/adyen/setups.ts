@@ -1,7 +1,7 @@
 import type { Processor } from '../processor.ts';
 import type { SetUpOutcome } from '../setup.ts';
-import { checksOf, neededCustomer, networkIdOf, type Payment, paymentIn, refused, rejectionOf } from './answers.ts';
-import { authenticationIn } from './authentication.ts';
+import { checksOf, networkIdOf, type Payment, paymentIn, refused, rejectionOf } from './answers.ts';
+import { authenticationIn, neededCustomer } from './authentication.ts';
 import { isLate, withoutCard } from './charging.ts';
 import { cancel, type Client, type Reply } from './client.ts';
 import { keyOf, setUpRequestOf } from './requests.ts';

@@ -14,7 +14,7 @@ import { handleOf, readHandle } from './handle.ts';
 import { resume } from './resumption.ts';
 import { setUpsOf } from './setups.ts';
 import { card, newCharge } from './testing.ts';
-import { presence } from '../conformance-authentication.ts';
+import { presence } from '../conformance-customers.ts';
 
 /**
  * What each result of Adyen means: as the answer to a payment with and without the customer, to the details with which a customer came

@@ -7,7 +7,7 @@ import { type Simulator, startSimulator } from '../../../../tests/support/simula
 import { minuteMs } from '../../../platform/durations.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import { external, presence } from '../conformance-authentication.ts';
+import { external, presence } from '../conformance-customers.ts';
 import type { Processor } from '../processor.ts';
 import { nmiProcessor } from './adapter.ts';
 import { saleFields } from './requests.ts';

@@ -8,14 +8,8 @@ import { chargeOf } from '../../../../tests/support/processor-requests.ts';
 import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Operation } from '../acquirer/protocol.ts';
-import {
-  asTheVault,
-  assertAsked,
-  authenticationConformance,
-  external,
-  presence,
-  savedCardOf,
-} from '../conformance-authentication.ts';
+import { authenticationConformance } from '../conformance-authentication.ts';
+import { asTheVault, assertAsked, external, presence, savedCardOf } from '../conformance-customers.ts';
 import type { ChargeRequest, Processor } from '../processor.ts';
 import { readers } from './events.ts';
 import { stripeKind } from './kind.ts';
@@ -152,7 +146,12 @@ describe('a payment whose customer is at the bank', () => {
 
   it('is told by an event when the customer has refused, and by none that ends it when it was cancelled', async () => {
     const events = async (type: string, reference: string) =>
-      ((await stripe.call('GET', '/events')).events as { type: string; data: { object: any } }[])
+      (
+        (await stripe.call('GET', '/events')).events as {
+          type: string;
+          data: { object: { metadata?: Record<string, string> } };
+        }[]
+      )
         .filter((event) => event.type === type && event.data.object.metadata?.svc_reference === reference)
         .map((event) => readers.get(type)?.(event.data.object));
     const refused = await asked();
@@ -204,10 +203,14 @@ describe('a card that is being saved at Stripe', () => {
     const about = { companyId, reference, savedCard, handle: again.handle };
     assert.equal((await processor.resumeSetUp?.(about))?.outcome, 'unknown');
     assert.equal((await processor.resumeSetUp?.(about))?.outcome, 'set_up');
-    const saved = (await stripe.call('GET', '/customers')).customers as { metadata: any; methods: string[] }[];
+    const saved = (await stripe.call('GET', '/customers')).customers as {
+      id: string;
+      metadata: Record<string, string>;
+      methods: string[];
+    }[];
     const own = saved.filter(({ metadata }) => metadata.svc_card === savedCard.name);
     assert.deepEqual([own.length, own[0]?.methods.length], [1, 1]);
-    assert.equal(savedCard.kept.at(-1), `${(own[0] as any).id} ${own[0]?.methods[0]}`);
+    assert.equal(savedCard.kept.at(-1), `${own[0]?.id} ${own[0]?.methods[0]}`);
   });
 
   it('is not saved without a customer at Stripe', async () => {

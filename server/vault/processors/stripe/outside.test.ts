@@ -5,12 +5,13 @@ import { inspect } from 'node:util';
 import { answersTheProduct } from '../../../../tests/support/live-suite.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import { external, presence } from '../conformance-authentication.ts';
+import { external, presence } from '../conformance-customers.ts';
 import { openExchange, type ExchangeRequest } from '../exchange.ts';
 import { evidenceFiles, evidenceTexts } from '../notices.ts';
 import type { ChargeRequest, Processor, ProcessorCard } from '../processor.ts';
 import { stripeProcessor } from './adapter.ts';
 import * as requests from './requests.ts';
+import * as setups from './setup-requests.ts';
 
 /**
  * Suites that need a program or an account outside of this repository. Without their settings they only check that
@@ -71,12 +72,12 @@ function everyRequest(): Record<string, ExchangeRequest> {
     'charges of a period': requests.listCharges(period, 'ch_1'),
     'refunds of a period': requests.listRefunds(period, 're_1'),
     'balance transactions': requests.listBalanceTransactions(period, 'txn_1'),
-    'setup intent': requests.createSetupIntent(reference, 'pm_1'),
-    'setup intent of a customer': requests.createSetupIntent(reference, 'pm_1', {
+    'setup intent': setups.createSetupIntent(reference, 'pm_1'),
+    'setup intent of a customer': setups.createSetupIntent(reference, 'pm_1', {
       ...{ customer: 'cus_1', returnUrl: presence.returnUrl, startsSeries: true },
     }),
-    'read setup intent': requests.getSetupIntent('seti_1'),
-    'cancel setup intent': requests.cancelSetupIntent('seti_1'),
+    'read setup intent': setups.getSetupIntent('seti_1'),
+    'cancel setup intent': setups.cancelSetupIntent('seti_1'),
     account: requests.getAccount,
     balance: requests.getBalance,
     evidence: requests.submitEvidence({ disputeId: 'dp_1', texts }, files, reference),

@@ -38,7 +38,7 @@ export function post(path: readonly string[], body: object, key?: string): Excha
   };
 }
 
-function get(path: readonly string[], query: object = {}, bytesMax?: number): ExchangeRequest {
+export function get(path: readonly string[], query: object = {}, bytesMax?: number): ExchangeRequest {
   return { method: 'GET', path: ['v1', ...path], query: formOf(query), ...(bytesMax && { bytesMax }) };
 }
 
@@ -171,12 +171,7 @@ function externalAuthentication({ cavv, eci, directoryServerId, version }: Exter
 interface Usage {
   readonly off_session?: NonNullable<Stripe.PaymentIntentConfirmParams['off_session']>;
   readonly setup_future_usage?: 'off_session';
-  readonly payment_method_options?: {
-    readonly card: Pick<
-      Stripe.PaymentIntentConfirmParams.PaymentMethodOptions.Card,
-      'stored_credential_usage' | 'setup_credential_usage'
-    >;
-  };
+  readonly payment_method_options?: { readonly card: Stripe.PaymentIntentConfirmParams.PaymentMethodOptions.Card };
 }
 
 /** Tells the card networks that the card is stored, or that the merchant charges a stored card. */
@@ -309,47 +304,6 @@ export function listBalanceTransactions({ from, until }: Period, after?: string)
     ...(after && { starting_after: after }),
   } satisfies Stripe.BalanceTransactionListParams;
   return get(['balance_transactions'], query, listBytesMax);
-}
-
-const expandedSetup = ['payment_method', 'latest_attempt'];
-
-/** The customer of a card that is saved, who is on a page of ours. */
-export interface SavedSetup {
-  readonly customer: string;
-  readonly returnUrl: string;
-  readonly startsSeries: boolean;
-}
-
-export function createSetupIntent(reference: string, paymentMethod: string, saved?: SavedSetup): ExchangeRequest {
-  const body = {
-    payment_method: paymentMethod,
-    allowed_payment_method_types: ['card'],
-    confirm: true,
-    usage: 'off_session',
-    metadata: { [referenceName]: reference },
-    expand: expandedSetup,
-    ...(saved && {
-      customer: saved.customer,
-      return_url: saved.returnUrl,
-      payment_method_options: {
-        card: {
-          request_three_d_secure: 'any',
-          setup_credential_usage: saved.startsSeries ? 'recurring' : 'unscheduled',
-        },
-      },
-    }),
-  } satisfies Stripe.SetupIntentCreateParams;
-  return post(['setup_intents'], body, reference);
-}
-
-export function getSetupIntent(setup: string): ExchangeRequest {
-  return get(['setup_intents', setup], { expand: expandedSetup } satisfies Stripe.SetupIntentRetrieveParams);
-}
-
-/** Without a key, as the cancellation of a payment. */
-export function cancelSetupIntent(setup: string): ExchangeRequest {
-  const body = { cancellation_reason: 'abandoned', expand: expandedSetup } satisfies Stripe.SetupIntentCancelParams;
-  return post(['setup_intents', setup, 'cancel'], body);
 }
 
 export const getAccount = get(['account']);

@@ -7,7 +7,7 @@ import type { Client } from './client.ts';
 import { authentication, avsOf, cvvOf, meaningOf, notConfirmed } from './codes.ts';
 import { declinedAs, declinedBy } from './declines.ts';
 import { idOf, objectOf, type PaymentError, readError, type SetupIntent } from './objects.ts';
-import { cancelSetupIntent, createSetupIntent, getSetupIntent } from './requests.ts';
+import { cancelSetupIntent, createSetupIntent, getSetupIntent } from './setup-requests.ts';
 import { newMethod, savedFor, tokenOf } from './saved-cards.ts';
 import { checksOf, setupIntentIn } from './verifications.ts';
 

@@ -5,7 +5,8 @@ import { isExpired } from './charges.ts';
 import type { Client } from './client.ts';
 import { avsOf, cvvOf, meaningOf } from './codes.ts';
 import { type Checks, objectOf, readError, readSetupIntent, type SetupIntent } from './objects.ts';
-import { createPaymentMethod, createSetupIntent, referenceName } from './requests.ts';
+import { createPaymentMethod, referenceName } from './requests.ts';
+import { createSetupIntent } from './setup-requests.ts';
 
 /** Checks cards without charging them. */
 
