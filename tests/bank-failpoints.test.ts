@@ -6,6 +6,7 @@ import { bankFailpoints, type Failpoint } from '../server/platform/failpoints.ts
 import {
   atBank,
   bankCards,
+  browser,
   continueTills,
   endCustomerTime,
   openTill,
@@ -132,7 +133,7 @@ async function payment(till: Till, number: string): Promise<object> {
   const card = { number, exp_month: '12', exp_year: '2032', cvc: '999' };
   const made = await till.onPage('card_tokens', { card });
   const { attempt, total } = await till.session();
-  return { attempt, total, card_token: made.body.id, customer: till.customer };
+  return { attempt, total, card_token: made.body.id, customer: till.customer, browser };
 }
 
 async function asked(): Promise<{ till: Till; url: string }> {

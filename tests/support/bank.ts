@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { continuePayments } from '../../server/features/checkout-sessions/jobs.ts';
-import type { Reply, TestService } from './service.ts';
+import type { CallOptions, Reply, TestService } from './service.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Payments of a checkout page whose bank asks the customer, in a sandbox that has authentication switched on. */
@@ -18,6 +18,11 @@ export const bankCards = {
 export async function switchAuthentication(service: TestService, on = true): Promise<void> {
   await service.db.query(`UPDATE companies SET authenticates = $1 WHERE mode = 'sandbox'`, [on]);
 }
+
+/** What the page reports about the browser. */
+export const browser = {
+  ...{ language: 'en-US', color_depth: 24, screen_height: 900, screen_width: 1440, time_zone_offset: -60 },
+} as const;
 
 export interface Till {
   readonly id: string;
@@ -36,21 +41,29 @@ export interface Till {
   read(): Promise<Reply['body']>;
 }
 
-export async function openTill(service: TestService, productId: string, options: object = {}): Promise<Till> {
+export async function openTill(
+  service: TestService,
+  productId: string,
+  options: object = {},
+  key: CallOptions = {},
+): Promise<Till> {
   const items = [{ product_id: productId, quantity: 1 }];
-  const made = await service.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items, ...options } });
+  const made = await service.call('POST', '/v1/checkout_sessions', {
+    body: { mode: 'payment', items, ...options },
+    ...key,
+  });
   assert.equal(made.status, 201, made.text);
-  return tillAt(service, made.body.id, made.body.url.split('/').at(-1));
+  return tillAt(service, made.body.id, made.body.url.split('/').at(-1), key);
 }
 
-export function tillAt(service: TestService, id: string, token: string): Till {
+export function tillAt(service: TestService, id: string, token: string, key: CallOptions = {}): Till {
   const email = `${randomUUID()}@example.com`;
   const phone = `+1555${String(Math.floor(Math.random() * 1e7)).padStart(7, '0')}`;
   const customer = { email, first_name: 'Ada', last_name: 'Lovelace', phone };
   const onPage = (path: string, body?: object): Promise<Reply> =>
     service.call(body ? 'POST' : 'GET', `/checkout/${token}/${path}`, {
       key: null,
-      headers: { origin: service.baseUrl },
+      headers: { origin: service.baseUrl, 'user-agent': 'Mozilla/5.0 (test)' },
       ...(body && { body }),
     });
   const answered = async (reply: Promise<Reply>): Promise<Reply['body']> => {
@@ -70,17 +83,17 @@ export function tillAt(service: TestService, id: string, token: string): Till {
       const { attempt, total } = await answered(onPage('session'));
       // The session is over, or another payment of it is in progress.
       const card_token = made.status === 201 ? made.body.id : 'cct_none';
-      return answered(onPage('pay', { attempt, total, card_token, customer, ...more }));
+      return answered(onPage('pay', { attempt, total, card_token, customer, browser, ...more }));
     },
     resume: (returned = { returned: '0' }) => answered(onPage('resume', { returned })),
     abandon: (attempt) => answered(onPage('abandon', { attempt })),
     async orders() {
-      const found = await service.call('GET', `/v1/customers?email=${email}`);
+      const found = await service.call('GET', `/v1/customers?email=${email}`, key);
       if (found.body.data.length === 0) return [];
-      const orders = await service.call('GET', `/v1/orders?customer_id=${found.body.data[0].id}`);
+      const orders = await service.call('GET', `/v1/orders?customer_id=${found.body.data[0].id}`, key);
       return orders.body.data.toReversed();
     },
-    read: () => answered(service.call('GET', `/v1/checkout_sessions/${id}`)),
+    read: () => answered(service.call('GET', `/v1/checkout_sessions/${id}`, key)),
   };
 }
 

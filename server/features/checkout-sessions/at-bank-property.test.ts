@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test';
 import {
   atBank,
   bankCards,
+  browser,
   endCustomerTime,
   openTill,
   returnedWith,
@@ -50,7 +51,7 @@ async function pay(random: Random, till: Till, banks: string[]): Promise<void> {
   const made = await onPage(till, 'card_tokens', { card });
   if (made.status !== 201) return;
   const { attempt, total } = await till.session();
-  const body = { attempt, total, card_token: made.body.id, customer: till.customer };
+  const body = { attempt, total, card_token: made.body.id, customer: till.customer, browser };
   const paid = await onPage(till, 'pay', body);
   if (paid.body.next_action) banks.push(paid.body.next_action.url);
 }

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   atBank,
   bankCards,
+  browser,
   continueTills,
   endCustomerTime,
   openTill,
@@ -312,14 +313,14 @@ it('the customer page leads to the bank and back when a declined renewal is paid
   });
   const page = `/customer/${link.body.url.split('/').at(-1)}`;
   const post = async (path: string, body: object): Promise<Reply['body']> => {
-    const headers = { origin: service.baseUrl };
+    const headers = { origin: service.baseUrl, 'user-agent': 'Mozilla/5.0 (test)' };
     const reply = await service.call('POST', `${page}/${path}`, { key: null, headers, body });
     assert.equal(reply.status, 200, reply.text);
     return reply.body.subscriptions[0];
   };
   const before = (await service.call('GET', `${page}/account`, { key: null })).body.subscriptions[0];
   assert.deepEqual([before.status, before.overdue.declines], ['past_due', 1]);
-  const asked = await post(`subscriptions/${id}/pay`, { declines: 1 });
+  const asked = await post(`subscriptions/${id}/pay`, { declines: 1, browser });
   assert.equal(asked.overdue.in_progress, true);
   const back = await atBank(service, asked.overdue.bank_url, 'confirm');
   assert.deepEqual([back.pathname, back.searchParams.get('returned')], [page, id]);

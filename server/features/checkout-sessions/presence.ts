@@ -4,19 +4,20 @@ import type { RequestContext } from '../../request-context.ts';
 import type { BrowserDetails, Presence } from '../../vault/processors/authentication.ts';
 import type { BrowserInput } from './page-schemas.ts';
 
-/** The customer is on a page, which can lead to the bank. */
+/** The customer is on a page, which can lead to the bank. Banks insist on what the page reports about the browser. */
 export function withPresence(
   context: RequestContext,
   { userAgent, acceptHeader }: PageRouteRequest<unknown, unknown>['browser'],
   page: { readonly baseUrl: string; readonly path: string },
   reported: BrowserInput | undefined,
-): RequestContext & { readonly presence: Presence } {
+): RequestContext {
   const { company } = context;
+  if (!reported || userAgent === '') return context;
   const presence: Presence = {
     returnUrl: page.baseUrl + page.path,
     userAgent,
     acceptHeader,
-    ...(reported && { browser: detailsOf(reported) }),
+    browser: detailsOf(reported),
     ...(company.mode === 'sandbox' && { sandboxBankUrl: `${page.baseUrl}/sandbox/bank/${companyAddress(company.id)}` }),
   };
   return { ...context, presence };

@@ -588,6 +588,6 @@ describe('the release before', () => {
       ['refund', ['refund key'], 0],
       ['void', ['void', orderId], 0],
     ]);
-    assert.equal(operationCauses.length, 7);
+    assert.equal(operationCauses.length, 8);
   });
 });
