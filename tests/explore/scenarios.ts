@@ -2,7 +2,9 @@ import { sessionByToken } from '../../server/features/checkout-sessions/service.
 import type { Random } from '../support/seeded-random.ts';
 import { somePlan } from '../support/subscriptions.ts';
 import type { KindPair } from './laboratory.ts';
+import { captures, holdAndEnd } from './captures.ts';
 import { callCheckout } from './node.ts';
+import { captureOf, keyFor, orderOf, refundOf, retryOf, subscriptionOf, voidOf } from './operations.ts';
 import type { FaultKind } from './scheduler.ts';
 import type { Answer, Operation, World, WorldOptions } from './world.ts';
 
@@ -11,7 +13,7 @@ import type { Answer, Operation, World, WorldOptions } from './world.ts';
 const dayMs = 86_400_000;
 
 interface Play {
-  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout'>;
+  readonly options?: Pick<WorldOptions, 'moves' | 'restores' | 'checkout' | 'captures'>;
   readonly faults: readonly FaultKind[];
   /** One of these happens in each schedule, at one of the turns. */
   readonly always?: { readonly faults: readonly FaultKind[]; readonly turns: readonly [number, number] };
@@ -34,36 +36,6 @@ const losses = [
 const outages = ['refuse', 'away', 'decline', 'decline_by_processor'] as const;
 const restores = ['restore_announced', 'restore_noticed'] as const;
 const clocks = ['clock_forward', 'clock_back'] as const;
-
-const keyFor = (random: Random, name: string): string => `${name}-${random.between(0, 1e9)}`;
-
-function orderOf({ merchant: { shop } }: World, key: string): Operation {
-  const body = { customer_id: shop.customerId, items: [{ product_id: shop.productId, quantity: 1 }] };
-  const call: Operation['call'] = ({ orders }, context, request) => orders.create(context, body, request);
-  return { key, method: 'POST', path: '/v1/orders', body, call };
-}
-
-function refundOf(orderId: string, amount: number, key: string): Operation {
-  const body = { amount };
-  const call: Operation['call'] = ({ orders }, context, request) => orders.refund(context, orderId, body, request);
-  return { key, method: 'POST', path: `/v1/orders/${orderId}/refund`, body, call };
-}
-
-function retryOf(orderId: string, key: string): Operation {
-  const call: Operation['call'] = ({ orders }, context, request) => orders.retry(context, orderId, request);
-  return { key, method: 'POST', path: `/v1/orders/${orderId}/retry`, body: {}, call };
-}
-
-function voidOf(orderId: string, key: string): Operation {
-  const call: Operation['call'] = ({ orders }, context, request) => orders.void(context, orderId, request);
-  return { key, method: 'POST', path: `/v1/orders/${orderId}/void`, body: {}, call };
-}
-
-function subscriptionOf({ merchant: { shop } }: World, planId: string, key: string): Operation {
-  const body = { customer_id: shop.customerId, plan_id: planId };
-  const call: Operation['call'] = ({ subscriptions }, context, request) => subscriptions.create(context, body, request);
-  return { key, method: 'POST', path: '/v1/subscriptions', body, call };
-}
 
 const planFor = async ({ laboratory, merchant }: World): Promise<string> =>
   (await somePlan(laboratory.service, {}, merchant.company)).id;
@@ -140,6 +112,7 @@ async function failover(world: World, random: Random): Promise<void> {
   await world.scheduler.drive([
     payAnd(world, random, 'refund'),
     payAnd(world, random, 'void'),
+    holdAndEnd(world, random),
     world.request(orderOf(world, keyFor(random, 'order'))),
   ]);
   await world.drain();
@@ -152,6 +125,7 @@ async function moves(world: World, random: Random): Promise<void> {
   await world.scheduler.drive([
     payAnd(world, random, 'refund'),
     payAnd(world, random, 'void'),
+    holdAndEnd(world, random),
     world.request(subscription),
   ]);
   await world.drain();
@@ -170,6 +144,8 @@ async function gate(world: World, random: Random): Promise<void> {
   const before = [
     orderOf(world, keyFor(random, 'early')),
     orderOf(world, keyFor(random, 'early')),
+    orderOf(world, keyFor(random, 'hold'), 'manual'),
+    orderOf(world, keyFor(random, 'hold'), 'manual'),
     subscriptionOf(world, planId, keyFor(random, 'subscription')),
   ];
   await world.scheduler.drive(before.map((operation) => world.request(operation)));
@@ -177,7 +153,7 @@ async function gate(world: World, random: Random): Promise<void> {
   await world.remember();
   world.disturbAgain();
   if (random.chance(0.3)) await renewAfter(world);
-  else await repeatAfter(world, laterOperations(world, random, before.slice(0, 2)));
+  else await repeatAfter(world, laterOperations(world, random, before.slice(0, 4)));
 }
 
 /** The workers renew the subscription; after a restore they find what was paid. */
@@ -196,20 +172,24 @@ async function repeatAfter(world: World, operations: readonly Operation[]): Prom
   await world.drain();
 }
 
-/** New orders, and a refund and a void of orders that the backup has. */
+/** New orders, and a refund, a capture and voids of orders that the backup has. */
 function laterOperations(world: World, random: Random, before: readonly Operation[]): Operation[] {
-  const [refunded, voided] = before.flatMap(({ key }) => idOfPaid(world.answers.get(key)));
+  const idsOf = (status: string): string[] => before.flatMap(({ key }) => idWith(status, world.answers.get(key)));
+  const [refunded, voided] = idsOf('succeeded');
+  const [captured, released] = idsOf('pending');
   return [
     orderOf(world, keyFor(random, 'late')),
     orderOf(world, keyFor(random, 'late')),
     ...(refunded === undefined ? [] : [refundOf(refunded, 1_000, keyFor(random, 'refund'))]),
     ...(voided === undefined ? [] : [voidOf(voided, keyFor(random, 'void'))]),
+    ...(captured === undefined ? [] : [captureOf(captured, 3_000, keyFor(random, 'capture'))]),
+    ...(released === undefined ? [] : [voidOf(released, keyFor(random, 'void'))]),
   ];
 }
 
-function idOfPaid(answers: readonly Answer[] = []): string[] {
-  const paid = answers.find(({ body }) => body.status === 'succeeded');
-  return paid?.body.id === undefined ? [] : [paid.body.id];
+function idWith(status: string, answers: readonly Answer[] = []): string[] {
+  const found = answers.find(({ body }) => body.status === status);
+  return found?.body.id === undefined ? [] : [found.body.id];
 }
 
 interface Page {
@@ -273,6 +253,11 @@ async function checkout(world: World, random: Random): Promise<void> {
 const plays = {
   orders: { run: orders, faults: [...losses, ...clocks, 'crash'] },
   renewals: { run: renewals, faults: [...losses, ...clocks, 'crash', 'refuse', 'away'] },
+  captures: {
+    run: captures,
+    options: { captures: true },
+    faults: [...losses, ...outages, ...clocks, 'crash'],
+  },
   restore: {
     run: restore,
     options: { restores: true },

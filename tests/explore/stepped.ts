@@ -226,6 +226,8 @@ export function steppedVault(real: Vault, { machine, network, scheduler, isAway,
   return {
     ...real,
     charge: sending('charge', real.charge),
+    authorize: sending('authorization', real.authorize),
+    capture: sending('capture', real.capture),
     refund: sending('refund', real.refund),
     void: sending('void', real.void),
     lookup: asking('lookup', real.lookup, () => unknown),

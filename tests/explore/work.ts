@@ -38,6 +38,7 @@ async function workOn({ options }: World, { vault, shards }: Node, part: Part, r
     () => subscriptions.billDue(64),
     () => orders.reconcileDue(100),
     () => applyDueNotices({ db, vault, orders, log }, 100),
+    options.captures && (() => orders.releaseEnded(20)),
     options.restores && part.look,
     options.restores && (() => compareClosed({ ...part, vault, log, others })),
     options.checkout && (() => continuePayments(part, part, log, 20)),

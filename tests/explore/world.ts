@@ -54,6 +54,8 @@ export interface WorldOptions {
   readonly restores?: boolean;
   /** Whether customers pay on checkout pages. */
   readonly checkout?: boolean;
+  /** Whether held funds end. */
+  readonly captures?: boolean;
 }
 
 const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
