@@ -3,6 +3,8 @@ import { ApiError } from '../server/errors.ts';
 import { raiseChargeback, resolveChargeback } from '../server/features/orders/chargebacks.ts';
 import type { Order } from '../server/features/orders/schemas.ts';
 import { openConnections } from '../server/features/processors/connections.ts';
+import { baseUrlOf } from '../server/config.ts';
+import { confirmationUrl } from '../server/features/confirmations/token.ts';
 import { openPayments } from '../server/payments.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import type { Orders } from '../server/features/orders/service.ts';
@@ -31,12 +33,14 @@ function withOrders<Result>(
   company: Company,
   work: (orders: Orders, db: DatabasePool) => Promise<Result>,
 ): Promise<Result> {
-  const { shards, clock } = connected;
+  const { shards, clock, keys, config } = connected;
   const { db } = shards.of(company);
+  const ofConfirmations = confirmationUrl(keys['page-links'], baseUrlOf(config, config.PORT));
   const log = createLog('warn', process.stderr);
   return withVault(connected, async (vault) => {
     const connections = openConnections(async () => db);
-    return work(openPayments({ db, batchDb: db, vault, clock, log, connections }).orders, db);
+    const parts = { db, batchDb: db, vault, clock, log, connections, confirmationUrl: ofConfirmations };
+    return work(openPayments(parts).orders, db);
   });
 }
 

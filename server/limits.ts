@@ -159,6 +159,8 @@ export const limits = {
   receiptLinkHours: 24,
   receiptLinkInEmailDays: 90,
   unsubscribeLinkDays: 365,
+  /** How long a customer can confirm a payment that the bank asked about. */
+  confirmationDays: 30,
   /** A link to the page of a customer in an email, for example about a failed payment. */
   customerPageLinkInEmailDays: 7,
   /** Receipts that one company can have rendered, so that opened links cannot use up the processor. */

@@ -10,6 +10,7 @@ import { openOneTimeSignIn } from './features/users/service.ts';
 import { isLocalName } from './http/session-cookie.ts';
 import { type DemoAtStart, type KnownDemo, prepareDemo } from './demo.ts';
 import { emailsOf } from './customer-pages.ts';
+import { confirmationUrl } from './features/confirmations/token.ts';
 import { allRestores, type RestoreWatch } from './features/restores/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { anyShard, clockCheck, healthServer, type ReadinessCheck } from './http/operations.ts';
@@ -175,7 +176,11 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   if (configured.length > 1) await onAccessChange(control, directory.forget);
   const everywhere = openShards(control, configured, directory);
   const connections = openConnections(async (companyId) => (await everywhere.find(companyId)).db);
-  const { first, shards } = await openAllShards({ ...surroundings, use, keys }, connections, configured, directory);
+  // Links contain the port, so it is chosen before any link is created.
+  const port = config.PORT || (await freePort(config.HOST));
+  const baseUrl = baseUrlOf(config, port);
+  const opening = { ...surroundings, use, keys, confirmationUrl: confirmationUrl(keys['page-links'], baseUrl) };
+  const { first, shards } = await openAllShards(opening, connections, configured, directory);
   // The time of a shard that rests is read when it is used again.
   const clocks = combinedClocks(() => shards.all.flatMap((shard) => (use.isUsed(shard.name) ? [shard.clocks] : [])));
   const restores = allRestores(() => shards.all.map((shard) => shard.restores));
@@ -188,8 +193,6 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   resources.onStop(() => outbound.close());
   const objectStore = fileStore(config);
   if (objectStore) watchObjectStore(resources.components, objectStore);
-  // Links contain the port, so it is chosen before any link is created.
-  const port = config.PORT || (await freePort(config.HOST));
   return {
     ...surroundings,
     shards,
@@ -205,7 +208,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     keys,
     webhookSecretKey: keys['webhook-secrets'],
     port,
-    baseUrl: baseUrlOf(config, port),
+    baseUrl,
     use,
     readiness: () => [
       clockCheck(clocks),

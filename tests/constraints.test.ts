@@ -35,6 +35,10 @@ const rows: Readonly<Record<string, Row>> = {
     ...{ company_id, order_id, slot: inFlight, id: randomUUID(), ...customer, ...card, type: 'sale', cause: 'renewal' },
     ...{ amount: 4_900, updated_at: now, locked_until: now, next_check_at: now, reference: randomUUID() },
   },
+  payment_methods: {
+    ...{ company_id, id: randomUUID(), customer_id: customer.customer_id, card_id: randomUUID(), brand: 'visa' },
+    ...{ last4: '4242', exp_month: 12, exp_year: 2031, fingerprint: 'same' },
+  },
   voids: { company_id, id: randomUUID(), order_id, approved: true, recorded_at: now, reference: randomUUID() },
   disputes: {
     ...{ company_id, id: randomUUID(), order_id, transaction_id: randomUUID(), processor_id: 'dp_1', state: 'won' },
@@ -79,6 +83,7 @@ const broken: Readonly<Record<string, string>> = {
   open_transactions_waits_for_check: `state = 'waiting', waiting = true, waits_for = 'rain'`,
   open_transactions_with_customer: `customer_step = '\\x00'`,
   orders_authorized_at_most_total: 'authorized_amount = total + 1',
+  orders_authentication_ends: `authentication_url = 'https://pay.example'`,
   orders_captured_at_most_authorized: 'authorized_amount = 100, captured_amount = 200',
   orders_check: 'subtotal = subtotal + 1',
   orders_check1: `status = 'failed', sale_id = NULL`,
@@ -92,6 +97,8 @@ const broken: Readonly<Record<string, string>> = {
   orders_sale: 'sale_id = NULL',
   orders_status_check: `status = 'lost'`,
   orders_total_check: 'total = 1000000000001, subtotal = 1000000000101',
+  payment_methods_exp_month_check: 'exp_month = 13',
+  payment_methods_last4_check: `last4 = 'four'`,
   processor_connections_check: 'removed_at = now()',
   processor_connections_kind_check: `kind = 'gift'`,
   processor_connections_request_life_ms_check: 'request_life_ms = 0',

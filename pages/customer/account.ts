@@ -24,6 +24,8 @@ export interface AccountSubscription {
     readonly in_progress: boolean;
     /** The bank wants to confirm the payment in progress. */
     readonly bank_url: string | null;
+    /** The bank wants to confirm the payment: the page for that. */
+    readonly confirm_url: string | null;
   } | null;
   readonly ends_at: string | null;
   readonly can_end_renewal: boolean;
@@ -50,6 +52,7 @@ export interface AccountPayment {
   readonly refunded_amount: number;
   readonly currency: string;
   readonly has_receipt: boolean;
+  readonly confirm_url: string | null;
 }
 
 export interface Payments {

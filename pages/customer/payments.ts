@@ -16,7 +16,7 @@ export function showPayments(token: string, { items, next }: Payments, isContinu
 }
 
 function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
-  const { order_number: number, created_at, description, status, total, currency, has_receipt } = payment;
+  const { order_number: number, created_at, description, status, total, currency, has_receipt, confirm_url } = payment;
   const row = element(
     'li',
     {},
@@ -38,6 +38,10 @@ function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
     const href = `${token}/orders/${payment.id}/receipt`;
     const attributes = { href, target: '_blank', rel: 'noopener noreferrer', 'aria-label': label };
     row.querySelector('.what')?.append(element('a', attributes, texts.receipt));
+  }
+  if (confirm_url) {
+    const label = filled(texts.confirmOf, { number });
+    row.querySelector('.what')?.append(element('a', { href: confirm_url, 'aria-label': label }, texts.confirm));
   }
   return row;
 }

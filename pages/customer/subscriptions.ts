@@ -52,11 +52,14 @@ function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLE
   const amount = money(overdue?.total ?? 0, currency);
   const isInProgress = overdue?.in_progress === true;
   const bank = bankLink(overdue?.bank_url);
+  const confirmUrl = overdue?.confirm_url;
   const inProgress = bank ? texts.overdueAtBank : texts.overdueInProgress;
-  const text = filled(isInProgress ? inProgress : texts.overdue, { amount });
+  const declined = confirmUrl ? texts.overdueConfirm : texts.overdue;
+  const text = filled(isInProgress ? inProgress : declined, { amount });
   const notice = element('div', { class: 'overdue' }, drawing('sign', 'icon'), element('p', {}, text));
   if (bank) return element('div', { class: 'due' }, notice, bank);
   if (isInProgress) return notice;
+  if (confirmUrl) return element('div', { class: 'due' }, notice, confirmationLink(confirmUrl, subscription.name));
   const button = buttonOf('pay', filled(texts.payNow, { amount }), 'pay', subscription, onAction);
   return element('div', { class: 'due' }, notice, button);
 }
@@ -65,6 +68,11 @@ function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLE
 function bankLink(url: string | null | undefined): HTMLElement | undefined {
   if (!url || !/^https?:\/\//i.test(url)) return undefined;
   return element('a', { class: 'pay', href: url, 'data-action': 'bank' }, texts.toBank);
+}
+
+function confirmationLink(url: string, name: string): HTMLElement {
+  const attributes = { class: 'pay', href: url, 'aria-label': `${texts.confirm}: ${name}` };
+  return element('a', attributes, texts.confirm);
 }
 
 function actionsOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement[] {

@@ -201,6 +201,7 @@ const (
 	OrderFieldNextRetryAt        OrderField = "next_retry_at"
 	OrderFieldFailureCode        OrderField = "failure_code"
 	OrderFieldFailureReason      OrderField = "failure_reason"
+	OrderFieldAuthenticationURL  OrderField = "authentication_url"
 	OrderFieldDescription        OrderField = "description"
 	OrderFieldShipping           OrderField = "shipping"
 	OrderFieldMetadata           OrderField = "metadata"
@@ -516,6 +517,7 @@ const (
 	TransactionFieldOrder             TransactionField = "order"
 	TransactionFieldPaymentMethod     TransactionField = "payment_method"
 	TransactionFieldProcessorResponse TransactionField = "processor_response"
+	TransactionFieldAuthentication    TransactionField = "authentication"
 	TransactionFieldFailureReason     TransactionField = "failure_reason"
 	TransactionFieldFailureCode       TransactionField = "failure_code"
 	TransactionFieldDescription       TransactionField = "description"
@@ -523,6 +525,27 @@ const (
 	TransactionFieldSettledAt         TransactionField = "settled_at"
 	TransactionFieldCreatedAt         TransactionField = "created_at"
 	TransactionFieldUpdatedAt         TransactionField = "updated_at"
+)
+
+// AuthenticationStatus can have values that this version does not know. `attempted`: the bank could not ask the customer, and takes part in 3-D Secure. `exempted`: the customer was not asked, because the payment is exempt. `unavailable`: the bank could not be reached.
+type AuthenticationStatus string
+
+// Values of AuthenticationStatus.
+const (
+	AuthenticationStatusAuthenticated AuthenticationStatus = "authenticated"
+	AuthenticationStatusAttempted     AuthenticationStatus = "attempted"
+	AuthenticationStatusExempted      AuthenticationStatus = "exempted"
+	AuthenticationStatusFailed        AuthenticationStatus = "failed"
+	AuthenticationStatusUnavailable   AuthenticationStatus = "unavailable"
+)
+
+// AuthenticationFlow can have values that this version does not know. `challenge`: the customer confirmed the payment. `frictionless`: the bank did not ask.
+type AuthenticationFlow string
+
+// Values of AuthenticationFlow.
+const (
+	AuthenticationFlowChallenge    AuthenticationFlow = "challenge"
+	AuthenticationFlowFrictionless AuthenticationFlow = "frictionless"
 )
 
 // EventType can have values that this version does not know.
@@ -818,6 +841,11 @@ type Card struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
+// Mandate is: The bank authenticated the customer, who agreed to later charges: the card can be charged with `off_session: true`. Null if it did not.
+type Mandate struct {
+	CreatedAt time.Time `json:"created_at"`
+}
+
 // PaymentMethod is an object of the API.
 type PaymentMethod struct {
 	ID         string `json:"id"`
@@ -827,6 +855,7 @@ type PaymentMethod struct {
 	IsDefault      bool            `json:"is_default"`
 	Card           Card            `json:"card"`
 	BillingDetails *BillingDetails `json:"billing_details"`
+	Mandate        *Mandate        `json:"mandate"`
 	CreatedAt      time.Time       `json:"created_at"`
 }
 
@@ -994,17 +1023,18 @@ type Order struct {
 	SubscriptionCycle  *int64             `json:"subscription_cycle"`
 	SubscriptionChange *int64             `json:"subscription_change"`
 	// Number of declined charges of this order.
-	AttemptCount  int64          `json:"attempt_count"`
-	NextRetryAt   *time.Time     `json:"next_retry_at"`
-	FailureCode   *FailureCode   `json:"failure_code"`
-	FailureReason *string        `json:"failure_reason"`
-	Description   *string        `json:"description"`
-	Shipping      *Shipping      `json:"shipping"`
-	Metadata      map[string]any `json:"metadata"`
-	RequestID     *string        `json:"request_id"`
-	Livemode      bool           `json:"livemode"`
-	CreatedAt     time.Time      `json:"created_at"`
-	UpdatedAt     time.Time      `json:"updated_at"`
+	AttemptCount      int64          `json:"attempt_count"`
+	NextRetryAt       *time.Time     `json:"next_retry_at"`
+	FailureCode       *FailureCode   `json:"failure_code"`
+	FailureReason     *string        `json:"failure_reason"`
+	AuthenticationURL *string        `json:"authentication_url"`
+	Description       *string        `json:"description"`
+	Shipping          *Shipping      `json:"shipping"`
+	Metadata          map[string]any `json:"metadata"`
+	RequestID         *string        `json:"request_id"`
+	Livemode          bool           `json:"livemode"`
+	CreatedAt         time.Time      `json:"created_at"`
+	UpdatedAt         time.Time      `json:"updated_at"`
 }
 
 // BillingCycle is an object of the API.
@@ -1410,6 +1440,15 @@ type ProcessorResponse struct {
 	ResponseText      *string `json:"response_text"`
 }
 
+// Authentication is: How the bank authenticated the customer (3-D Secure). Null if it did not.
+type Authentication struct {
+	Status           AuthenticationStatus `json:"status"`
+	Flow             *AuthenticationFlow  `json:"flow"`
+	LiabilityShifted *bool                `json:"liability_shifted"`
+	Version          *string              `json:"version"`
+	Eci              *string              `json:"eci"`
+}
+
 // Transaction is an object of the API.
 type Transaction struct {
 	ID     string            `json:"id"`
@@ -1424,6 +1463,7 @@ type Transaction struct {
 	Order             *Order                `json:"order"`
 	PaymentMethod     *PaymentMethodSummary `json:"payment_method"`
 	ProcessorResponse *ProcessorResponse    `json:"processor_response"`
+	Authentication    *Authentication       `json:"authentication"`
 	FailureReason     *string               `json:"failure_reason"`
 	FailureCode       *FailureCode          `json:"failure_code"`
 	Description       *string               `json:"description"`
@@ -1862,6 +1902,17 @@ type OrderItemInput struct {
 	Quantity  int64  `svc:"quantity,required"`
 }
 
+// ExternalAuthentication is: If you have a 3-D Secure server of your own: what it says about this payment. It is passed on to the processor and not stored.
+type ExternalAuthentication struct {
+	// The proof of the bank, in base64.
+	Cavv string `svc:"cavv,required"`
+	Eci  string `svc:"eci,required"`
+	// The ID that the directory server has given to the authentication.
+	DirectoryServerID string `svc:"directory_server_id,required"`
+	// The version of 3-D Secure.
+	Version string `svc:"version,required"`
+}
+
 // ShippingInput is an object of the API.
 type ShippingInput struct {
 	Name       Opt[string] `svc:"name"`
@@ -1882,12 +1933,15 @@ type OrderCreate struct {
 	// Prices come from the catalog. If a product appears twice, its quantities are added.
 	Items []OrderItemInput `svc:"items,required"`
 	// Lowercase ISO 4217 code.
-	Currency    Opt[string]         `svc:"currency"`
-	CouponCode  Opt[string]         `svc:"coupon_code"`
-	Capture     Opt[CaptureMode]    `svc:"capture"`
-	Description Opt[string]         `svc:"description"`
-	Shipping    Opt[ShippingInput]  `svc:"shipping"`
-	Metadata    Opt[map[string]any] `svc:"metadata"`
+	Currency   Opt[string]      `svc:"currency"`
+	CouponCode Opt[string]      `svc:"coupon_code"`
+	Capture    Opt[CaptureMode] `svc:"capture"`
+	// Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer.
+	OffSession     Opt[bool]                   `svc:"off_session"`
+	Authentication Opt[ExternalAuthentication] `svc:"authentication"`
+	Description    Opt[string]                 `svc:"description"`
+	Shipping       Opt[ShippingInput]          `svc:"shipping"`
+	Metadata       Opt[map[string]any]         `svc:"metadata"`
 }
 
 // OrderRefund is an object of the API.

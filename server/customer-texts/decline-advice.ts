@@ -8,6 +8,12 @@ interface Advice {
   readonly retry: boolean;
 }
 
+/** The bank declined because it could not ask the customer. */
+export const confirmationAdvice: Advice = {
+  next: 'The customer’s bank wants to confirm this payment. Send the customer the link to confirm it: the order is paid then. A retry without the customer is declined again.',
+  retry: false,
+};
+
 const otherCard = 'Ask the customer for another card or send a payment link.';
 const sameCard = 'The same card will be declined again.';
 

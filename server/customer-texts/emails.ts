@@ -22,6 +22,15 @@ export const emailTexts = {
       `We will try again on ${date}. To avoid another failed payment, update your card before then.`,
     noRetry: 'We will not charge this card again. Please update your card to keep your subscription.',
   },
+  confirmPayment: {
+    subject: (merchant: string) => `Confirm your payment to ${merchant}`,
+    headline: 'Your bank wants to confirm this payment',
+    text: (name: string, card: string) =>
+      `Your bank did not allow the payment for ${name} with your ${card}, because it wants to ask you first.`,
+    until: (date: string) => `Please confirm it with your bank until ${date}. You pay once.`,
+    ask: 'Please confirm it with your bank. You pay once.',
+    button: 'Confirm with your bank',
+  },
   finalNotice: {
     subject: (merchant: string) => `Your subscription with ${merchant} has ended`,
     headline: 'Your subscription has ended',

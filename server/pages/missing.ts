@@ -5,7 +5,7 @@ import { brandLink, docsFrame, docsPolicy, htmlType } from './docs/layout.ts';
 /** What a browser shows at an address that does not exist. */
 
 /** The customers of a merchant follow links to these. They have no use for the dashboard or the docs. */
-const forCustomers = /^\/(checkout|customer|pay|receipts|emails)(\/|$)/;
+const forCustomers = /^\/(checkout|customer|confirm|pay|receipts|emails)(\/|$)/;
 
 const links =
   '<nav class="sites" aria-label="Sites"><a href="/">Dashboard</a><a href="/docs">Guides</a><a href="/docs/api/">API reference</a></nav>';

@@ -34,6 +34,7 @@ interface Opening {
   readonly vault: Vault;
   readonly use: ShardUse;
   readonly keys: ServiceKeys;
+  readonly confirmationUrl: MoneyDependencies['confirmationUrl'];
 }
 
 /** Which shards this process uses. One that rests has no open connection. */
@@ -116,7 +117,7 @@ export interface StartedShard extends Shard, ConfiguredShard {
 
 /** Opens what works on one shard: its clock, the watch over restores, and the payments. */
 async function openShard(
-  { config, log, resources, vault, use, keys }: Opening,
+  { config, log, resources, vault, use, keys, confirmationUrl }: Opening,
   connections: Connections,
   configured: ConfiguredShard,
   movedTo: MoneyDependencies['movedTo'],
@@ -151,7 +152,7 @@ async function openShard(
   });
   const onExpired = (): void => clocks.noteExpired();
   const payments = openPayments({
-    ...{ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo },
+    ...{ db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo, confirmationUrl },
     stepKey: keys['page-links'],
   });
   return { ...configured, clock, clocks, restores, ...payments };

@@ -17,6 +17,7 @@ import type { NewConnection } from './processors/connections.ts';
 import type { NoticeDelivery, Polled, PollRequest, Reception } from './processors/notices.ts';
 import { isPublished } from './processors/test-cards.ts';
 import { SecurityCode } from './security-codes.ts';
+import type { ExternalAuthentication } from './processors/authentication.ts';
 import type {
   Billing,
   ConnectionTest,
@@ -177,6 +178,8 @@ export interface VaultCharge extends VaultOperation, Money {
   readonly customerIp?: string;
   readonly presence?: Presence;
   readonly authenticates?: boolean;
+  /** The merchant has authenticated the customer itself. */
+  readonly authentication?: ExternalAuthentication;
 }
 
 interface OfCharge {

@@ -4,7 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { whatNow } from '../../dashboard/src/texts/declines.ts';
-import { declineAdvice } from '../../server/customer-texts/decline-advice.ts';
+import { confirmationAdvice, declineAdvice } from '../../server/customer-texts/decline-advice.ts';
+import { customers } from '../../dashboard/src/texts/customers.ts';
+import { transactions } from '../../dashboard/src/texts/transactions.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import type { Company } from '../../server/company.ts';
 import { everyDays } from '../support/billing.ts';
@@ -12,7 +14,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
 import { inspect } from '../support/inspect.ts';
-import { declinedOutcome, type FaultyService, startFaultyService } from '../support/faulty-service.ts';
+import { approvedOutcome, declinedOutcome, type FaultyService, startFaultyService } from '../support/faulty-service.ts';
 import { capture, openShop, order, runWorker, type Shop } from '../support/orders.ts';
 import type { Reply, TestService } from '../support/service.ts';
 import { somePlan, subscribe } from '../support/subscriptions.ts';
@@ -125,6 +127,39 @@ describe('the dashboard', () => {
     await panel.getByText(declineAdvice.expired_card.next).waitFor();
     await opened.button(whatNow.copyLink).waitFor();
     assert.equal(await opened.button(orders.retry).count(), 0);
+  });
+
+  it('says of an order that the bank wants to confirm it, and of a card and a payment how they were authenticated', async () => {
+    faulty.faults.charge = async () => ({
+      ...(await declinedOutcome()),
+      failureCode: 'transaction_not_allowed',
+      needsAuthentication: true,
+    });
+    const { body: failed } = await order(service, shop, {}, { key });
+    await page.goto(`/orders/${failed.id}`);
+    const panel = page.getByRole('region', { name: whatNow.title });
+    await panel.getByText(confirmationAdvice.next).waitFor();
+    await opened.button(whatNow.copyConfirmation).waitFor();
+    assert.equal(await opened.button(orders.retry).count(), 0);
+    await inspect(page, 'an order that the bank wants to confirm');
+    await page.goto(`/customers/${shop.customerId}`);
+    await page.getByText(customers.noMandate).first().waitFor();
+    const authentication = {
+      flow: 'challenge',
+      status: 'authenticated',
+      liabilityShifted: true,
+      version: '2.2.0',
+      eci: '05',
+    } as const;
+    faulty.faults.charge = async () => ({ ...(await approvedOutcome()), authentication });
+    const { body: paid } = await order(service, shop, {}, { key });
+    delete faulty.faults.charge;
+    await page.goto(`/transactions/${paid.transactions[0].id}`);
+    await page.getByText(transactions.authenticationResults.authenticated).waitFor();
+    await page.getByText(transactions.liabilities.bank).waitFor();
+    await inspect(page, 'a transaction with an authentication');
+    await page.goto(`/customers/${shop.customerId}`);
+    await page.getByText(customers.mandate, { exact: true }).waitFor();
   });
 
   it('has no errors in its console', () => assert.deepEqual(opened.problems, []));

@@ -77,6 +77,7 @@ export function openNode(options: NodeOptions): Node {
     const movedTo = opened.length > 1 ? movedFrom(shards, name, ({ orders }: Part) => orders.charging) : undefined;
     const payments = openPayments({
       ...{ db, batchDb, vault, clock, connections, movedTo, log: silentLog },
+      confirmationUrl: (_company, orderId) => `https://pay.example/confirm/${orderId}`,
       ...(watch && { restores: watch.restores }),
     });
     if (watch) watches.push(watch);

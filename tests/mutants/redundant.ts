@@ -7,7 +7,7 @@ const moves = 'a statement that moves an operation asks the table of moves, whic
 
 export const redundant: Readonly<Record<string, string>> = {
   orders_subtotal_check: 'the total, the discount and orders_check imply it',
-  'held: h.order_id = o.id': heldAlone,
+  'rare: r.order_id = o.id': heldAlone,
   "outcomeStatement: t.slot = '${inFlightSlot}'": forIndex,
   "outcomeStatement: t.slot = '${inFlightSlot}' (2)": forIndex,
   "takeExecuted: ${canMove('listed')}": moves,

@@ -14,6 +14,7 @@ import { batchConnections, type MoneyDependencies, type Orders } from '../../ser
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
+import { confirmationUrl } from '../../server/features/confirmations/token.ts';
 import { anyShard, clockCheck, databaseCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
@@ -229,7 +230,10 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
         ? (companyId) => movedFrom(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
         : undefined;
     const stepKey = serviceKeys['page-links'];
-    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo, stepKey };
+    const parts = {
+      ...{ db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo, stepKey },
+      confirmationUrl: confirmationUrl(stepKey, options.baseUrl ?? 'http://service.test'),
+    };
     const payments = openPayments(parts);
     return { ...one, batchDb, clock, restores, ...payments };
   });

@@ -61,6 +61,11 @@ export const customers = {
   checks: { declined: 'Verification declined', cvc: 'CVC does not match', address: 'Address does not match' },
   verified: 'Verified',
   expires: (month: number, year: number) => `expires ${String(month).padStart(2, '0')}/${year}`,
+  mandate: 'Mandate',
+  mandateHint: 'The bank authenticated the customer. You can charge the card while the customer is absent.',
+  noMandate: 'No mandate',
+  noMandateHint:
+    'The bank has not authenticated the customer of this card yet. It may decline charges while the customer is absent.',
   noCards: 'No cards yet. Add one to charge this customer.',
   removeCard: 'Remove card',
   removeCardText: (last4: string) => `The card ending in ${last4} will be deleted from the vault.`,

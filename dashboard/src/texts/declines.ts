@@ -3,6 +3,7 @@ export const whatNow = {
   sendLink: (amount: string) => `Send payment link for ${amount}`,
   sendAgain: 'Send again',
   copyLink: 'Copy payment link',
+  copyConfirmation: 'Copy link to confirm the payment',
   linkTitle: 'Send a payment link?',
   linkText: (email: string, amount: string) =>
     `We email ${email} a link to pay ${amount} for the same items. It takes one payment.`,

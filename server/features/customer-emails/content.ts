@@ -58,6 +58,8 @@ export type Occasion =
       readonly kind: 'payment_failed';
       readonly failureCode: FailureCode | null;
       readonly nextAttemptAt: string | null;
+      /** The bank wants to ask the customer: the page where that is possible, and until when. */
+      readonly confirmation?: { readonly url: string; readonly until: string | null } | undefined;
     })
   | { readonly kind: 'final_notice'; readonly name: string; readonly card: Card }
   | { readonly kind: 'card_expiring'; readonly card: Card; readonly year: number; readonly month: number }
@@ -130,7 +132,28 @@ const ofRefund: Writer<'refund_receipt'> = ({ order, refund, receipt }, { mercha
   };
 };
 
+/** Nothing is wrong with the card, so the customer needs no other one. */
+const ofConfirmation = (
+  { name, amount, currency, card }: Paid,
+  { url, until }: { readonly url: string; readonly until: string | null },
+  merchant: string,
+): EmailContent => {
+  const { confirmPayment } = emailTexts;
+  return {
+    ...plain,
+    subject: confirmPayment.subject(merchant),
+    headline: confirmPayment.headline,
+    paragraphs: [
+      confirmPayment.text(name, textOf(card)),
+      until ? confirmPayment.until(dateText(until)) : confirmPayment.ask,
+    ],
+    facts: [[emailTexts.amount, amountText(amount, currency)]],
+    button: { text: confirmPayment.button, url },
+  };
+};
+
 const ofDecline: Writer<'payment_failed'> = (occasion, { merchant, customerPageUrl }) => {
+  if (occasion.confirmation) return ofConfirmation(occasion, occasion.confirmation, merchant);
   const { name, amount, currency, card, failureCode, nextAttemptAt } = occasion;
   const { paymentFailed } = emailTexts;
   return {
@@ -210,7 +233,10 @@ const writers: { readonly [Kind in Occasion['kind']]: Writer<Kind> } = {
   }),
 };
 
-const reasonOf = ({ failure_code }: Order): string[] => (failure_code ? [declineTexts[failure_code]] : []);
+const reasonOf = ({ failure_code, authentication_url }: Order): string[] => {
+  if (authentication_url) return [`${emailTexts.confirmPayment.headline}.`];
+  return failure_code ? [declineTexts[failure_code]] : [];
+};
 
 export function contentOf(occasion: Occasion, surroundings: Surroundings): EmailContent {
   // The table has the right writer for each kind; the compiler cannot see that the two belong together.

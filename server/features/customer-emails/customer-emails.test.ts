@@ -409,6 +409,27 @@ describe('a subscription', () => {
     assert.deepEqual(await kindsOf(scene), kinds);
   });
 
+  it('whose renewal the bank wants to confirm asks for that, and not for another card', async () => {
+    const scene = await sending(cards.declinesAfterFirst);
+    await created(service, scene);
+    await moveTo(service, scene.key, inDays(20));
+    const url = 'https://pay.example.com/confirm/the-token';
+    await service.db.query(
+      `UPDATE events SET object = (object::jsonb || jsonb_build_object('authentication_url', $2::text))::json
+       WHERE company_id = $1 AND type = 'order.failed'`,
+      [scene.company.id, url],
+    );
+    await made();
+    const row = (await mailsOf(scene.company.id)).find(({ kind }) => kind === 'payment_failed');
+    assert.ok(row);
+    assert.match(row.subject, /^Confirm your payment to /);
+    const { text, html = '' } = opened(row);
+    assert.match(text, /Your bank wants to confirm this payment/);
+    assert.match(text, /Please confirm it with your bank until \w+ \d+, \d{4}\. You pay once\./);
+    assert.ok(text.includes(`Confirm with your bank: ${url}`) && html.includes(url), text);
+    assert.doesNotMatch(text, /Update card|another card|Reason/);
+  });
+
   it('that is canceled is confirmed', async () => {
     const scene = await sending();
     const { id } = await created(service, scene);

@@ -9,7 +9,8 @@ import { customersById } from '../customers/service.ts';
 import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mails/service.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { linkedReceipt } from '../receipts/service.ts';
-import { getSubscription, planChargeOf } from '../subscriptions/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { getRenewal, getSubscription, planChargeOf } from '../subscriptions/service.ts';
 import { type Occasion, optionalKinds, pageKinds } from './content.ts';
 import { DailyLimitError } from './each-alone.ts';
 import type { Draft } from './occasions.ts';
@@ -76,6 +77,16 @@ async function mailsTodayOf({
   return mails;
 }
 
+/** The order is paid until the end of dunning, or not any more. */
+async function confirmationOf(
+  context: RequestContext,
+  { authentication_url: url, subscription_id }: Order,
+): Promise<Extract<Occasion, { kind: 'payment_failed' }>['confirmation']> {
+  if (!url) return undefined;
+  const { dunning } = await getRenewal(context, subscription_id ?? '');
+  return { url, until: dunning?.ends_at ?? null };
+}
+
 /** Reads what the email needs. Undefined if it would no longer be true. */
 async function occasionOf(
   { context, dependencies }: Maker,
@@ -109,6 +120,7 @@ async function occasionOf(
       card: order.payment_method,
       failureCode: order.failure_code,
       nextAttemptAt: subscription.next_retry_at,
+      confirmation: await confirmationOf(context, order),
     };
   }
   const { plan, payment_method: card } = about.subscription;

@@ -56,6 +56,8 @@ interface ShownPayment {
   readonly refunded_amount: number;
   readonly currency: string;
   readonly has_receipt: boolean;
+  /** The bank wants to confirm the payment: the page for that. */
+  readonly confirm_url: string | null;
 }
 
 export interface ShownPayments {
@@ -181,6 +183,7 @@ export async function showPayments(
     refunded_amount: order.refunded_amount,
     currency: order.currency,
     has_receipt: withReceipt.includes(order.status),
+    confirm_url: order.authentication_url,
   }));
   return { items, next: page.hasMore ? (items.at(-1)?.id ?? null) : null };
 }

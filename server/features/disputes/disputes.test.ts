@@ -154,3 +154,29 @@ describe('evidence', () => {
     assert.equal((await stranger.in('POST', `/dashboard/disputes/${disputeId}/accept`, {})).status, 404);
   });
 });
+
+describe('the draft of the evidence', () => {
+  it('says that the bank authenticated the cardholder and bears the loss, if it does', async () => {
+    const explanationOf = async (disputeId: string): Promise<string[]> => {
+      const { data } = (await ask('GET', `/${disputeId}/suggestions`)).body;
+      const found = data.find(({ field }: { field: string }) => field === 'explanation');
+      return found.lines.map(({ text }: { text: string }) => text);
+    };
+    const { orderId, disputeId } = await disputed();
+    assert.ok((await explanationOf(disputeId)).every((text) => !/3-D Secure/.test(text)));
+    const result = { flow: 'challenge', status: 'authenticated', liabilityShifted: true, version: '2.2.0', eci: '05' };
+    await service.db.query(
+      `UPDATE transactions SET processor_response = (processor_response::jsonb || $2::jsonb)::json WHERE order_id = $1`,
+      [orderId, JSON.stringify({ authentication: result })],
+    );
+    const lines = (await explanationOf(disputeId)).join(' ');
+    assert.match(
+      lines,
+      /The bank of the cardholder authenticated the cardholder for this payment \(3-D Secure 2\.2\.0, ECI 05\)\./,
+    );
+    assert.match(
+      lines,
+      /The cardholder confirmed it with the bank\. The liability for fraud has shifted to the issuer\./,
+    );
+  });
+});

@@ -1,6 +1,7 @@
 import { addressLines, amountText, cardText, dateText } from '../../customer-texts/formats.ts';
 import { createdAt } from '../../platform/ids.ts';
 import type { EvidenceText } from '../../vault/processors/notices.ts';
+import type { AuthenticationResult } from '../../vault/processors/authentication.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paidOf } from '../orders/service.ts';
@@ -41,6 +42,7 @@ export interface KnownFacts {
   readonly emails: readonly SentEmail[];
   readonly paidOnPageAt: Date | undefined;
   readonly checks: { readonly cvv: string | null; readonly avs: string | null } | undefined;
+  readonly authentication: AuthenticationResult | undefined;
   readonly products: readonly SoldProduct[];
   readonly subscription: Subscription | undefined;
   /** Whether customers can end a subscription on their page. */
@@ -112,8 +114,27 @@ function subscriptionTerms({ order, subscription }: KnownFacts): Line[] {
   return [line('subscription', `${agreed} ${paid}`)];
 }
 
-function checksOf({ checks }: KnownFacts): Line[] {
+const authenticated: Readonly<Partial<Record<AuthenticationResult['status'], string>>> = {
+  authenticated: 'The bank of the cardholder authenticated the cardholder for this payment',
+  attempted: 'Authentication was attempted for this payment, and the bank of the cardholder answered for it',
+};
+
+function authenticationOf({ authentication }: KnownFacts): Line[] {
+  const said = authentication && authenticated[authentication.status];
+  if (!said) return [];
+  const { version, eci, flow, liabilityShifted } = authentication;
+  const details = [`3-D Secure${version === null ? '' : ` ${version}`}`, ...(eci === null ? [] : [`ECI ${eci}`])].join(
+    ', ',
+  );
+  const how = flow === 'challenge' ? ' The cardholder confirmed it with the bank.' : '';
+  const shift = liabilityShifted === true ? ' The liability for fraud has shifted to the issuer.' : '';
+  return [line('processor', `${said} (${details}).${how}${shift}`)];
+}
+
+function checksOf(facts: KnownFacts): Line[] {
+  const { checks } = facts;
   return [
+    ...authenticationOf(facts),
     ...(checks?.cvv === 'M' ? [line('processor', 'The bank confirmed the security code of the card.')] : []),
     ...(checks?.avs === 'Y' ? [line('processor', 'The bank confirmed the billing address.')] : []),
   ];

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import type { AuthenticationResult } from '../../vault/processors/authentication.ts';
 
 /** What is known of a disputed payment, in the words of the database. */
 
@@ -84,6 +85,21 @@ export async function findChecks(
     [companyId, transactionId],
   );
   return row;
+}
+
+/** How the bank authenticated the customer of the charge, or of the authorization that was captured. */
+export async function findAuthentication(
+  db: Queryable,
+  companyId: string,
+  orderId: string,
+): Promise<AuthenticationResult | undefined> {
+  const [row] = await db.query<{ authentication: AuthenticationResult }>(
+    `SELECT processor_response->'authentication' AS authentication FROM transactions
+     WHERE company_id = $1 AND order_id = $2 AND type IN ('sale', 'auth') AND status <> 'failed'
+       AND processor_response->'authentication' IS NOT NULL LIMIT 1`,
+    [companyId, orderId],
+  );
+  return row?.authentication;
 }
 
 export interface SoldProduct {

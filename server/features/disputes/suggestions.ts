@@ -13,7 +13,15 @@ import { getSubscription } from '../subscriptions/service.ts';
 import { draftOf, type KnownFacts } from './evidence-draft.ts';
 import { findDispute } from './queries.ts';
 import type { EvidenceSuggestions } from './schemas.ts';
-import { findChecks, findCheckout, findEmails, findPast, findReceiptNumber, findSold } from './suggestion-queries.ts';
+import {
+  findAuthentication,
+  findChecks,
+  findCheckout,
+  findEmails,
+  findPast,
+  findReceiptNumber,
+  findSold,
+} from './suggestion-queries.ts';
 
 /** What the service knows of a disputed payment, as a draft of the evidence. Nothing is stored or sent. */
 export async function suggestEvidence(context: RequestContext, id: string): Promise<EvidenceSuggestions> {
@@ -45,6 +53,7 @@ async function factsOf(context: RequestContext, order: Order, transactionId: str
     emails: await findEmails(db, company.id, [`receipt ${order.id}`, ...refunds]),
     paidOnPageAt: await findCheckout(db, company.id, order.id, earliest),
     checks: await findChecks(db, company.id, transactionId),
+    authentication: await findAuthentication(db, company.id, order.id),
     products: await findSold(db, company.id, productIds),
     subscription: subscriptionId === null ? undefined : await getSubscription(context, subscriptionId, new Set()),
     canCancel: customer_page.allow_cancel || customer_page.allow_end_renewal,

@@ -128,6 +128,7 @@ describe('a chargeback that is due', () => {
     const dying = openOrders({
       billing: subscriptionBilling,
       connections: openConnections(async () => db),
+      confirmationUrl: () => '',
       db: {
         ...db,
         transaction: (work) =>

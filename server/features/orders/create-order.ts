@@ -1,5 +1,5 @@
 import { type Mode, requireProcessor } from '../../company.ts';
-import { ApiError, notFound } from '../../errors.ts';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
@@ -25,6 +25,8 @@ import { mergeItems, type Priced, priceItems } from './pricing.ts';
 import type { Order, OrderCreate } from './schemas.ts';
 import { charge } from './operations/charge.ts';
 import type { Charging } from './operations/charging.ts';
+import type { ExternalAuthentication } from '../../vault/processors/authentication.ts';
+import { noteOffSession } from './mandate-queries.ts';
 import type { Facts } from './facts-queries.ts';
 import {
   closed,
@@ -129,14 +131,15 @@ async function record(
   };
   try {
     const isPlain = intent.redemption === undefined;
-    if (newlyOrdered.length === 0)
+    if (newlyOrdered.length === 0 && !intent.order.off_session)
       return await unlessClosed(
         await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent)),
       );
     return await charging.db.transaction(async (transaction) => {
-      const marked = await noteOrdered(transaction, company_id, newlyOrdered);
+      const marked = newlyOrdered.length > 0 ? await noteOrdered(transaction, company_id, newlyOrdered) : 0;
       if (marked < newlyOrdered.length) return undefined;
       const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
+      if (recorded && intent.order.off_session) await noteOffSession(transaction, company_id, intent.order.id);
       return unlessClosed(recorded);
     });
   } catch (error) {
@@ -176,8 +179,9 @@ async function draft(
   const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, ...cartOf(priced) }) : undefined;
   const { mode, clockOffsetMs, authenticates } = company;
   const type = input.capture === 'manual' ? 'auth' : 'sale';
+  refuseWithoutMandate(input, card);
   const charged = {
-    ...{ mode, clockOffsetMs, authenticates, card, customerIp, presence },
+    ...{ mode, clockOffsetMs, authenticates, card, customerIp, presence, authentication: externalOf(input) },
     ...({ type, cause: 'order', numbered } as const),
   };
   const placed = placeOrder({ ...orderOf(context, input, card), ...priced, ...discountOf(use) }, charged, nowMs);
@@ -204,7 +208,24 @@ function orderOf(
     subscription_id: null,
     subscription_cycle: null,
     request_id: requestId,
+    ...(input.off_session && { off_session: true }),
   };
+}
+
+function refuseWithoutMandate({ off_session, authentication }: OrderCreate, card: NonNullable<Facts['card']>): void {
+  if (!off_session) return;
+  if (authentication) throw invalidField('authentication', 'must be omitted if off_session is true');
+  if (card.isMandated) return;
+  throw invalidField(
+    'off_session',
+    'needs a card with a mandate: let the customer confirm the card or a payment with the bank first',
+  );
+}
+
+function externalOf({ authentication }: OrderCreate): ExternalAuthentication | undefined {
+  if (!authentication) return undefined;
+  const { cavv, eci, directory_server_id, version } = authentication;
+  return { cavv, eci, directoryServerId: directory_server_id.toLowerCase(), version };
 }
 
 function cartOf({ items, currency }: Priced) {

@@ -47,6 +47,8 @@ export interface Facts {
         readonly expYear: number;
         readonly billing: BillingDetails | null;
         readonly isListed: boolean;
+        /** It may be charged without the customer. */
+        readonly isMandated: boolean;
       }
     | undefined;
   readonly products: readonly ProductFacts[];
@@ -68,6 +70,7 @@ interface FactsRow extends KeyRow {
   exp_year: number;
   billing_details: BillingDetails | null;
   listed: boolean;
+  mandated: boolean;
   /** Null except in the first row. */
   products: (ProductFacts & { readonly company_id: string })[] | null;
   coupon: Parameters<typeof factsFromJson>[0];
@@ -92,6 +95,7 @@ const factsStatement = (coupon: string): string => `
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details, m.listed,
+    m.mandated_at IS NOT NULL AS mandated,
     CASE WHEN q.place = 0 THEN (
       SELECT json_agg(json_build_object('company_id', p.company_id, 'id', p.id, 'name', p.name, 'sku', p.sku,
         'amount', p.amount, 'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
@@ -142,6 +146,7 @@ export async function readFacts(db: Queryable, requests: readonly FactsRequest[]
             expYear: row.exp_year,
             billing: row.billing_details,
             isListed: row.listed,
+            isMandated: row.mandated,
           },
     products: productsOf(requests[place]),
     coupon: factsFromJson(row.coupon),

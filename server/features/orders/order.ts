@@ -2,6 +2,7 @@ import type { Mode } from '../../company.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { isoTime } from '../../platform/iso-time.ts';
+import type { ExternalAuthentication } from '../../vault/processors/authentication.ts';
 import type { ChargedCard } from '../../vault/vault.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { CouponSnapshot } from '../coupons/schemas.ts';
@@ -33,6 +34,11 @@ export interface OrderRow {
   captured_amount?: number | null;
   /** Until when the authorization can be captured; null unless it stands. */
   capture_before?: Date | null;
+  /** The customer was absent, and has agreed to such charges. */
+  off_session?: boolean | null;
+  /** The page where the customer can confirm the payment with the bank; null unless the bank asked for that. */
+  authentication_url?: string | null;
+  authentication_until?: Date | null;
   coupon: CouponSnapshot | null;
   description: string | null;
   shipping: Shipping | null;
@@ -86,6 +92,8 @@ export interface OrderState {
   readonly presence?: Presence | undefined;
   /** In a sandbox: whether its cards are authenticated. */
   readonly authenticates?: boolean | undefined;
+  /** The merchant has authenticated the customer itself. Not stored either. */
+  readonly authentication?: ExternalAuthentication | undefined;
   /** A void is in flight. A void is not a transaction of the order. */
   readonly voiding?: boolean;
 }
@@ -135,6 +143,10 @@ export const isAuthorized = ({ status, capture_before }: OrderRow): boolean =>
 export const isManual = ({ transactions }: Pick<Order, 'transactions'> | Pick<OrderState, 'transactions'>): boolean =>
   transactions.some(({ type }) => type === 'auth');
 
+/** After its end, the page of the bank is of no use. */
+export const untilItsEnd = <Row extends OrderRow>(order: Row, nowMs: number): Row =>
+  (order.authentication_until?.getTime() ?? nowMs) > nowMs ? order : { ...order, authentication_url: null };
+
 export const authorizationOf = ({ transactions }: Pick<OrderState, 'transactions'>): TransactionSummary | undefined =>
   transactions.find(({ type, status }) => type === 'auth' && (status === 'succeeded' || status === 'voided'));
 
@@ -168,6 +180,7 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
     next_retry_at: order.next_retry_at?.toISOString() ?? null,
     failure_code: order.failure_code,
     failure_reason: order.failure_reason,
+    authentication_url: order.status === 'failed' ? (order.authentication_url ?? null) : null,
     description: order.description,
     shipping: order.shipping,
     metadata: order.metadata,

@@ -28,6 +28,7 @@ export type NewOrder = Partial<Pick<OrderRow, 'id'>> &
     | 'subscription_cycle'
     | 'subscription_change'
     | 'request_id'
+    | 'off_session'
   >;
 
 export interface PlacedOrder {
@@ -38,7 +39,10 @@ export interface PlacedOrder {
 }
 
 interface Surroundings
-  extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card' | 'customerIp' | 'presence' | 'authenticates'> {
+  extends Pick<
+    OrderState,
+    'mode' | 'clockOffsetMs' | 'card' | 'customerIp' | 'presence' | 'authenticates' | 'authentication'
+  > {
   /** By default a charge that is captured at once. */
   readonly type?: NewSale['type'];
   readonly cause: ChargeCause;

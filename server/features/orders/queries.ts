@@ -14,9 +14,9 @@ export const orderColumns = `company_id, id, order_number, customer_id, payment_
   subscription_cycle, attempt_count, next_retry_at, failure_code, failure_reason, request_id, sale_id, sequence,
   updated_at`;
 
-/** Also what only an authorization, or a change of plan, writes. */
+/** Also what few orders have. */
 export const readColumns = `${orderColumns}, authorized_amount, captured_amount, capture_before,
-  subscription_change`;
+  subscription_change, off_session, authentication_url, authentication_until`;
 
 interface StateRow extends OrderRow {
   transactions: TransactionSummary[] | null;

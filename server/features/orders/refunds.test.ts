@@ -147,6 +147,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     const overtaken = openOrders({
       billing: subscriptionBilling,
       connections: openConnections(async () => db),
+      confirmationUrl: () => '',
       db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
       batchDb: db,
       vault,

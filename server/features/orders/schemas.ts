@@ -71,6 +71,33 @@ export const captureMode = choice(['automatic', 'manual'], {
 });
 export type CaptureMode = Static<typeof captureMode>;
 
+/** The fields of 3-D Secure, from a server of the merchant. */
+const externalAuthentication = Type.Object(
+  {
+    cavv: Type.String({
+      minLength: 20,
+      maxLength: 40,
+      pattern: '^[A-Za-z0-9+/]{18,40}={0,2}$',
+      description: 'The proof of the bank, in base64.',
+    }),
+    eci: Type.String({ minLength: 2, maxLength: 2, pattern: '^0[0-7]$', examples: ['05'] }),
+    directory_server_id: uuid({ description: 'The ID that the directory server has given to the authentication.' }),
+    version: Type.String({
+      minLength: 3,
+      maxLength: 5,
+      pattern: '^2\\.[0-9](\\.[0-9])?$',
+      description: 'The version of 3-D Secure.',
+      examples: ['2.2.0'],
+    }),
+  },
+  {
+    additionalProperties: false,
+    title: 'ExternalAuthentication',
+    description:
+      'If you have a 3-D Secure server of your own: what it says about this payment. It is passed on to the processor and not stored.',
+  },
+);
+
 const orderItemInput = Type.Object(
   { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
   { additionalProperties: false, title: 'OrderItemInput' },
@@ -88,6 +115,14 @@ export const orderCreate = Type.Object(
     currency: Type.Optional(currency),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     capture: Type.Optional(captureMode),
+    off_session: Type.Optional(
+      Type.Boolean({
+        description:
+          'Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely ' +
+          'asks for the customer.',
+      }),
+    ),
+    authentication: Type.Optional(externalAuthentication),
     description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     shipping: Type.Optional(clearable(shippingInput)),
     metadata: Type.Optional(metadataInput),
@@ -197,6 +232,14 @@ export const order = Type.Object(
     next_retry_at: nullable(timestamp()),
     failure_code: nullable(failureCode),
     failure_reason: nullable(Type.String()),
+    authentication_url: nullable(
+      Type.String({
+        format: 'uri',
+        description:
+          'A page where the customer can confirm this payment with the bank: send the customer there. Null unless the bank asked for ' +
+          'it. It ends when the order is paid or canceled, or after 30 days.',
+      }),
+    ),
     description: nullable(Type.String()),
     shipping: nullable(shipping),
     metadata,
@@ -254,6 +297,7 @@ export const order = Type.Object(
         next_retry_at: null,
         failure_code: null,
         failure_reason: null,
+        authentication_url: null,
         description: null,
         shipping: null,
         metadata: {},

@@ -35,6 +35,7 @@ import { releaseEnded, releaseEndedOf } from './ended-authorizations.ts';
 import { charge } from './operations/charge.ts';
 import { chargeElsewhere } from './recovery/charge-elsewhere.ts';
 import { countCharge } from './operations/counting.ts';
+import { wantsCustomer } from './operations/authentication.ts';
 import type { Charging, MoneyDependencies } from './operations/charging.ts';
 import { type ExecutedOperation, openExecuted, takeExecuted, takeLater } from './recovery/adopt-queries.ts';
 import { createOrder, type ShownOrder } from './create-order.ts';
@@ -44,7 +45,7 @@ import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents 
 import { checkNow, openStatistics } from './recovery/due-queries.ts';
 import { type UnmatchedChargebacks, unmatchedChargebacks } from './recovery/decide-chargeback.ts';
 import { dueChannel, isWaiting, type Opened, recallWaiting } from './operations/open-queries.ts';
-import { type OrderState, toWire } from './order.ts';
+import { type OrderState, toWire, untilItsEnd } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
 import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
 import { probeConnections, reconcile, reconcileDue, reconcileOrder } from './recovery/reconcile.ts';
@@ -73,7 +74,15 @@ export type { Opened } from './operations/open-queries.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 export { openOperation } from './operations/open-operation.ts';
 export { refundable as refundableStatuses } from './transitions.ts';
-export { isFirstCharge, isManual, type OrderRow, type OrderState, paidOf, toWire as orderToWire } from './order.ts';
+export {
+  isFirstCharge,
+  isManual,
+  type OrderRow,
+  type OrderState,
+  paidOf,
+  toWire as orderToWire,
+  untilItsEnd,
+} from './order.ts';
 export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './operations/record-outcomes.ts';
 export {
@@ -197,7 +206,11 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     chargeElsewhere: (state, declined, failed, atMs) => chargeElsewhere(charging, state, declined, failed, atMs),
     async recordOutcome(charged) {
       const trace = traceparent();
-      const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, trace });
+      const { company_id, id } = charged.state.order;
+      const asks = wantsCustomer(charged.outcome) && {
+        authenticationUrl: dependencies.confirmationUrl(company_id, id),
+      };
+      const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, ...asks, trace });
       const { state, sale } = charged;
       if (order) countCharge(state.mode, charged.outcome, sale.type);
       if (order && connects(state.mode)) dependencies.restores?.recorded(state.order.company_id, sale.id);
@@ -253,12 +266,13 @@ async function getOrder(
   if (!state) throw notFound('order');
   const open = state.voiding || state.transactions.some(({ status }) => status === 'in_progress');
   if (open) void reconcileOrder(charging, context.company.id, id);
-  const [order] = await expanded(context, [toWire(state)], expand);
-  return order ?? toWire(state);
+  const shown = toWire({ ...state, order: untilItsEnd(state.order, context.nowMs) });
+  const [order] = await expanded(context, [shown], expand);
+  return order ?? shown;
 }
 
-function listedToWire({ company }: RequestContext, { transactions, ...order }: ListedOrder): Order {
-  return toWire({ order, transactions: transactions ?? [], mode: company.mode });
+function listedToWire({ company, nowMs }: RequestContext, { transactions, ...order }: ListedOrder): Order {
+  return toWire({ order: untilItsEnd(order, nowMs), transactions: transactions ?? [], mode: company.mode });
 }
 
 async function getOrders(

@@ -102,9 +102,11 @@ export interface PaymentMethodRow extends CardFacts {
   is_default: boolean;
   /** False for a card that a checkout page attached to an existing customer. */
   listed: boolean;
+  /** When the bank authenticated the customer of the card; not set for a new card. */
+  mandated_at?: Date | null;
 }
 
-const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed, verification,
+const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed, verification, mandated_at,
   ${anyRow(`customers c WHERE c.company_id = payment_methods.company_id
     AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id`)} AS is_default`;
 

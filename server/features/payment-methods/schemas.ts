@@ -184,6 +184,17 @@ export const paymentMethod = Type.Object(
       { title: 'Card' },
     ),
     billing_details: nullable(billingDetails),
+    mandate: nullable(
+      Type.Object(
+        { created_at: timestamp() },
+        {
+          title: 'Mandate',
+          description:
+            'The bank authenticated the customer, who agreed to later charges: the card can be charged with `off_session: true`. Null if ' +
+            'it did not.',
+        },
+      ),
+    ),
     created_at: timestamp(),
   },
   {
@@ -196,6 +207,7 @@ export const paymentMethod = Type.Object(
         is_default: true,
         card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2030, fingerprint: 'Zr1q0sX2mK9vB4nT7yL3aQ' },
         billing_details: null,
+        mandate: null,
         created_at: '2026-02-11T09:32:00.000Z',
       },
     ],

@@ -63,6 +63,7 @@ function toWire(row: Omit<PaymentMethodRow, 'listed'>): PaymentMethod {
       fingerprint: row.fingerprint,
     },
     billing_details: row.billing_details,
+    mandate: row.mandated_at ? { created_at: row.mandated_at.toISOString() } : null,
     created_at: createdAt(row.id),
   };
 }

@@ -6,17 +6,18 @@ import { maskNamedValues, withPlainCharacters } from './cut-json.ts';
 
 const mask = '***';
 
-const secretNames = /card|number|pan|cv[cv]2?|key|(?:new_)?(?:signing_)?secret|password|authorization|token|totp_code/;
+const secretNames =
+  /card|number|pan|cv[cv]2?|cavv|key|(?:new_)?(?:signing_)?secret|password|authorization|token|totp_code/;
 const isSecretName = new RegExp(`^(?:${secretNames.source})$`);
 const secretTexts = /\b(svc_(?:test|rehearsal|live)_[sp]k_|cct_|whsec_|bearer )[\w+/=.-]+/gi;
 /** Links to pages for customers: having one is enough to use it. */
-const linkTokens = /(\/(?:checkout|customer|receipts)\/|signature=)[\w.-]{20,}/g;
+const linkTokens = /(\/(?:checkout|customer|confirm|receipts)\/|signature=)[\w.-]{20,}/g;
 const cardCodes = /(cv[cv]2?\W{0,8})\d{3,4}(?!\d)/gi;
 
 // These quick checks of the lower-case text run for every request: 5 µs for an order.
 const quotedSecretName = new RegExp(`"(?:${secretNames.source})"`);
 const secretMark =
-  /svc_(?:test|rehearsal|live)_|cct_|whsec_|bearer |cv[cv]|\/checkout\/|\/customer\/|\/receipts\/|signature=/;
+  /svc_(?:test|rehearsal|live)_|cct_|whsec_|bearer |cv[cv]|\/checkout\/|\/customer\/|\/confirm\/|\/receipts\/|signature=/;
 
 const isSuspicious = (lower: string): boolean => secretMark.test(lower) || hasCardNumber(lower);
 

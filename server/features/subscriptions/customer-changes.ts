@@ -3,7 +3,7 @@ import { withoutKey } from '../../http/phases.ts';
 import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Order } from '../orders/schemas.ts';
-import { getOrderState, type Orders, returnCustomerTry, takeCustomerTry } from '../orders/service.ts';
+import { getOrderState, type Orders, returnCustomerTry, takeCustomerTry, untilItsEnd } from '../orders/service.ts';
 import { repointSubscriptions } from './change-subscription.ts';
 import { cardFor } from './create-subscription.ts';
 import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
@@ -19,6 +19,8 @@ interface Overdue {
   readonly declines: number;
   readonly in_progress: boolean;
   readonly order_id: string;
+  /** The bank wants to confirm the payment: the page for that. */
+  readonly confirm_url: string | null;
 }
 
 export interface CustomerSubscription {
@@ -98,7 +100,8 @@ async function overdueOf(
   // A worker makes a retry that is due within moments: after a change of the card, for example.
   const isDue = status === 'past_due' && next_retry_at !== null && next_retry_at.getTime() <= nowMs;
   const in_progress = isDue || (await isUnderWay(db, company_id, latest_order_id));
-  return { total: state.order.total, declines: state.order.attempt_count, in_progress, order_id: latest_order_id };
+  const { total, attempt_count: declines, authentication_url } = untilItsEnd(state.order, nowMs);
+  return { total, declines, in_progress, order_id: latest_order_id, confirm_url: authentication_url ?? null };
 }
 
 function refused(message: string): ApiError {

@@ -459,3 +459,42 @@ describe('each cycle', () => {
 it('declines send no event subscription.payment_failed: there is none', async () => {
   assert.equal(await countOf(service, 'events', `type = 'subscription.payment_failed'`, []), 0);
 });
+
+describe('a renewal that the bank wants the customer to confirm', () => {
+  const wanting = async () =>
+    ({
+      ...(await declinedOutcome()),
+      failureCode: 'transaction_not_allowed',
+      needsAuthentication: true,
+    }) as const;
+  async function unconfirmed(): Promise<Due> {
+    const at = await openScene(service, monthly30, cards.good);
+    const { id, next_billing_at } = await created(service, at);
+    faults.charge = wanting;
+    await moveTo(service, at.key, later(next_billing_at, hourMs));
+    const { latest_order_id } = await readSubscription(service, id, at);
+    return { ...at, id, declinedAt: next_billing_at, orderId: latest_order_id };
+  }
+
+  it('is not tried again without the customer, and waits until the last day of dunning', async () => {
+    const due = await unconfirmed();
+    assert.partialDeepStrictEqual(await read(due), { status: 'past_due', next_retry_at: null });
+    assert.match((await orderOf(due)).authentication_url, /\/confirm\//);
+    await movePast(due, 6);
+    assert.equal((await orderOf(due)).transactions.length, 1);
+    assert.equal((await read(due)).status, 'past_due');
+    await movePast(due, 7);
+    assert.equal((await read(due)).status, 'failed');
+    assert.equal((await orderOf(due)).transactions.length, 1);
+  });
+
+  it('pays its cycle once when it is confirmed', async () => {
+    const due = await unconfirmed();
+    delete faults.charge;
+    assert.equal((await retryOf(due)).body.status, 'succeeded');
+    assert.partialDeepStrictEqual(await read(due), { status: 'active', completed_cycles: 2, current_cycle: 2 });
+    assert.equal((await orderOf(due)).authentication_url, null);
+    assertRefused(await retryOf(due), 400, 'invalid_state_transition');
+    assert.equal((await ordersOf(service, due)).length, 2);
+  });
+});

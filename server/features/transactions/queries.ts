@@ -24,6 +24,7 @@ import {
   idArms,
   numbersMax,
 } from '../orders/search-queries.ts';
+import type { AuthenticationResult } from '../../vault/processors/authentication.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
@@ -38,7 +39,8 @@ export interface TransactionRow {
   currency: string;
   card_brand: BrandName;
   card_last4: string;
-  processor_response: ProcessorResponse | null;
+  /** Also how the bank authenticated the customer, if the processor says so. */
+  processor_response: (ProcessorResponse & { readonly authentication?: AuthenticationResult }) | null;
   failure_code: FailureCode | null;
   failure_reason: string | null;
   updated_at: Date;

@@ -3,8 +3,35 @@ import { metadata, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { failureCode, order, transactionStatus, transactionType } from '../orders/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
+import { choice } from '../../platform/choice.ts';
+import { authenticationFlows, authenticationStatuses } from '../../vault/processors/authentication.ts';
 
 const text = nullable(Type.String());
+
+const authentication = Type.Object(
+  {
+    status: choice(authenticationStatuses, {
+      title: 'AuthenticationStatus',
+      description:
+        '`attempted`: the bank could not ask the customer, and takes part in 3-D Secure. `exempted`: the customer was not asked, because the ' +
+        'payment is exempt. `unavailable`: the bank could not be reached.',
+    }),
+    flow: nullable(
+      choice(authenticationFlows, {
+        title: 'AuthenticationFlow',
+        description: '`challenge`: the customer confirmed the payment. `frictionless`: the bank did not ask.',
+      }),
+    ),
+    liability_shifted: nullable(
+      Type.Boolean({
+        description: 'Whether the bank bears the loss of a fraud. Null if the processor does not say so.',
+      }),
+    ),
+    version: nullable(Type.String({ description: 'The version of 3-D Secure.' })),
+    eci: nullable(Type.String({ description: 'The electronic commerce indicator of the card network.' })),
+  },
+  { title: 'Authentication', description: 'How the bank authenticated the customer (3-D Secure). Null if it did not.' },
+);
 
 export const transaction = Type.Object(
   {
@@ -31,6 +58,7 @@ export const transaction = Type.Object(
         { title: 'ProcessorResponse' },
       ),
     ),
+    authentication: nullable(authentication),
     failure_reason: nullable(Type.String({ description: 'Only for a failed transaction.' })),
     failure_code: nullable(failureCode),
     description: nullable(Type.String({ description: 'Description of the order.' })),
@@ -63,6 +91,7 @@ export const transaction = Type.Object(
           response_code: '00',
           response_text: 'Approved',
         },
+        authentication: null,
         failure_reason: null,
         failure_code: null,
         description: null,

@@ -13,6 +13,19 @@ import type { RequestContext } from '../../request-context.ts';
 /** Returns the orders that transactions are expanded with. */
 export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;
 
+function authenticationOf({ processor_response }: TransactionRow): Transaction['authentication'] {
+  const result = processor_response?.authentication;
+  if (!result) return null;
+  const { flow, status, liabilityShifted, version, eci } = result;
+  return { status, flow, liability_shifted: liabilityShifted, version, eci };
+}
+
+function responseOf({ processor_response }: TransactionRow): Transaction['processor_response'] {
+  if (!processor_response) return null;
+  const { authentication: _, ...response } = processor_response;
+  return response;
+}
+
 function toWire(row: TransactionRow): Transaction {
   return {
     id: row.id,
@@ -23,7 +36,8 @@ function toWire(row: TransactionRow): Transaction {
     customer_id: row.customer_id,
     order_id: row.order_id,
     payment_method: { id: row.payment_method_id, card_last_four: row.card_last4, card_brand: row.card_brand },
-    processor_response: row.processor_response,
+    processor_response: responseOf(row),
+    authentication: authenticationOf(row),
     failure_reason: row.failure_reason,
     failure_code: row.failure_code,
     description: row.description,

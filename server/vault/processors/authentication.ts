@@ -34,10 +34,12 @@ export interface ExternalAuthentication {
   readonly version: string;
 }
 
+export const authenticationFlows = ['challenge', 'frictionless'] as const;
+
 /** How the bank authenticated the customer, as far as the processor reports it. */
 export interface AuthenticationResult {
   /** Whether the customer was asked. */
-  readonly flow: 'challenge' | 'frictionless' | null;
+  readonly flow: (typeof authenticationFlows)[number] | null;
   readonly status: 'authenticated' | 'attempted' | 'exempted' | 'failed' | 'unavailable';
   /** Whether the bank, and not the merchant, bears the loss of a fraud. */
   readonly liabilityShifted: boolean | null;

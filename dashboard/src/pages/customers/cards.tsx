@@ -35,6 +35,16 @@ function CheckBadges({ check }: { readonly check: CardCheck | undefined }) {
   return problems.map((problem) => <Badge key={problem} status="failed" label={problem} tone="warn" />);
 }
 
+/** Whether the card can be charged while the customer is absent, where banks ask for that. */
+function Mandate({ method }: { readonly method: PaymentMethod }) {
+  const text = method.mandate ? customers.mandate : customers.noMandate;
+  return (
+    <span className="text-sm text-muted" title={method.mandate ? customers.mandateHint : customers.noMandateHint}>
+      {text}
+    </span>
+  );
+}
+
 export function Cards({ customerId, deleted }: { customerId: string; deleted: boolean }) {
   const path = `/v1/customers/${customerId}/payment_methods`;
   const query = useList<PaymentMethod>(path, { limit: 100 });
@@ -68,6 +78,7 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
                     {customers.expires(method.card.exp_month, method.card.exp_year)}
                   </span>
                   {method.is_default && <Badge status="default" label={customers.default} tone="info" />}
+                  <Mandate method={method} />
                   <CheckBadges check={checks.data?.data.find((one) => one.payment_method_id === method.id)} />
                   <span className="ml-auto flex gap-1">
                     {!method.is_default && (

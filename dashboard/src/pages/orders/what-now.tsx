@@ -9,7 +9,7 @@ import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
-import { declineAdvice } from '../../../../server/customer-texts/decline-advice.ts';
+import { confirmationAdvice, declineAdvice } from '../../../../server/customer-texts/decline-advice.ts';
 import { whatNow as texts } from '../../texts/declines.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order, SentLink, SentRequest, Subscription, WhatNow as State } from '../../types.ts';
@@ -24,7 +24,8 @@ const endedStatuses: readonly string[] = ['canceled', 'completed'];
 /** Why the charge of an order failed, what that means, and what can be done. */
 export function WhatNow({ order, subscription }: FailedProps) {
   const state = useGet<State>(`/dashboard/orders/${order.id}/what_now`).data;
-  const advice = declineAdvice[order.failure_code ?? 'unknown'];
+  const confirmUrl = order.authentication_url;
+  const advice = confirmUrl === null ? declineAdvice[order.failure_code ?? 'unknown'] : confirmationAdvice;
   const isPaid = state?.paid_by?.by_link ?? false;
   const canRetry = advice.retry && !isPaid && !endedStatuses.includes(subscription?.status ?? '');
   return (
@@ -36,6 +37,7 @@ export function WhatNow({ order, subscription }: FailedProps) {
       {state && <Notices state={state} />}
       {!isPaid && (
         <div className="mt-3 flex flex-wrap gap-2">
+          {confirmUrl !== null && <CopyButton text={confirmUrl} label={texts.copyConfirmation} />}
           {state && <PaymentLink order={order} state={state} />}
           {state && <CardRequest order={order} state={state} />}
           {canRetry && <Retry order={order} />}

@@ -79,7 +79,29 @@ function Details({ transaction }: { transaction: Transaction }) {
           />
         </Panel>
       )}
+      {transaction.authentication && <Authentication result={transaction.authentication} />}
       <Metadata metadata={transaction.metadata} />
     </Page>
+  );
+}
+
+/** How the bank authenticated the customer, and who bears the loss of a fraud. */
+function Authentication({ result }: { result: NonNullable<Transaction['authentication']> }) {
+  const { status, flow, liability_shifted: shifted, version, eci } = result;
+  return (
+    <Panel title={transactions.authentication}>
+      <Facts
+        facts={[
+          [transactions.authenticationResult, transactions.authenticationResults[status]],
+          flow !== null && [transactions.authenticationFlow, transactions.authenticationFlows[flow]],
+          [
+            transactions.liability,
+            transactions.liabilities[shifted === null ? 'unknown' : shifted ? 'bank' : 'merchant'],
+          ],
+          version !== null && [transactions.authenticationVersion, version],
+          eci !== null && [transactions.eci, eci],
+        ]}
+      />
+    </Panel>
   );
 }

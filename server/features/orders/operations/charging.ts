@@ -24,6 +24,8 @@ export interface MoneyDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly billing: Billing;
+  /** The page on which the customer can confirm the payment of an order with the bank. */
+  readonly confirmationUrl: (companyId: string, orderId: string) => string;
   /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
   readonly connections: Connections;

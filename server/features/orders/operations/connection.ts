@@ -22,8 +22,6 @@ const credentials: Readonly<Record<ChargeCause, NonNullable<VaultCharge['credent
   renewal: { initiator: 'merchant', sequence: 'subsequent' },
 };
 
-export const initiatorOf = (cause: ChargeCause): 'customer' | 'merchant' => credentials[cause].initiator;
-
 function toAddress({ postal_code: postalCode, ...shipping }: Shipping): NonNullable<VaultCharge['shipping']> {
   return { ...shipping, postalCode };
 }
@@ -35,10 +33,10 @@ export function aboutCharge(
   card: CardOfOrder,
 ): Pick<
   VaultCharge,
-  'credential' | 'billing' | 'shipping' | 'keepsCard' | 'customerIp' | 'presence' | 'authenticates'
+  'credential' | 'billing' | 'shipping' | 'keepsCard' | 'customerIp' | 'presence' | 'authenticates' | 'authentication'
 > {
   const credential = credentialOf(cause, state);
-  const { customerIp, presence } = state;
+  const { customerIp, presence, authentication } = state;
   if (state.mode === 'sandbox') {
     return state.authenticates ? { authenticates: true, credential, ...(presence && { presence }) } : {};
   }
@@ -54,10 +52,11 @@ export function aboutCharge(
     ...(shipping && { shipping: toAddress(shipping) }),
     ...(customerIp && { customerIp }),
     ...(presence && { presence }),
+    ...(authentication && { authentication }),
   };
 }
 
-/** A subscription that starts later is first charged by the schedule. */
+/** A subscription that starts later is first charged by the schedule, and an order may say that the customer is absent. */
 export function credentialOf(
   cause: ChargeCause,
   { order, presence }: OrderState,
@@ -65,5 +64,6 @@ export function credentialOf(
   // The customer pays what was declined before, and the bank can ask.
   if (cause === 'retry' && presence) return credentials.order;
   const isFirst = cause === 'renewal' && isFirstCharge(order);
-  return credentials[isFirst ? 'first_charge' : cause];
+  const isAbsent = cause === 'order' && order.off_session === true;
+  return credentials[isFirst ? 'first_charge' : isAbsent ? 'retry' : cause];
 }

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../platform/database.ts';
 import { rowsOf } from '../../../platform/rows.ts';
+import type { AuthenticationResult } from '../../../vault/processors/authentication.ts';
 import type { ProcessorResponse } from '../../../vault/processors/processor.ts';
 import { type RedemptionOutcome, redemptionOutcomeParts } from '../../coupons/redemption-queries.ts';
 import { eventCount, type EventRow, eventValues, insertingEvents } from '../../events/queries.ts';
@@ -26,16 +27,20 @@ export interface OutcomeRecord {
   readonly unexecuted: boolean;
   /** Whether the order after this outcome becomes the answer to its idempotency key. */
   readonly replacesAnswer: boolean;
-  readonly response: ProcessorResponse | null;
+  readonly response: (ProcessorResponse & { readonly authentication?: AuthenticationResult }) | null;
   readonly event: EventRow;
   readonly chargebackAt: Date | null;
-  /** The funds that are held from now on. */
-  readonly held?: HeldFunds | undefined;
+  readonly rare?: RareChange;
 }
 
-export interface HeldFunds {
-  readonly amount: number;
-  readonly captureBefore: Date;
+/** What few outcomes change: no other charge pays for it. */
+export interface RareChange {
+  /** The funds that are held from now on. */
+  readonly held?: { readonly amount: number; readonly captureBefore: Date };
+  /** Where the customer can confirm the payment. */
+  readonly confirmation?: { readonly url: string; readonly until: Date };
+  /** The card that may be charged without the customer from now on. */
+  readonly mandate?: { readonly paymentMethodId: string };
 }
 
 const changeRows = rowsOf({
@@ -116,12 +121,19 @@ const disputing = `disputed AS (
 const redemptionsOn = (parameter: number): string => redemptionOutcomeParts(`$${parameter}`, isMoved('e.order_id'));
 const redeeming = redemptionsOn(redemptionParameter);
 
-// Authorizations are rare, and have a parameter of their own: no other charge pays for it.
-const heldParameter = redemptionParameter;
-const held = (column: string): string => `(SELECT ${column}
-  FROM json_to_recordset($${heldParameter}::json) AS h (order_id uuid, amount bigint, before timestamptz) WHERE h.order_id = o.id)`;
-const holding = ` authorized_amount = coalesce(${held('h.amount')}, o.authorized_amount),
-      capture_before = coalesce(${held('h.before')}, o.capture_before),`;
+// Rare changes have a parameter of their own.
+const rareParameter = redemptionParameter;
+const rareRows = `json_to_recordset($${rareParameter}::json) AS r (order_id uuid, amount bigint, before timestamptz,
+    url text, until timestamptz, method_id uuid)`;
+const rare = (column: string): string => `(SELECT ${column} FROM ${rareRows} WHERE r.order_id = o.id)`;
+const rarely = ` authorized_amount = coalesce(${rare('r.amount')}, o.authorized_amount),
+      capture_before = coalesce(${rare('r.before')}, o.capture_before),
+      authentication_url = coalesce(${rare('r.url')}, o.authentication_url),
+      authentication_until = coalesce(${rare('r.until')}, o.authentication_until),`;
+const mandating = `mandated AS (
+    UPDATE payment_methods p SET mandated_at = m.updated_at FROM moved m, ${rareRows}
+    WHERE r.order_id = m.order_id AND p.company_id = m.company_id AND p.id = r.method_id AND p.mandated_at IS NULL
+  )`;
 
 // PostgreSQL prepares each part of a statement for each batch, whether or not the batch needs it.
 const plain = { usual: outcomeStatement([]), withDisputes: outcomeStatement([disputing]) };
@@ -130,16 +142,25 @@ const withRedemptions = {
   withDisputes: outcomeStatement([disputing, redeeming]),
 };
 
-const withHeldFunds = {
-  usual: outcomeStatement([disputing], holding),
-  redeeming: outcomeStatement([disputing, redemptionsOn(heldParameter + 1)], holding),
+const withRareChanges = {
+  usual: outcomeStatement([disputing, mandating], rarely),
+  redeeming: outcomeStatement([disputing, mandating, redemptionsOn(rareParameter + 1)], rarely),
 };
 
-function statementFor(batch: { isHolding: boolean; isRedeeming: boolean; isDisputing: boolean }): string {
-  if (batch.isHolding) return batch.isRedeeming ? withHeldFunds.redeeming : withHeldFunds.usual;
+function statementFor(batch: { isRare: boolean; isRedeeming: boolean; isDisputing: boolean }): string {
+  if (batch.isRare) return batch.isRedeeming ? withRareChanges.redeeming : withRareChanges.usual;
   const statements = batch.isRedeeming ? withRedemptions : plain;
   return batch.isDisputing ? statements.withDisputes : statements.usual;
 }
+
+const rareRow = (order_id: string, { held, confirmation, mandate }: RareChange): object => ({
+  order_id,
+  amount: held?.amount,
+  before: held?.captureBefore,
+  url: confirmation?.url,
+  until: confirmation?.until,
+  method_id: mandate?.paymentMethodId,
+});
 
 /** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
@@ -183,13 +204,11 @@ export async function writeOutcomes(
   );
   const isRedeeming = redemptions.length > 0;
   const isDisputing = changes.some(({ chargeback_at }) => chargeback_at !== null);
-  const holds = taken.flatMap(({ order, held: funds }) =>
-    funds ? [{ order_id: order.id, amount: funds.amount, before: funds.captureBefore }] : [],
-  );
-  const rows = await db.query<{ id: string }>(statementFor({ isHolding: holds.length > 0, isRedeeming, isDisputing }), [
+  const rares = taken.flatMap(({ order, rare: change }) => (change ? [rareRow(order.id, change)] : []));
+  const rows = await db.query<{ id: string }>(statementFor({ isRare: rares.length > 0, isRedeeming, isDisputing }), [
     ...changeRows.values(changes),
     ...eventValues(taken.map(({ event }) => event)),
-    ...(holds.length > 0 ? [JSON.stringify(holds)] : []),
+    ...(rares.length > 0 ? [JSON.stringify(rares)] : []),
     ...(isRedeeming ? [JSON.stringify(redemptions)] : []),
   ]);
   const moved = new Set(rows.map(({ id }) => id));

@@ -1,18 +1,20 @@
 import type { Queryable } from '../../../platform/database.ts';
+import type { AuthenticationResult } from '../../../vault/processors/authentication.ts';
 import {
   type FailureCode,
   failureReasons,
   type LookupOutcome,
   type Outcome,
-  type ProcessorResponse,
 } from '../../../vault/processors/processor.ts';
 import type { RedemptionOutcome } from '../../coupons/service.ts';
 import { newEvent } from '../../events/service.ts';
 import type { MoneyDependencies } from './charging.ts';
 import type { Opened } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from '../order.ts';
-import { type HeldFunds, type OutcomeRecord, writeOutcomes } from './outcome-queries.ts';
+import { type OutcomeRecord, type RareChange, writeOutcomes } from './outcome-queries.ts';
+import { authenticationOf, confirmableUntil, givesMandate } from './authentication.ts';
 import { captureBefore } from './capture-times.ts';
+import { credentialOf } from './connection.ts';
 import { redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from '../schemas.ts';
 import { nextOrderStatus, transactionChanges } from '../transitions.ts';
@@ -31,6 +33,8 @@ export interface ChargeOutcome {
   readonly unexecuted?: boolean;
   /** The charge follows a declined one in the same request, so it is the answer to its key. */
   readonly replacesAnswer?: boolean;
+  /** The page where the customer can confirm the payment, if the bank wants that. */
+  readonly authenticationUrl?: string | undefined;
   /** By the clock of the company. */
   readonly nowMs: number;
   /** The W3C trace context of the request, because outcomes are recorded together. */
@@ -96,8 +100,9 @@ const isHeld = ({ type }: Pick<Sale, 'type'>, { outcome }: KnownOutcome): boolea
   type === 'auth' && outcome === 'approved';
 
 function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {}): OutcomeRecord {
-  const { state, sale, outcome, nowMs } = charged;
-  const ended = endOf(sale, outcome, nowMs);
+  const { state, sale, nowMs } = charged;
+  const { outcome } = charged;
+  const ended = endOf(charged);
   const isDisowned = outcome.outcome === 'conflict' || charged.disowned === true;
   const transaction = endedSale(state.order, sale, ended, isDisowned);
   const order = chargedOrder({ ...state.order, ...change }, sale, ended, new Date(nowMs));
@@ -116,7 +121,7 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
       ...(charged.trace !== undefined && { trace: charged.trace }),
     },
     chargebackAt: ended.chargebackAfterMs === undefined ? null : new Date(nowMs + ended.chargebackAfterMs),
-    held: ended.held,
+    ...(ended.rare && { rare: ended.rare }),
   };
 }
 
@@ -126,27 +131,46 @@ interface Ended {
   readonly trigger: 'charge_approved' | 'charge_authorized' | 'charge_declined';
   readonly event: 'order.succeeded' | 'order.authorized' | 'order.failed';
   readonly failure: { readonly failure_code: FailureCode | null; readonly failure_reason: string | null };
-  readonly response: ProcessorResponse | null;
+  readonly response: OutcomeRecord['response'];
   readonly chargebackAfterMs?: number | undefined;
-  readonly held?: HeldFunds;
+  readonly rare?: RareChange | undefined;
 }
 
 const noFailure = { failure_code: null, failure_reason: null };
 
-function endOf(sale: Sale, outcome: KnownOutcome, nowMs: number): Ended {
-  const response = 'response' in outcome ? outcome.response : null;
+function endOf(charged: ChargeOutcome): Ended {
+  const { sale, outcome } = charged;
+  const authentication = authenticationOf(charged);
+  const response = responseOf(outcome, authentication);
+  const rare = rareChangeOf(charged, authentication);
   if (outcome.outcome === 'approved') {
-    const paid = { change: 'approved', failure: noFailure, response } as const;
-    if (sale.type === 'auth') {
-      const held = { amount: sale.amount, captureBefore: captureBefore(sale.cause, outcome, nowMs) };
-      return { ...paid, trigger: 'charge_authorized', event: 'order.authorized', held };
-    }
+    const paid = { change: 'approved', failure: noFailure, response, rare } as const;
+    if (sale.type === 'auth') return { ...paid, trigger: 'charge_authorized', event: 'order.authorized' };
     const { chargebackAfterMs } = outcome;
     return { ...paid, trigger: 'charge_approved', event: 'order.succeeded', chargebackAfterMs };
   }
   const { code, reason } = failureOf(outcome);
   const failure = { failure_code: code, failure_reason: reason };
-  return { change: 'declined', trigger: 'charge_declined', event: 'order.failed', failure, response };
+  return { change: 'declined', trigger: 'charge_declined', event: 'order.failed', failure, response, rare };
+}
+
+function responseOf(outcome: KnownOutcome, authentication: AuthenticationResult | undefined): Ended['response'] {
+  const response = 'response' in outcome ? outcome.response : null;
+  return response && authentication ? { ...response, authentication } : response;
+}
+
+/** What few outcomes change. Undefined for all others. */
+function rareChangeOf(
+  { state, sale, outcome, authenticationUrl, nowMs }: ChargeOutcome,
+  authentication: AuthenticationResult | undefined,
+): RareChange | undefined {
+  const { initiator } = credentialOf(sale.cause, state);
+  const held = outcome.outcome === 'approved' &&
+    sale.type === 'auth' && { amount: sale.amount, captureBefore: captureBefore(initiator, outcome, nowMs) };
+  const asks = authenticationUrl !== undefined && { url: authenticationUrl, until: confirmableUntil(nowMs) };
+  const mandate = givesMandate(outcome, authentication) && { paymentMethodId: sale.payment_method_id };
+  if (!held && !asks && !mandate) return undefined;
+  return { ...(held && { held }), ...(asks && { confirmation: asks }), ...(mandate && { mandate }) };
 }
 
 const endedSale = (
@@ -172,7 +196,7 @@ const paidBy = ({ payment_method_id, card_brand, card_last4 }: Sale): Partial<Or
   card_last4,
 });
 
-function chargedOrder(order: OrderRow, sale: Sale, { change, trigger, failure, held }: Ended, at: Date): OrderRow {
+function chargedOrder(order: OrderRow, sale: Sale, { change, trigger, failure, rare }: Ended, at: Date): OrderRow {
   const status = nextOrderStatus(order.status, trigger);
   if (!status) throw new Error(`the outcome of a sale cannot be recorded on an order with status ${order.status}`);
   const isPaid = change === 'approved';
@@ -183,9 +207,13 @@ function chargedOrder(order: OrderRow, sale: Sale, { change, trigger, failure, h
     status,
     sequence: order.sequence + 1,
     attempt_count: order.attempt_count + (isPaid ? 0 : 1),
-    sale_id: isPaid && !held ? sale.id : null,
+    sale_id: isPaid && !rare?.held ? sale.id : null,
     updated_at: at,
-    ...(held && { authorized_amount: held.amount, capture_before: held.captureBefore }),
+    ...(rare?.held && { authorized_amount: rare.held.amount, capture_before: rare.held.captureBefore }),
+    ...(rare?.confirmation && {
+      authentication_url: rare.confirmation.url,
+      authentication_until: rare.confirmation.until,
+    }),
   };
 }
 

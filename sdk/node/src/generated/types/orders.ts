@@ -13,6 +13,17 @@ export interface OrderItemInput {
 /** With `manual`, the charge is only authorized: the order stays `pending` and its funds are held until `capture_before`. Capture or void it before then. */
 export type CaptureMode = 'automatic' | 'manual';
 
+/** If you have a 3-D Secure server of your own: what it says about this payment. It is passed on to the processor and not stored. */
+export interface ExternalAuthentication {
+  /** The proof of the bank, in base64. */
+  cavv: string;
+  eci: string;
+  /** The ID that the directory server has given to the authentication. */
+  directory_server_id: string;
+  /** The version of 3-D Secure. */
+  version: string;
+}
+
 export interface ShippingInput {
   name?: string | null | undefined;
   line1?: string | null | undefined;
@@ -35,6 +46,9 @@ export interface OrderCreate {
   coupon_code?: string | undefined;
   /** Default: `'automatic'`. */
   capture?: CaptureMode | undefined;
+  /** Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer. */
+  off_session?: boolean | undefined;
+  authentication?: ExternalAuthentication | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
   metadata?: Metadata | null | undefined;
@@ -131,6 +145,7 @@ export interface Order {
   next_retry_at: string | null;
   failure_code: FailureCode | null;
   failure_reason: string | null;
+  authentication_url: string | null;
   description: string | null;
   shipping: Shipping | null;
   metadata: Metadata;

@@ -72,6 +72,11 @@ export interface Card {
   fingerprint: string;
 }
 
+/** The bank authenticated the customer, who agreed to later charges: the card can be charged with `off_session: true`. Null if it did not. */
+export interface Mandate {
+  created_at: string;
+}
+
 export interface PaymentMethod {
   id: string;
   type: 'card';
@@ -80,6 +85,7 @@ export interface PaymentMethod {
   is_default: boolean;
   card: Card;
   billing_details: BillingDetails | null;
+  mandate: Mandate | null;
   created_at: string;
 }
 

@@ -17,6 +17,21 @@ export interface ProcessorResponse {
   response_text: string | null;
 }
 
+/** `attempted`: the bank could not ask the customer, and takes part in 3-D Secure. `exempted`: the customer was not asked, because the payment is exempt. `unavailable`: the bank could not be reached. */
+export type AuthenticationStatus = 'authenticated' | 'attempted' | 'exempted' | 'failed' | 'unavailable';
+
+/** `challenge`: the customer confirmed the payment. `frictionless`: the bank did not ask. */
+export type AuthenticationFlow = 'challenge' | 'frictionless';
+
+/** How the bank authenticated the customer (3-D Secure). Null if it did not. */
+export interface Authentication {
+  status: AuthenticationStatus;
+  flow: AuthenticationFlow | null;
+  liability_shifted: boolean | null;
+  version: string | null;
+  eci: string | null;
+}
+
 export interface Transaction {
   id: string;
   type: TransactionType;
@@ -30,6 +45,7 @@ export interface Transaction {
   order?: Order;
   payment_method: PaymentMethodSummary | null;
   processor_response: ProcessorResponse | null;
+  authentication: Authentication | null;
   failure_reason: string | null;
   failure_code: FailureCode | null;
   description: string | null;

@@ -12,6 +12,9 @@ __all__ = [
     "ActorKind",
     "ApiVersion",
     "AttemptStatus",
+    "Authentication",
+    "AuthenticationFlow",
+    "AuthenticationStatus",
     "BillingAddress",
     "BillingCycle",
     "BillingDetails",
@@ -71,6 +74,7 @@ __all__ = [
     "InvalidCoupon",
     "LoggedRequest",
     "LoggedRequestDetails",
+    "Mandate",
     "MintedCodes",
     "Order",
     "OrderEvent",
@@ -160,7 +164,7 @@ CouponDuration = Literal["once", "repeating", "forever"]
 TransactionType = Literal["sale", "refund", "auth"]
 TransactionStatus = Literal["pending", "in_progress", "succeeded", "failed", "voided", "chargeback"]
 FailureCode = Literal["insufficient_funds", "do_not_honor", "card_limit_exceeded", "processor_declined", "issuer_unavailable", "unknown", "expired_card", "incorrect_cvv", "invalid_account", "blocked_card", "closed_card", "contact_bank", "transaction_not_allowed", "lost_stolen_card", "fraud_suspected", "duplicate_transaction", "invalid_merchant_configuration", "validation_error"]
-OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
+OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
 PlanField = Literal["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"]
 BillingInterval = Literal["day", "month"]
 PricingTierKind = Literal["recurring", "one_time"]
@@ -179,7 +183,9 @@ CheckoutSessionStatus = Literal["open", "completed", "expired"]
 CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
-TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
+TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
+AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
+AuthenticationFlow = Literal["challenge", "frictionless"]
 TeamMemberStatus = Literal["pending", "active", "blocked"]
 WebhookEndpointStatus = Literal["enabled", "disabled"]
 ChargebackOutcome = Literal["accepted", "dismissed"]
@@ -321,6 +327,16 @@ class Card(Model):
     _fields = frozenset(["brand", "last4", "exp_month", "exp_year", "fingerprint"])
 
 
+class Mandate(Model):
+    """The bank authenticated the customer, who agreed to later charges: the card can be charged with `off_session: true`. Null if it did not."""
+
+    __slots__ = ()
+
+    created_at: datetime
+
+    _fields = frozenset(["created_at"])
+
+
 class PaymentMethod(Model):
     __slots__ = ()
 
@@ -331,9 +347,10 @@ class PaymentMethod(Model):
     """Used for new orders and subscriptions without a payment method."""
     card: Card
     billing_details: BillingDetails | None
+    mandate: Mandate | None
     created_at: datetime
 
-    _fields = frozenset(["id", "type", "customer_id", "is_default", "card", "billing_details", "created_at"])
+    _fields = frozenset(["id", "type", "customer_id", "is_default", "card", "billing_details", "mandate", "created_at"])
 
 
 class DeletedPaymentMethod(Model):
@@ -545,6 +562,7 @@ class Order(Model):
     next_retry_at: datetime | None
     failure_code: FailureCode | str | None
     failure_reason: str | None
+    authentication_url: str | None
     description: str | None
     shipping: Shipping | None
     metadata: Dict[str, Any]
@@ -553,7 +571,7 @@ class Order(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
     _optional = frozenset(["customer"])
 
 
@@ -1084,6 +1102,20 @@ class ProcessorResponse(Model):
     _fields = frozenset(["transaction_id", "authorization_code", "avs_result", "cvv_result", "response_code", "response_text"])
 
 
+class Authentication(Model):
+    """How the bank authenticated the customer (3-D Secure). Null if it did not."""
+
+    __slots__ = ()
+
+    status: AuthenticationStatus | str
+    flow: AuthenticationFlow | str | None
+    liability_shifted: bool | None
+    version: str | None
+    eci: str | None
+
+    _fields = frozenset(["status", "flow", "liability_shifted", "version", "eci"])
+
+
 class Transaction(Model):
     __slots__ = ()
 
@@ -1099,6 +1131,7 @@ class Transaction(Model):
     order: Order | None
     payment_method: PaymentMethodSummary | None
     processor_response: ProcessorResponse | None
+    authentication: Authentication | None
     failure_reason: str | None
     failure_code: FailureCode | str | None
     description: str | None
@@ -1107,7 +1140,7 @@ class Transaction(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"])
     _optional = frozenset(["customer", "order"])
 
 
@@ -1718,7 +1751,8 @@ UnknownEvent._converters = {"created_at": time_of}
 Customer._converters = {"shipping_address": ShippingAddress.of, "payment_methods": list_of(PaymentMethod.of), "subscriptions": list_of(Subscription.of), "deleted_at": time_of, "created_at": time_of, "updated_at": time_of}
 BillingDetails._converters = {"address": BillingAddress.of}
 CardToken._converters = {"card": TokenCard.of, "expires_at": time_of}
-PaymentMethod._converters = {"card": Card.of, "billing_details": BillingDetails.of, "created_at": time_of}
+Mandate._converters = {"created_at": time_of}
+PaymentMethod._converters = {"card": Card.of, "billing_details": BillingDetails.of, "mandate": Mandate.of, "created_at": time_of}
 ProductImage._converters = {"created_at": time_of}
 Product._converters = {"pricing": Pricing.of, "images": list_of(ProductImage.of), "created_at": time_of, "updated_at": time_of}
 ProductImageOrders._converters = {"data": list_of(ProductImageOrder.of)}
@@ -1741,7 +1775,7 @@ CheckoutSession._converters = {"items": list_of(CheckoutItem.of), "next_action":
 PaymentLink._converters = {"items": list_of(CheckoutItem.of), "ends_at": time_of, "created_at": time_of, "updated_at": time_of}
 Receipt._converters = {"expires_at": time_of}
 CustomerSession._converters = {"expires_at": time_of, "created_at": time_of}
-Transaction._converters = {"customer": Customer.of, "order": Order.of, "payment_method": PaymentMethodSummary.of, "processor_response": ProcessorResponse.of, "settled_at": time_of, "created_at": time_of, "updated_at": time_of}
+Transaction._converters = {"customer": Customer.of, "order": Order.of, "payment_method": PaymentMethodSummary.of, "processor_response": ProcessorResponse.of, "authentication": Authentication.of, "settled_at": time_of, "created_at": time_of, "updated_at": time_of}
 Clock._converters = {"now": time_of}
 ClockHappening._converters = {"at": time_of}
 ClockAdvanced._converters = {"now": time_of, "happened": list_of(ClockHappening.of)}

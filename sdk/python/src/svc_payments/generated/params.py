@@ -205,6 +205,18 @@ class OrderItemInput(TypedDict):
     quantity: int
 
 
+class ExternalAuthentication(TypedDict):
+    """If you have a 3-D Secure server of your own: what it says about this payment. It is passed on to the processor and not stored."""
+
+    #: The proof of the bank, in base64.
+    cavv: str
+    eci: str
+    #: The ID that the directory server has given to the authentication.
+    directory_server_id: str
+    #: The version of 3-D Secure.
+    version: str
+
+
 class ShippingInput(TypedDict, total=False):
     name: str | None
     line1: str | None
@@ -229,6 +241,9 @@ class OrderCreate(_OrderCreate, total=False):
     currency: str
     coupon_code: str
     capture: models.CaptureMode
+    #: Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer.
+    off_session: bool
+    authentication: ExternalAuthentication
     description: str | None
     shipping: ShippingInput | None
     metadata: Mapping[str, Any] | None
