@@ -2,6 +2,7 @@ import { classicScript, readSource } from '../sdk/browser/bundle.ts';
 import { texts as checkoutTexts } from './checkout/texts.ts';
 import { texts as customerTexts } from './customer/texts.ts';
 import { texts as closedTexts } from './closed/texts.ts';
+import { texts as confirmTexts } from './confirm/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
 
@@ -29,6 +30,8 @@ const checkoutScripts = [
   ),
 ];
 
+const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
+
 const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
 const docsScripts = [
@@ -48,6 +51,9 @@ const make = {
   'checkout.js': () => script(checkoutScripts),
   'checkout.css': () => style('checkout/checkout.css'),
   'checkout.html': () => document('checkout/checkout.html', checkoutTexts),
+  'confirm.js': () => script(confirmScripts),
+  'confirm.css': () => style('confirm/confirm.css'),
+  'confirm.html': () => document('confirm/confirm.html', confirmTexts),
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),

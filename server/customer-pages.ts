@@ -8,6 +8,8 @@ import {
   type LinkDependencies,
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
+import { confirmationPageRoutes } from './features/confirmations/page-routes.ts';
+import { companyOfConfirmation, orderOfConfirmation } from './features/confirmations/token.ts';
 import type { EmailDependencies } from './features/customer-emails/service.ts';
 import { companyById } from './features/companies/service.ts';
 import {
@@ -149,6 +151,15 @@ export function mountCustomerPages(
     return name ? companyOfName(name) : companyOfToken(token);
   };
   mountPaymentLinks(app, { http, companyOf, companyIdOf, sharedToken: true, subjectOf: linkByToken }, pageLinks);
+  mount(confirmationPageRoutes(checkout), {
+    http,
+    companyOf,
+    companyIdOf: companyOfConfirmation,
+    subjectOf: async ({ company }, token) => {
+      const orderId = orderOfConfirmation(pageLinks.linkKey, company.id, token);
+      return orderId === undefined ? undefined : { orderId };
+    },
+  });
   mount(customerPageRoutes(checkout), { http, companyOf, endsAtOnce: true, subjectOf: customerSessionByToken });
   mountSandboxBank(app, { http, companyOf, vault, baseUrl: pageLinks.baseUrl });
   mount(endedPageRoutes(), { http, companyOf, subjectOf: endedSessionByToken });

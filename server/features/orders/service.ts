@@ -94,7 +94,7 @@ export {
   type Referenced,
   subjects,
 } from './operations/reference.ts';
-export { isStillFailed, nextAttempt } from './retry.ts';
+export { isStillFailed, nextAttempt, type RetryTerms } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 
@@ -174,6 +174,15 @@ export interface Orders {
   applyNotice(notice: NoticeToApply): Promise<Applied>;
 }
 
+/** A customer who was present tries again on the same page: two ways to pay would make two payments. */
+function confirmationOf(
+  { confirmationUrl }: Pick<MoneyDependencies, 'confirmationUrl'>,
+  { outcome, state: { order, presence } }: ChargeOutcome,
+): Pick<ChargeOutcome, 'authenticationUrl'> {
+  if (!wantsCustomer(outcome) || presence) return {};
+  return { authenticationUrl: confirmationUrl(order.company_id, order.id) };
+}
+
 export function openOrders(dependencies: MoneyDependencies): Orders {
   const { batchDb } = dependencies;
   const tally = { items: 0 };
@@ -206,10 +215,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     chargeElsewhere: (state, declined, failed, atMs) => chargeElsewhere(charging, state, declined, failed, atMs),
     async recordOutcome(charged) {
       const trace = traceparent();
-      const { company_id, id } = charged.state.order;
-      const asks = wantsCustomer(charged.outcome) && {
-        authenticationUrl: dependencies.confirmationUrl(company_id, id),
-      };
+      const asks = confirmationOf(dependencies, charged);
       const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, ...asks, trace });
       const { state, sale } = charged;
       if (order) countCharge(state.mode, charged.outcome, sale.type);

@@ -3,7 +3,14 @@ import { withoutKey } from '../../http/phases.ts';
 import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Order } from '../orders/schemas.ts';
-import { getOrderState, type Orders, returnCustomerTry, takeCustomerTry, untilItsEnd } from '../orders/service.ts';
+import {
+  getOrderState,
+  type Orders,
+  type RetryTerms,
+  returnCustomerTry,
+  takeCustomerTry,
+  untilItsEnd,
+} from '../orders/service.ts';
 import { repointSubscriptions } from './change-subscription.ts';
 import { cardFor } from './create-subscription.ts';
 import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
@@ -45,6 +52,7 @@ export interface CustomerSubscription {
 
 const cancelable: readonly string[] = ['active', 'paused', 'past_due', 'failed'];
 const unpaid: readonly string[] = ['past_due', 'failed'];
+const ended: readonly string[] = ['canceled', 'completed'];
 
 /**
  * Only a declined renewal can be paid here. A subscription whose first charge was declined never began: customers may have
@@ -120,14 +128,28 @@ export async function payFailedRenewal(
   const row = await findSubscription(db, company.id, id);
   if (!row || row.customer_id !== customerId) throw notFound('subscription');
   if (!isPayable(row) || !row.latest_order_id) throw refused('This subscription has no payment due.');
-  const found = await db.transaction((transaction) =>
-    cardFor(transaction, company.id, customerId, row.payment_method_id),
-  );
-  const stored = chargedCard(found);
-  if (!stored) throw notFound('payment method', 'payment_method_id');
-  const card = { payment_method_id: found.id, card_brand: found.brand, card_last4: found.last4, stored };
+  const card = await cardOf(context, customerId, row.payment_method_id);
   const { body } = await orders.retry(context, row.latest_order_id, withoutKey, { declines, card });
   return (JSON.parse(body) as Order).status === 'failed';
+}
+
+async function cardOf(
+  { db, company }: RequestContext,
+  customerId: string,
+  paymentMethodId: string,
+): Promise<RetryTerms['card']> {
+  const found = await db.transaction((transaction) => cardFor(transaction, company.id, customerId, paymentMethodId));
+  const stored = chargedCard(found);
+  if (!stored) throw notFound('payment method', 'payment_method_id');
+  return { payment_method_id: found.id, card_brand: found.brand, card_last4: found.last4, stored };
+}
+
+/** The card of which a customer confirms the payment: that of the subscription may be another by now. */
+export async function cardToConfirm(context: RequestContext, order: Order): Promise<RetryTerms['card']> {
+  const { customer_id, subscription_id, payment_method } = order;
+  const row = subscription_id ? await findSubscription(context.db, context.company.id, subscription_id) : undefined;
+  if (row && ended.includes(row.status)) throw refused('The subscription has ended.');
+  return cardOf(context, customer_id, row?.payment_method_id ?? payment_method.id);
 }
 
 /**

@@ -24,7 +24,14 @@ import { previewChange, undoChange } from './change-preview.ts';
 import type { PlanChangeRequest } from './change-schemas.ts';
 import { findTermsAt } from './change-queries.ts';
 import { addRenewalItem, removeRenewalItem } from './renewal-items.ts';
-import { moveFailedTo, overdueOrderOf, payFailedRenewal, shownToCustomer, tryAnotherCard } from './customer-changes.ts';
+import {
+  cardToConfirm,
+  moveFailedTo,
+  overdueOrderOf,
+  payFailedRenewal,
+  shownToCustomer,
+  tryAnotherCard,
+} from './customer-changes.ts';
 import { countDue, findSubscription, findSubscriptionsOf, hasSubscriptions, isCardInUse } from './queries.ts';
 import { listSubscriptions, type SubscriptionFilters } from './list-queries.ts';
 import { endRenewal, getRenewal, keepRenewal } from './renewal-end.ts';
@@ -46,7 +53,7 @@ export {
 };
 export { addRenewalItem, previewChange, removeRenewalItem, undoChange };
 export { endRenewal, getRenewal, keepRenewal, moveFailedTo, overdueOrderOf, payFailedRenewal, shownToCustomer };
-export { tryAnotherCard };
+export { cardToConfirm, tryAnotherCard };
 export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
