@@ -14,7 +14,8 @@ import { handleOf, readHandle } from './handle.ts';
 import { resume } from './resumption.ts';
 import { setUpsOf } from './setups.ts';
 import { card, newCharge } from './testing.ts';
-import { presence } from '../conformance-customers.ts';
+import { external, presence } from '../conformance-customers.ts';
+import { authorizationOf } from './requests.ts';
 
 /**
  * What each result of Adyen means: as the answer to a payment with and without the customer, to the details with which a customer came
@@ -223,6 +224,34 @@ describe('a result of Adyen', () => {
       }
     }
     assert.equal(readHandle(`${handleOf(authorization)}|challenge,guessed,,,`), undefined);
+  });
+});
+
+describe('a payment as Adyen gets it', () => {
+  const sent = (changes: Partial<ChargeRequest>) =>
+    authorizationOf(newCharge(changes), 'SvcECOM', { value: 4900, currency: 'EUR' });
+
+  it('never asks for the customer who is not there', () => {
+    const body = sent({});
+    assert.deepEqual(body.authenticationData, { attemptAuthentication: 'never' });
+    assert.deepEqual([body.channel, body.browserInfo, body.mpiData], [undefined, undefined, undefined]);
+  });
+
+  it('asks for a redirect of the customer who is there', () => {
+    const body = sent({ presence });
+    assert.deepEqual(body.authenticationData, { threeDSRequestData: { nativeThreeDS: 'disabled' } });
+    assert.deepEqual(
+      [body.returnUrl, body.origin, body.channel, body.redirectFromIssuerMethod, body.redirectToIssuerMethod],
+      [presence.returnUrl, 'https://shop.example', 'Web', 'GET', 'GET'],
+    );
+    const { browser: _, ...withoutScript } = presence;
+    assert.equal(sent({ presence: withoutScript }).browserInfo?.javaScriptEnabled, false);
+  });
+
+  it('has what a server of the merchant has found, and asks for nothing else', () => {
+    const { mpiData, authenticationData } = sent({ authentication: external, presence });
+    assert.deepEqual([mpiData?.cavv, mpiData?.directoryResponse, authenticationData], [external.cavv, 'Y', undefined]);
+    assert.equal(sent({ authentication: { ...external, eci: '06' } }).mpiData?.directoryResponse, 'A');
   });
 });
 
