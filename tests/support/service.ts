@@ -14,7 +14,7 @@ import { batchConnections, type MoneyDependencies, type Orders } from '../../ser
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
-import { confirmationUrl } from '../../server/features/confirmations/token.ts';
+import { pageParts } from './page-links.ts';
 import { anyShard, clockCheck, databaseCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
@@ -229,12 +229,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ofApi.length > 1
         ? (companyId) => movedFrom(apiShards, one.name, ({ orders: { charging } }) => charging)(companyId)
         : undefined;
-    const stepKey = serviceKeys['page-links'];
-    const parts = {
-      ...{ db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo, stepKey },
-      confirmationUrl: confirmationUrl(stepKey, options.baseUrl ?? 'http://service.test'),
-    };
-    const payments = openPayments(parts);
+    const parts = { db: one.db, batchDb, vault, connections, clock, log, onExpired, restores, movedTo };
+    const payments = openPayments({ ...parts, ...pageParts(serviceKeys, options) });
     return { ...one, batchDb, clock, restores, ...payments };
   });
   const { orders, subscriptions } = opened.at(-1) as (typeof opened)[number];

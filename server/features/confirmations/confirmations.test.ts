@@ -42,7 +42,7 @@ async function declined(number: string = numbers.challenge, body: object = {}): 
 }
 
 const onPage = (path: string, part: string, body?: object): Promise<Reply> => {
-  const headers = { origin: service.baseUrl };
+  const headers = { origin: service.baseUrl, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
   return service.call(body ? 'POST' : 'GET', `${path}/${part}`, { key: null, headers, ...(body && { body }) });
 };
 

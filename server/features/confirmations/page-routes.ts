@@ -1,8 +1,7 @@
 import Type from 'typebox';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
-import { browserInput, returnInput } from '../checkout-sessions/page-schemas.ts';
-import { withPresence } from '../checkout-sessions/presence.ts';
+import { browserInput, returnInput, withPresence } from '../checkout-sessions/service.ts';
 import {
   type ConfirmationDependencies,
   confirmPayment,
