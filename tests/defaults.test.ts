@@ -39,7 +39,7 @@ const fields: Field[] = Object.values(document.paths).flatMap((methods) =>
 
 /** Left out, they are something that depends on the rest, or there is nothing. */
 const depends: Readonly<Record<string, readonly string[]>> = {
-  createOrder: ['payment_method_id', 'currency', 'coupon_code'],
+  createOrder: ['payment_method_id', 'currency', 'coupon_code', 'authentication'],
   createSubscription: [
     'payment_method_id',
     'billing_cycle',

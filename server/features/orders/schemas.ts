@@ -117,6 +117,7 @@ export const orderCreate = Type.Object(
     capture: Type.Optional(captureMode),
     off_session: Type.Optional(
       Type.Boolean({
+        default: false,
         description:
           'Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely ' +
           'asks for the customer.',

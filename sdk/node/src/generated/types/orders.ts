@@ -46,7 +46,7 @@ export interface OrderCreate {
   coupon_code?: string | undefined;
   /** Default: `'automatic'`. */
   capture?: CaptureMode | undefined;
-  /** Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer. */
+  /** Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer. Default: `false`. */
   off_session?: boolean | undefined;
   authentication?: ExternalAuthentication | undefined;
   description?: string | null | undefined;
