@@ -56,7 +56,11 @@ const rows: readonly Row[] = [
   { server: 'api', route: /^POST \/processors\/:connection\/notices$/, body: 'read', bytes: limits.noticeBytes },
   { server: 'api', route: /^POST \/(v1\/card_tokens|capture)$/, body: 'read', headers: bearer(publishable) },
   { server: 'api', route: /^POST \/mcp$/, body: 'read' },
-  { server: 'api', route: /^POST \/((checkout|confirm|customer|pay)\/:token|unsubscribe\/:company)(\/|$)/, body: 'read' },
+  {
+    server: 'api',
+    route: /^POST \/((checkout|confirm|customer|pay)\/:token|unsubscribe\/:company)(\/|$)/,
+    body: 'read',
+  },
   {
     server: 'api',
     route: /^POST \/dashboard\/(sign_up|session(\/once)?|password_resets(\/complete)?|invitations\/:token\/accept)$/,

@@ -33,15 +33,11 @@ const faults = useFaultyService((started) => {
 const hourMs = 3_600_000;
 const monthly30 = { billing_cycle: everyDays(30) };
 
+/** A series that was never counted is not in the text. */
 async function counted(name: string): Promise<number> {
   const { text } = await readProbe(service.baseUrl, '/metrics');
-  return Number(
-    text
-      .split('\n')
-      .find((line) => line.startsWith(`${name} `))
-      ?.split(' ')
-      .at(-1),
-  );
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return Number(line?.split(' ').at(-1) ?? 0);
 }
 
 it('counts renewals that were declined, and subscriptions whose retries were all declined', async () => {
