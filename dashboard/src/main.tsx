@@ -19,11 +19,9 @@ const client = new QueryClient({
     },
   },
 });
-// The file of the page loads while the session is read.
-if (pageAt(location.pathname)?.inShell) void client.prefetchQuery(sessionQuery);
-await preload(location.pathname);
-const root = document.querySelector('#root');
-if (root) {
+const show = (): void => {
+  const root = document.querySelector('#root');
+  if (!root) return;
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
@@ -31,4 +29,8 @@ if (root) {
       </QueryClientProvider>
     </StrictMode>,
   );
-}
+};
+
+// The file of the page loads while the session is read. An `await` here would divide the build into more files.
+if (pageAt(location.pathname)?.inShell) void client.prefetchQuery(sessionQuery);
+void preload(location.pathname).then(show);

@@ -238,6 +238,7 @@ export const otherTimes: Readonly<Record<string, string>> = {
   'figure_states.days_until': 'a place in the calendar of the company; `reopenDays` brings it back',
   'idempotency_keys.expires_at': expiry,
   'mails.link_expires_at': expiry,
+  'orders.authentication_until': expiry,
   'orders.next_retry_at': merchants,
   'password_resets.expires_at': expiry,
   'company_gates.books_until': history,

@@ -152,7 +152,7 @@ test('a page has its headings beside it, and leads to the guides before and afte
   const neighbours = linksOf(
     html.slice(html.indexOf('<nav class="neighbours"'), html.indexOf('<nav class="contents"')),
   );
-  assert.deepEqual(neighbours, ['/docs/cards', '/docs/subscriptions']);
+  assert.deepEqual(neighbours, ['/docs/authentication', '/docs/subscriptions']);
   const [first] = linksOf((await pageAt('/docs')).split('<nav class="neighbours"')[1] ?? '');
   assert.equal(first, '/docs/quickstart');
 });

@@ -97,6 +97,7 @@ describe('GET /v1/transactions/{id}', () => {
       customer_id: one.customerId,
       order_id: sale.order_id,
       payment_method: { id: one.paymentMethodId, card_last_four: '4242', card_brand: 'visa' },
+      authentication: null,
       failure_reason: null,
       failure_code: null,
       description: 'Pots',
