@@ -49,7 +49,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   connectProcessor: credentials,
   testProcessorCredentials: credentials,
   updateProcessor: credentials,
-  createOrder: ['coupon_code'],
+  createOrder: ['coupon_code', 'authentication.cavv', 'authentication.eci', 'authentication.version'],
   createSubscription: ['coupon_code'],
   validateCoupon: ['code'],
   createApiKey: ['allowed_addresses[0]'],

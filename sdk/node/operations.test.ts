@@ -209,6 +209,15 @@ describe('the SDK', () => {
     assert.equal((await svc.subscriptions.list({ customer_id: customerId, status: 'active' })).data.length, 1);
     const changed = await svc.subscriptions.update(made.id, { description: 'For the office' });
     assert.equal(changed.description, 'For the office');
+    const twoSeats = { plan_id: plan.id, quantity: 2, when: 'renewal' } as const;
+    assert.equal((await svc.subscriptions.previewPlanChange(made.id, twoSeats)).amount_due, 0);
+    assert.equal((await svc.subscriptions.changePlan(made.id, twoSeats)).status, 'scheduled');
+    assert.equal((await svc.subscriptions.undoPlanChange(made.id)).scheduled_change, null);
+    const product = await svc.products.create(aProduct());
+    const added = await svc.subscriptions.addRenewalItem(made.id, { product_id: product.id, quantity: 2 });
+    const [item] = added.renewal_items;
+    assert.equal(item?.quantity, 2);
+    assert.deepEqual((await svc.subscriptions.removeRenewalItem(made.id, item?.id ?? '')).renewal_items, []);
     for (const call of [() => svc.subscriptions.pause(made.id), () => svc.subscriptions.resume(made.id)]) {
       await assert.rejects(call, (error) => error instanceof ProcessingError && error.code === 'not_implemented');
     }

@@ -194,7 +194,6 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
         random: seededRandom(seed + 1_000 * (shop + 1) + index),
         diary,
         thinkMs: options.thinkMs,
-        manualShare: 0.2,
         stopped: stopped.signal,
         abandoned: abandoned.signal,
       }),

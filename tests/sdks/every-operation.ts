@@ -202,6 +202,15 @@ async function subscriptions(svc: Caller, planId: string): Promise<void> {
   const query = { customer_id: customer.id, status: ['active'] };
   assert.equal((await svc.call('subscriptions.list', { query })).data.length, 1);
   await svc.call('subscriptions.update', { ids, body: { description: 'For the office' } });
+  const twoSeats = { plan_id: planId, quantity: 2, when: 'renewal' };
+  assert.equal((await svc.call('subscriptions.previewPlanChange', { ids, body: twoSeats })).amount_due, 0);
+  assert.equal((await svc.call('subscriptions.changePlan', { ids, body: twoSeats })).status, 'scheduled');
+  assert.equal((await svc.call('subscriptions.undoPlanChange', { ids })).scheduled_change, null);
+  const item = { product_id: (await svc.product()).id, quantity: 2 };
+  const { renewal_items: added } = await svc.call('subscriptions.addRenewalItem', { ids, body: item });
+  assert.equal(added[0].quantity, 2);
+  const removed = await svc.call('subscriptions.removeRenewalItem', { ids: [...ids, added[0].id] });
+  assert.deepEqual(removed.renewal_items, []);
   assert.equal(await svc.refused('subscriptions.pause', { ids }), 'not_implemented');
   assert.equal(await svc.refused('subscriptions.resume', { ids }), 'not_implemented');
   assert.equal((await svc.call('subscriptions.cancel', { ids })).status, 'canceled');

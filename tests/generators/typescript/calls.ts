@@ -258,6 +258,18 @@ async function subscriptions(): Promise<void> {
   const query = { customer_id: customer.id, status: ['active' as const] };
   assert.equal((await done(svc.GET('/v1/subscriptions', { params: { query } }))).data.length, 1);
   await done(svc.PATCH('/v1/subscriptions/{id}', { params, body: { description: 'For the office' } }));
+  const twoSeats = { plan_id: SVC_PLAN_ID, quantity: 2, when: 'renewal' as const };
+  const preview = await done(svc.POST('/v1/subscriptions/{id}/change_plan/preview', { params, body: twoSeats }));
+  assert.equal(preview.amount_due, 0);
+  const change = await done(svc.POST('/v1/subscriptions/{id}/change_plan', { params, body: twoSeats }));
+  assert.equal(change.status, 'scheduled');
+  const undone = await done(svc.POST('/v1/subscriptions/{id}/change_plan/undo', { params }));
+  assert.equal(undone.scheduled_change, null);
+  const item = { product_id: (await newProduct()).id, quantity: 2 };
+  const { renewal_items: added } = await done(svc.POST('/v1/subscriptions/{id}/renewal_items', { params, body: item }));
+  const path = { id: subscription.id, item_id: added[0]?.id ?? '' };
+  const without = await done(svc.DELETE('/v1/subscriptions/{id}/renewal_items/{item_id}', { params: { path } }));
+  assert.deepEqual(without.renewal_items, []);
   for (const call of ['/v1/subscriptions/{id}/pause', '/v1/subscriptions/{id}/resume'] as const) {
     assert.equal(await refused(svc.POST(call, { params }), 501), 'not_implemented');
   }
