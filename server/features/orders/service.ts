@@ -174,12 +174,15 @@ export interface Orders {
   applyNotice(notice: NoticeToApply): Promise<Applied>;
 }
 
-/** A customer who was present tries again on the same page: two ways to pay would make two payments. */
+/**
+ * A customer who was present tries again on the same page: two ways to pay would make two payments. The charge of a change
+ * of plan cannot wait at the bank.
+ */
 function confirmationOf(
   { confirmationUrl }: Pick<MoneyDependencies, 'confirmationUrl'>,
   { outcome, state: { order, presence } }: ChargeOutcome,
 ): Pick<ChargeOutcome, 'authenticationUrl'> {
-  if (!wantsCustomer(outcome) || presence) return {};
+  if (!wantsCustomer(outcome) || presence || typeof order.subscription_change === 'number') return {};
   return { authenticationUrl: confirmationUrl(order.company_id, order.id) };
 }
 

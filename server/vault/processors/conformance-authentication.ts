@@ -205,14 +205,14 @@ function conformanceOfQuestions({ newTry, asked }: Tries): void {
     assertApproved(captured as Outcome);
   });
 
-  it('asks nobody whom the bank recognizes', async (t) => {
+  it('asks no customer whom the bank recognizes', async (t) => {
     const { subject, vault, request, executed } = await newTry(t);
     await subject.banks('recognize');
     assertAuthenticated(await vault.charge(request), 'frictionless');
     assert.equal(await executed(), 1);
   });
 
-  it('asks nobody if the bank does not want it', async (t) => {
+  it('asks no customer if the bank does not want it', async (t) => {
     const { subject, vault, request } = await newTry(t);
     await subject.banks('nothing');
     assertApproved(await vault.charge(request));

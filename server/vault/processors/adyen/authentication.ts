@@ -22,7 +22,7 @@ export const actionField = Type.Optional(
   Type.Union([Type.Object({ type: text, method: text, url: text }), Type.Null()]),
 );
 
-/** Only with GET: a page of ours sends no form to a bank. */
+/** Only with GET: our pages send no form to a bank. */
 function redirectIn(action: Type.Static<typeof actionField> | undefined): CustomerAction | undefined {
   const isGet = action?.type === 'redirect' && (action.method ?? 'GET') === 'GET';
   return isGet ? redirectTo(action.url) : undefined;

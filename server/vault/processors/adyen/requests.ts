@@ -184,7 +184,7 @@ type AuthenticationFields = Pick<
   | 'redirectToIssuerMethod'
 >;
 
-/** The bank may ask a customer who is present, on a page of the bank. Nobody is asked without the customer. */
+/** The bank may ask a customer who is present, on a page of the bank. Without the customer, the bank asks no one. */
 function authenticationOf({ presence, authentication, wantsAuthentication }: PaymentContent): AuthenticationFields {
   if (authentication) {
     const { cavv, eci, directoryServerId: dsTransID, version: threeDSVersion } = authentication;

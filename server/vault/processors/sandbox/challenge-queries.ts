@@ -11,7 +11,7 @@ export interface Challenge {
   readonly token: string;
   readonly behaviour: ChallengeKind;
   readonly state: ChallengeState;
-  /** Whether the bank has told the sandbox. */
+  /** Whether the bank has reported to the sandbox. */
   readonly known: boolean;
 }
 

@@ -144,7 +144,7 @@ describe('a payment whose customer is at the bank', () => {
     assert.equal(await executions(request.reference), 0);
   });
 
-  it('is told by an event when the customer has refused, and by none that ends it when it was cancelled', async () => {
+  it('is reported by an event when the customer has refused, and by none that ends it when it was cancelled', async () => {
     const events = async (type: string, reference: string) =>
       (
         (await stripe.call('GET', '/events')).events as {

@@ -6,7 +6,7 @@ import { get, post, referenceName } from './requests.ts';
 
 const expandedSetup = ['payment_method', 'latest_attempt'];
 
-/** The customer of a card that is saved, who is on a page of ours. */
+/** The customer of a card that is saved, who is on one of our pages. */
 export interface SavedSetup {
   readonly customer: string;
   readonly returnUrl: string;
