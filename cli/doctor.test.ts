@@ -67,7 +67,7 @@ async function findingsAfter(corrupt: (db: Queryable) => Promise<unknown>): Prom
 
 /** The database itself prevents most of this, so the test removes its constraint first, as a broken restore might. */
 const corruptions: Readonly<Record<string, readonly string[]>> = {
-  due_too_late: [`INSERT INTO workers (id, seen_at) VALUES (gen_random_uuid(), now() + interval '25 h')`],
+  due_too_late: [`INSERT INTO workers (id, seen_at) VALUES (uuidv7(), now() + interval '25 h')`],
   refunded_beyond_captured: [
     `UPDATE transactions SET amount = amount * 1000 WHERE id = (SELECT id FROM transactions WHERE type = 'refund' LIMIT 1)`,
   ],
@@ -75,7 +75,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   charged_twice: [
     `DROP INDEX transactions_one_successful_sale`,
     `INSERT INTO transactions SELECT (t).* FROM (SELECT jsonb_populate_record(NULL::transactions,
-       to_jsonb(t) || jsonb_build_object('id', gen_random_uuid(), 'reference', NULL)) AS t FROM transactions t
+       to_jsonb(t) || jsonb_build_object('id', uuidv7(), 'reference', NULL)) AS t FROM transactions t
        WHERE type = 'sale' AND status = 'succeeded' LIMIT 1) copies`,
   ],
   paid_without_charge: [
@@ -98,42 +98,42 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   long_in_doubt: [
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at)
-     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', uuidv7(), customer_id, payment_method_id, 'sale',
        total, currency, card_brand, card_last4, now(), now() - interval '2 days', now(), now()
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
   waiting_for_the_vault: [
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at, state, waits_for, cause)
-     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', uuidv7(), customer_id, payment_method_id, 'sale',
        total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), 'waiting', 'service', 'renewal'
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
   refused_credentials: [
     `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, refused_at)
-     SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
+     SELECT id, uuidv7(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
   ],
   rejected_account: [
     `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, rejected_at, rejection)
-     SELECT id, gen_random_uuid(), 'stripe', 'Stripe', 2, 60000, now(), 'a test' FROM companies WHERE mode = 'live' LIMIT 1`,
+     SELECT id, uuidv7(), 'stripe', 'Stripe', 2, 60000, now(), 'a test' FROM companies WHERE mode = 'live' LIMIT 1`,
   ],
   restored: [
     `INSERT INTO company_gates (company_id, noticed_by, detail) SELECT id, 'operator', 'a test' FROM companies
      WHERE mode = 'live' LIMIT 1`,
   ],
-  open_restore: [`INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`],
+  open_restore: [`INSERT INTO restores (id, noticed_by, detail) VALUES (uuidv7(), 'operator', 'a test')`],
   refund_without_notice: [
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at)
      SELECT company_id, id, made, made, customer_id, payment_method_id, 'refund',
        total, currency, card_brand, card_last4, now(), now() - interval '11 days', now(), now()
-     FROM orders, gen_random_uuid() AS made WHERE status = 'succeeded' LIMIT 1`,
+     FROM orders, uuidv7() AS made WHERE status = 'succeeded' LIMIT 1`,
   ],
   missing_operation: [
     `INSERT INTO missing_operations (company_id, reference, kind, processor_transaction_id, executed_at)
-     SELECT id, gen_random_uuid(), 'charge', 'acq_1', now() FROM companies LIMIT 1`,
+     SELECT id, uuidv7(), 'charge', 'acq_1', now() FROM companies LIMIT 1`,
   ],
-  checkout_without_payment: [`UPDATE checkout_sessions SET order_id = gen_random_uuid() WHERE status = 'completed'`],
+  checkout_without_payment: [`UPDATE checkout_sessions SET order_id = uuidv7() WHERE status = 'completed'`],
   long_checkout: [
     `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, started_at, check_at)
      SELECT company_id, id, 1, 'open', '{}', 0, now() - interval '2 days', now() FROM checkout_sessions
@@ -142,7 +142,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   payment_link_count_differs: [
     `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, allow_coupons, collect, metadata,
        payments, updated_at)
-     SELECT id, gen_random_uuid(), '\\x00', '\\x00', 'Tea', 'payment', '[]', false, '{}', '{}', 1, now() FROM companies LIMIT 1`,
+     SELECT id, uuidv7(), '\\x00', '\\x00', 'Tea', 'payment', '[]', false, '{}', '{}', 1, now() FROM companies LIMIT 1`,
   ],
   cycle_charged_twice: [
     `DROP INDEX orders_cycle`,
@@ -183,13 +183,13 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   ],
   card_not_erased: [
     `INSERT INTO unreferenced_cards (company_id, card_id, due_at, noted_at)
-     SELECT id, gen_random_uuid(), now() + interval '5 minutes', now() - interval '25 hours' FROM companies LIMIT 1`,
+     SELECT id, uuidv7(), now() + interval '5 minutes', now() - interval '25 hours' FROM companies LIMIT 1`,
   ],
   stuck_delivery: [
     `INSERT INTO webhook_endpoints (company_id, id, url, enabled_events, status, api_version, secret, updated_at)
-     SELECT id, gen_random_uuid(), 'https://receiver.invalid/', '{*}', 'enabled', '2026-02-11', '\\x00', now() FROM companies LIMIT 1`,
+     SELECT id, uuidv7(), 'https://receiver.invalid/', '{*}', 'enabled', '2026-02-11', '\\x00', now() FROM companies LIMIT 1`,
     `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
-     SELECT w.company_id, w.id, gen_random_uuid(), now(), now() - interval '2 hours' FROM webhook_endpoints w`,
+     SELECT w.company_id, w.id, uuidv7(), now(), now() - interval '2 hours' FROM webhook_endpoints w`,
     `UPDATE webhook_deliveries SET inserted_at = now() - interval '2 hours'`,
   ],
 };
@@ -235,7 +235,7 @@ describe('the doctor', () => {
         await db.query(endpoint);
         await db.query(delivery);
         await db.query(
-          `UPDATE webhook_deliveries SET claimed_by = gen_random_uuid(), claimed_at = now() - $1::interval`,
+          `UPDATE webhook_deliveries SET claimed_by = uuidv7(), claimed_at = now() - $1::interval`,
           [claimed],
         );
       });

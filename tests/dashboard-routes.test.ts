@@ -402,7 +402,7 @@ describe('the team', () => {
     const [viewer] = (await person.in('GET', '/v1/roles')).body.data;
     await service.db.query(
       `INSERT INTO mails (company_id, id, recipient, subject, body)
-       SELECT $1, gen_random_uuid(), 'x@example.com', 'x', 'x' FROM generate_series(1, $2)`,
+       SELECT $1, uuidv7(), 'x@example.com', 'x', 'x' FROM generate_series(1, $2)`,
       [companyOf(person, 'sandbox'), limits.mailsPerDay],
     );
     const invited = await person.in('POST', '/v1/team_members', {

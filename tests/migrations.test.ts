@@ -128,7 +128,7 @@ describe('migrations', () => {
         await client.query(
           `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, tags,
              metadata, search, updated_at)
-           VALUES ($1, gen_random_uuid(), $2, $2, 'A', 'L', $2, regexp_replace($2, '\\D', '', 'g'), '{}', '{}', '', now())`,
+           VALUES ($1, uuidv7(), $2, $2, 'A', 'L', $2, regexp_replace($2, '\\D', '', 'g'), '{}', '{}', '', now())`,
           [id, phone],
         );
       }
@@ -173,7 +173,7 @@ describe('migrations', () => {
         for (const sent of [true, false]) {
           await client.query(
             `INSERT INTO mails (company_id, id, recipient, subject, body, sent_at, next_attempt_at)
-             VALUES ($1, gen_random_uuid(), $2, 'Hello', $3, CASE WHEN $4 THEN now() END, CASE WHEN $4 THEN NULL ELSE now() END)`,
+             VALUES ($1, uuidv7(), $2, 'Hello', $3, CASE WHEN $4 THEN now() END, CASE WHEN $4 THEN NULL ELSE now() END)`,
             [company, `${index}-${sent}`, body, sent],
           );
         }

@@ -264,7 +264,7 @@ describe('counters', () => {
   it('count emails by result, and show the oldest that waits', async () => {
     await queryDatabase(
       `INSERT INTO mails (company_id, id, recipient, subject, body, inserted_at)
-       SELECT id, gen_random_uuid(), 'a@example.com', 'Hello', 'Text', now() - interval '90 s' FROM companies LIMIT 1`,
+       SELECT id, uuidv7(), 'a@example.com', 'Hello', 'Text', now() - interval '90 s' FROM companies LIMIT 1`,
     );
     // The mail server of this test refuses connections.
     await eventually('it was tried', async () => (await valueAt(service.baseUrl, 'svc_mails_total', 'failed')) > 0);

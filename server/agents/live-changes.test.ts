@@ -226,7 +226,7 @@ describe('an approval', () => {
     const paid = await paidOrder();
     const id = await waiting({ order_id: paid.id }, agent);
     await live.service.db.query(
-      `INSERT INTO agent_approvals SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'state', 'expired'))).*
+      `INSERT INTO agent_approvals SELECT (jsonb_populate_record(a, jsonb_build_object('id', uuidv7(), 'state', 'expired'))).*
        FROM agent_approvals a, generate_series(2, $2) WHERE a.id = $1`,
       [id, perDay],
     );

@@ -107,7 +107,7 @@ describe('what makes more work costs more', () => {
     const { id: company } = service.company;
     await service.db.query(
       `INSERT INTO products (company_id, id, name, amount, currency, requires_shipping, sku, availability, metadata, active, updated_at)
-       SELECT $1, gen_random_uuid(), 'Cup', 1, 'usd', false, 'CUP' || n, 'in_stock', '{}', true, now() FROM generate_series(1, 2900) n`,
+       SELECT $1, uuidv7(), 'Cup', 1, 'usd', false, 'CUP' || n, 'in_stock', '{}', true, now() FROM generate_series(1, 2900) n`,
       [company],
     );
     const [{ count } = { count: 0 }] = await service.db.query<{ count: number }>(

@@ -26,7 +26,7 @@ after(() => service.stop());
 async function someProducts(companyId: string, count: number): Promise<string[]> {
   const rows = await service.db.query<{ id: string }>(
     `INSERT INTO products (company_id, id, name, amount, currency, requires_shipping, sku, availability, metadata, active, updated_at)
-     SELECT $1, gen_random_uuid(), 'Cup', 1, 'usd', false, 'CUP' || n, 'in_stock', '{}', true, now()
+     SELECT $1, uuidv7(), 'Cup', 1, 'usd', false, 'CUP' || n, 'in_stock', '{}', true, now()
      FROM generate_series(1, $2) n RETURNING id`,
     [companyId, count],
   );

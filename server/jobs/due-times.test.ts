@@ -186,17 +186,17 @@ describe('after the clock of the database was 25 hours ahead', () => {
   it('mails, operations in doubt and claims of ended workers are looked at again', async () => {
     const ahead = `now() + interval '25 h'`;
     await order(service, await openShop(service, '4000000000000002'));
-    await service.db.query(`INSERT INTO workers (id, seen_at) VALUES (gen_random_uuid(), ${ahead})`);
+    await service.db.query(`INSERT INTO workers (id, seen_at) VALUES (uuidv7(), ${ahead})`);
     await service.db.query(
       `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
          card_brand, card_last4, updated_at, valid_until, locked_until, next_check_at)
-       SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+       SELECT company_id, id, '00000000-0000-0000-0000-000000000000', uuidv7(), customer_id, payment_method_id, 'sale',
          total, currency, card_brand, card_last4, now(), ${ahead}, ${ahead}, ${ahead}
        FROM orders WHERE status = 'failed' LIMIT 1`,
     );
     await service.db.query(
       `INSERT INTO mails (company_id, id, recipient, subject, body, next_attempt_at, attempts)
-       SELECT id, gen_random_uuid(), 'ada@example.com', 'Hello', 'Hello', ${ahead}, 2 FROM companies LIMIT 1`,
+       SELECT id, uuidv7(), 'ada@example.com', 'Hello', 'Hello', ${ahead}, 2 FROM companies LIMIT 1`,
     );
     const late = (await lateRows())
       .map((row) => row.split(' ', 1).join(''))

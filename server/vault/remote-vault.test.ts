@@ -89,7 +89,7 @@ describe('the vault over HTTP', () => {
     await remote.store({ ...card, mode: 'sandbox', number: new CardNumber(someNumber()) });
     const copies = await service.vaultDb.query<{ id: string }>(
       `INSERT INTO vault.cards (company_id, id, mode, key_version, wrapped_key, sealed)
-       SELECT company_id, gen_random_uuid(), mode, key_version, wrapped_key, sealed
+       SELECT company_id, uuidv7(), mode, key_version, wrapped_key, sealed
        FROM vault.cards, generate_series(1, 500) WHERE id = $1 RETURNING id`,
       [card.cardId],
     );

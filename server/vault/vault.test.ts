@@ -202,7 +202,7 @@ describe('the logins of the database', () => {
     'SELECT count(*) FROM vault.cards',
     'SELECT 1 FROM vault.cards LIMIT 0',
     'TABLE vault.cards',
-    `INSERT INTO vault.cards VALUES (gen_random_uuid(), gen_random_uuid(), 'sandbox', 1, '', '')`,
+    `INSERT INTO vault.cards VALUES (uuidv7(), uuidv7(), 'sandbox', 1, '', '')`,
     'UPDATE vault.cards SET key_version = 1',
     'DELETE FROM vault.cards',
     `MERGE INTO vault.cards USING (SELECT 1) one ON false WHEN MATCHED THEN DELETE`,

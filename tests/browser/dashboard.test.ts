@@ -574,7 +574,7 @@ describe('a merchant', () => {
     await owner.query(
       `INSERT INTO missing_operations (company_id, reference, kind, amount, currency, card_last4,
          processor_transaction_id, executed_at)
-       SELECT id, gen_random_uuid(), 'charge', 4900, 'usd', '4242', 'acq_000000007', now() FROM companies
+       SELECT id, uuidv7(), 'charge', 4900, 'usd', '4242', 'acq_000000007', now() FROM companies
        WHERE mode = 'live'`,
     );
     await page.goto('/home');

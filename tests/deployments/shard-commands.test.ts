@@ -355,7 +355,7 @@ describe('svc shards add', () => {
     const foreign = await newDatabase('shop', 'CREATE TABLE goods (id integer)');
     const other = await migratedDatabase(
       'elsewhere',
-      `INSERT INTO companies (id, account_id, mode, name, api_version) VALUES (gen_random_uuid(), gen_random_uuid(), 'live', 'Other', '1')`,
+      `INSERT INTO companies (id, account_id, mode, name, api_version) VALUES (uuidv7(), uuidv7(), 'live', 'Other', '1')`,
     );
     const lax = await newDatabase('lax', `ALTER DATABASE lax SET synchronous_commit = 'off'`);
     for (const [entry, message] of [

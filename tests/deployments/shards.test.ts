@@ -108,7 +108,7 @@ describe('companies on two shards', () => {
       db: { ...b.db, ping: async () => assert.fail('c was asked'), query: async () => assert.fail() },
     };
     const empty = { name: 'd', db: { ...b.db, ping: async () => void (asked += 1), query: async () => assert.fail() } };
-    await service.control.query(`INSERT INTO company_shards (company_id, shard) VALUES (gen_random_uuid(), 'c')`);
+    await service.control.query(`INSERT INTO company_shards (company_id, shard) VALUES (uuidv7(), 'c')`);
     try {
       // Another object, for which nothing was counted before.
       const control = { ...service.control };

@@ -20,7 +20,7 @@ async function fill(count: number, state: 'active' | 'revoked' | 'expired' = 'ac
   await service.db.query(
     `INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses,
        expires_at, revoked_at)
-     SELECT $1, gen_random_uuid(), 'secret', 'K', $3 || n, sha256(''), '{}', '{}',
+     SELECT $1, uuidv7(), 'secret', 'K', $3 || n, sha256(''), '{}', '{}',
        CASE $3 WHEN 'expired' THEN now() - interval '1 day' END, CASE $3 WHEN 'revoked' THEN now() END
      FROM generate_series(1, $2::integer) AS n`,
     [company, count, state],

@@ -256,7 +256,7 @@ describe('the bank of the sandbox', () => {
     await service.vaultDb.query(
       `INSERT INTO vault.sandbox_challenges (company_id, reference, token, card_id, behaviour, state, amount, currency,
          last4, answered_at)
-       SELECT company_id, gen_random_uuid(), 'mandate', card_id, 'challenge', 'passed', 1, 'usd', '3315', now()
+       SELECT company_id, uuidv7(), 'mandate', card_id, 'challenge', 'passed', 1, 'usd', '3315', now()
        FROM vault.sandbox_operations WHERE company_id = $1 AND reference = $2`,
       [service.company.id, charge?.reference],
     );

@@ -124,12 +124,12 @@ describe('growing tables', () => {
     const replayed = async (of: string): Promise<void> => {
       await owner.query(
         `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
-         SELECT company_id, gen_random_uuid(), id, inserted_at, now() FROM (${of}) AS e`,
+         SELECT company_id, uuidv7(), id, inserted_at, now() FROM (${of}) AS e`,
       );
     };
     await replayed('SELECT company_id, id, inserted_at FROM events');
     await replayed(
-      `SELECT '${companyId}'::uuid AS company_id, gen_random_uuid() AS id, now() - interval '38 days' AS inserted_at`,
+      `SELECT '${companyId}'::uuid AS company_id, uuidv7() AS id, now() - interval '38 days' AS inserted_at`,
     );
     await maintainPartitions(api);
     const rows = await owner.query<{ status: string; next_attempt_at: Date | null }>(

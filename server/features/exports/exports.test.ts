@@ -211,7 +211,7 @@ describe('an export', () => {
     assert.deepEqual([body.data.length, body.data[0].id], [5, newest]);
     await service.db.query(
       `INSERT INTO exports (company_id, id, member_id, list, query, permissions)
-       SELECT $1, gen_random_uuid(), gen_random_uuid(), 'orders', '{}', '{}' FROM generate_series(1, 13)`,
+       SELECT $1, uuidv7(), uuidv7(), 'orders', '{}', '{}' FROM generate_series(1, 13)`,
       [companyId],
     );
     const more = await Promise.all(

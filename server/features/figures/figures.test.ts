@@ -531,7 +531,7 @@ describe('the worker', () => {
 describe('the statements', () => {
   it('find the cards that expire by the index of their months', async () => {
     const { company } = service;
-    const card = `jsonb_build_object('id', gen_random_uuid(), 'exp_year', 2026 + n % 10, 'exp_month', 1 + n % 12)`;
+    const card = `jsonb_build_object('id', uuidv7(), 'exp_year', 2026 + n % 10, 'exp_month', 1 + n % 12)`;
     const plan = await planOf(
       service.db,
       (db) => findAttention(db, company.id, { kinds: ['cards_expiring'], now: new Date(), broken: [] }),
@@ -539,7 +539,7 @@ describe('the statements', () => {
         `INSERT INTO payment_methods SELECT (jsonb_populate_record(p, ${card})).*
          FROM payment_methods p, generate_series(1, 1000) n
          WHERE p.id = (SELECT id FROM payment_methods WHERE company_id = '${company.id}' LIMIT 1)`,
-        `INSERT INTO subscriptions SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'payment_method_id', p.id))).*
+        `INSERT INTO subscriptions SELECT (jsonb_populate_record(s, jsonb_build_object('id', uuidv7(), 'payment_method_id', p.id))).*
          FROM subscriptions s, payment_methods p WHERE p.company_id = '${company.id}'
            AND s.id = (SELECT id FROM subscriptions WHERE company_id = '${company.id}' AND status = 'active' LIMIT 1)`,
         'ANALYZE payment_methods, subscriptions',

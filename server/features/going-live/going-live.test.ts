@@ -239,7 +239,7 @@ describe('copying from the sandbox', () => {
     const { owner, inSandbox, copy, liveList } = await merchant();
     const { id } = await inSandbox('/v1/products', someProduct({ sku: 'seed' }));
     await service.db.query(
-      `INSERT INTO products SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'sku', 'n-' || n))).*
+      `INSERT INTO products SELECT (jsonb_populate_record(p, jsonb_build_object('id', uuidv7(), 'sku', 'n-' || n))).*
        FROM products p, generate_series(1, $3::integer) n WHERE company_id = $1 AND id = $2`,
       [companyOf(owner, 'sandbox'), id, limits.copiedObjects],
     );

@@ -460,7 +460,7 @@ describe('the rules of the database', () => {
     const again = service.db.query(
       `INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, status, amount, currency,
          card_brand, card_last4, updated_at)
-       SELECT company_id, gen_random_uuid(), order_id, customer_id, payment_method_id, type, status, amount, currency,
+       SELECT company_id, uuidv7(), order_id, customer_id, payment_method_id, type, status, amount, currency,
          card_brand, card_last4, updated_at FROM transactions WHERE order_id = $1 AND type = 'sale'`,
       [id],
     );

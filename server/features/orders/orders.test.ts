@@ -634,13 +634,13 @@ describe('the database', () => {
   const openSale = `
     INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
       currency, card_brand, card_last4, updated_at, locked_until, next_check_at)
-    SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id,
+    SELECT company_id, id, '00000000-0000-0000-0000-000000000000', uuidv7(), customer_id, payment_method_id,
       'sale', total, currency, card_brand, card_last4, now(), now(), now() + interval '1 hour'
     FROM orders WHERE id = $1`;
 
   it('refuses a second successful sale of an order, also when the first was voided or disputed', async () => {
     const { id } = await succeeded(service, shop);
-    const second = copySale('gen_random_uuid()', `'succeeded'`);
+    const second = copySale('uuidv7()', `'succeeded'`);
     await refusedBy('transactions_one_successful_sale', second, id);
     for (const status of ['voided', 'chargeback']) {
       await service.db.query(`UPDATE transactions SET status = $2 WHERE order_id = $1`, [id, status]);

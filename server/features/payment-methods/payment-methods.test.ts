@@ -421,7 +421,7 @@ describe('the cards of a customer', () => {
     // The IDs of cards begin with their time; these are all from one moment.
     await service.db.query(
       `INSERT INTO payment_methods (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, listed)
-       SELECT company_id, gen_random_uuid(), customer_id, gen_random_uuid(), brand, last4, exp_month, exp_year, fingerprint, n > 5
+       SELECT company_id, uuidv7(), customer_id, uuidv7(), brand, last4, exp_month, exp_year, fingerprint, n > 5
        FROM payment_methods, generate_series(1, $2) n WHERE id = $1`,
       [first.id, limits.paymentMethods - 2 + 5],
     );

@@ -133,7 +133,7 @@ describe('a change whose outcome is unknown', () => {
       `INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items, currency,
          subtotal, discount_amount, total, refunded_amount, metadata, subscription_id, subscription_cycle, attempt_count,
          failure_code, failure_reason, sequence, updated_at)
-       SELECT company_id, gen_random_uuid(), left(id::text, 8), customer_id, payment_method_id, card_brand, card_last4, 'failed', items,
+       SELECT company_id, uuidv7(), left(id::text, 8), customer_id, payment_method_id, card_brand, card_last4, 'failed', items,
          currency, subtotal, discount_amount, total, 0, metadata, subscription_id, 9, 1, 'do_not_honor', 'No.', 2, updated_at
        FROM orders WHERE subscription_id = $1`,
       [at.id],

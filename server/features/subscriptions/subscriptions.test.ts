@@ -354,7 +354,7 @@ describe('the idempotency key of a new subscription', () => {
 
 describe('the subscriptions that are due', () => {
   const copies = `INSERT INTO subscriptions
-    SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'due_at', now() - interval '1 minute'))).*
+    SELECT (jsonb_populate_record(s, jsonb_build_object('id', uuidv7(), 'due_at', now() - interval '1 minute'))).*
     FROM subscriptions s, generate_series(1, 5000) WHERE s.status = 'active' LIMIT 5000`;
 
   const ofOneCompany = 'ALTER TABLE subscriptions ALTER company_id SET (n_distinct = 1)';

@@ -434,7 +434,7 @@ describe('a worker', () => {
     const [late] = await service.db.query<{ event_id: string }>(
       `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at, attempts,
          claimed_by)
-       SELECT company_id, endpoint_id, gen_random_uuid(), event_inserted_at, next_attempt_at + interval '1 day', 1,
+       SELECT company_id, endpoint_id, uuidv7(), event_inserted_at, next_attempt_at + interval '1 day', 1,
          claimed_by
        FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1 RETURNING event_id`,
       [endpoint.id],

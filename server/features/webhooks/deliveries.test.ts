@@ -363,7 +363,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     const company = companyOf(person, 'sandbox');
     await service.db.query(
       `INSERT INTO mails (company_id, id, recipient, subject, body)
-       SELECT $1, gen_random_uuid(), 'member@example.com', 'Hello', 'Hello' FROM generate_series(1, $2::integer)`,
+       SELECT $1, uuidv7(), 'member@example.com', 'Hello', 'Hello' FROM generate_series(1, $2::integer)`,
       [company, limits.mailsPerDay - 1],
     );
     for (let times = 0; times < 3; times += 1) {

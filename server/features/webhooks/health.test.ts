@@ -88,7 +88,7 @@ describe('an endpoint that fails', () => {
     await service.db.query(
       `INSERT INTO webhook_delivery_logs (company_id, endpoint_id, id, event_id, event_type, attempt, status, duration_ms,
          request_headers)
-       SELECT company_id, endpoint_id, (substr(id::text, 1, 24) || to_hex(281474976690000 + n))::uuid, gen_random_uuid(), event_type,
+       SELECT company_id, endpoint_id, (substr(id::text, 1, 24) || to_hex(281474976690000 + n))::uuid, uuidv7(), event_type,
          1, 'success', 1, '{}'
        FROM (SELECT * FROM webhook_delivery_logs WHERE endpoint_id = $1 ORDER BY id DESC LIMIT 1) l,
          generate_series(1, 12000) n`,

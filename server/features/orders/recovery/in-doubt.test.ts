@@ -697,7 +697,7 @@ describe('many operations that are due at once', () => {
          amount, currency, card_brand, card_last4, updated_at, locked_until, in_doubt, next_check_at, connection_id)
        SELECT t.company_id, t.order_id, n.id, n.id, n.id, t.customer_id, t.payment_method_id, 'refund', 1, t.currency,
          t.card_brand, t.card_last4, now(), now(), false, now(), t.connection_id
-       FROM transactions t, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) n WHERE t.order_id = $1`,
+       FROM transactions t, (SELECT uuidv7() AS id FROM generate_series(1, $2)) n WHERE t.order_id = $1`,
       [orderId, count],
     );
     const quick = await lookUpAll(200);
