@@ -282,6 +282,38 @@ describe('a company that moves', () => {
     await assertTidy();
   });
 
+  it('copies its rows again if a failover of the target has lost the slot of a table, and can be aborted', async () => {
+    const store = await openStore();
+    const move = await moveOf(store);
+    const name = `svc_move_${move.accountId.replaceAll('-', '')}`;
+    // As after a failover between the drop of the slot and the commit of the state.
+    const loseTableSlot = async (): Promise<void> => {
+      const target = on('a');
+      await target.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
+      await target.query(
+        `UPDATE pg_subscription_rel SET srsubstate = 'f' WHERE srrelid = 'orders'::regclass
+         AND srsubid = (SELECT oid FROM pg_subscription WHERE subname = $1)`,
+        [name],
+      );
+      await succeeded(service, store.shop, { key: store.key });
+      await target.query(`ALTER SUBSCRIPTION ${name} ENABLE`);
+    };
+    await steps.prepare(move);
+    await steps.copy(move);
+    await loseTableSlot();
+    await abortMove(mover, store.sandbox.id);
+    await assertTidy();
+    await steps.prepare(move);
+    await steps.copy(move);
+    await loseTableSlot();
+    const orders = 'SELECT id FROM orders WHERE company_id = $1 ORDER BY id';
+    const before = await on('b').query(orders, [store.sandbox.id]);
+    await moveCompanies(mover, store.sandbox.id, 'a');
+    assert.deepEqual(await on('a').query(orders, [store.sandbox.id]), before);
+    assert.equal(await rowsOn('b', store), 0);
+    await assertTidy();
+  });
+
   it('stays where it is after an abort', async () => {
     const store = await openStore();
     await assert.rejects(abortMove(mover, store.sandbox.id), /nothing to abort/);

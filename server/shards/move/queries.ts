@@ -206,6 +206,24 @@ export async function hasLostSlot(source: Queryable, target: Queryable, name: st
   return (await isSubscribed(target, name)) && !(await exists(source, 'slot', name));
 }
 
+/**
+ * Whether a table that is copied reads from a slot that does not exist. The server of the target drops this slot before
+ * it commits the state of the table: a failover in between loses the state, and the server tries for ever.
+ */
+export async function hasLostTableSlot(source: Queryable, target: Queryable, name: string): Promise<boolean> {
+  const wanted = await target.query<{ slot: string }>(
+    `SELECT format('pg_%s_sync_%s_%s', s.oid, r.srrelid, c.system_identifier) AS slot
+     FROM pg_subscription s JOIN pg_subscription_rel r ON s.oid = r.srsubid, pg_control_system() c
+     WHERE s.subname = $1 AND r.srsubstate = 'f'`,
+    [name],
+  );
+  if (wanted.length === 0) return false;
+  const slots = await source.query('SELECT 1 FROM pg_replication_slots WHERE slot_name = ANY($1)', [
+    wanted.map(({ slot }) => slot),
+  ]);
+  return slots.length < wanted.length;
+}
+
 export async function forgetSlot(db: Queryable, name: string): Promise<void> {
   await db.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
   await db.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hourMs } from '../../platform/durations.ts';
 import type { ControlPool, DatabasePool, Queryable } from '../../platform/database.ts';
 import type { ShardDatabase } from '../shards.ts';
@@ -84,8 +85,8 @@ const errorsMax = 5;
 export async function copy(move: Move): Promise<void> {
   const { source, target, companyIds, sourceUrl } = move;
   const name = nameOf(move);
-  // A failover of the source loses the slot. The changes since then are in no log that the target reads.
-  if (await queries.hasLostSlot(source.db, target.db, name)) await beginAgain(move);
+  // The changes since the loss are in no log that the target reads.
+  if (await hasLostASlot(move)) await beginAgain(move);
   await copyPartitions(source.db, target.db);
   await queries.publish(source.db, name, await findTables(source.db), companyIds);
   if (!(await queries.isSubscribed(target.db, name))) {
@@ -101,15 +102,33 @@ export async function copy(move: Move): Promise<void> {
     const state = await queries.readCopy(target.db, name);
     if ((state?.errors ?? 0) - earlier >= errorsMax)
       throw new MoveError(`The copy fails again and again: the log of the server of shard "${target.name}" says why.`);
-    if (await queries.hasLostSlot(source.db, target.db, name)) throw lostSlot(move);
+    if (await hasLostASlot(move)) throw lostSlot(move);
     return state?.missing === 0;
   });
   await untilConfirmed(move, copyMs);
 }
 
+/** A failover of the source loses the slot of the subscription, one of the target can lose the slot of a table. */
+async function hasLostASlot(move: Move): Promise<boolean> {
+  const name = nameOf(move);
+  return (await queries.hasLostSlot(move.source.db, move.target.db, name)) || hasStuckTable(move, name);
+}
+
+/** Also at the regular end of the copy of a table, its slot is gone for a moment before its state changes. */
+const stuckMs = 5_000;
+
+async function hasStuckTable({ source, target }: Move, name: string): Promise<boolean> {
+  const deadlineMs = performance.now() + stuckMs;
+  while (await queries.hasLostTableSlot(source.db, target.db, name)) {
+    if (performance.now() > deadlineMs) return true;
+    await sleep(100);
+  }
+  return false;
+}
+
 const lostSlot = ({ source }: Move): MoveError =>
   new MoveError(
-    `The replication slot on shard "${source.name}" is gone, as after a failover of its server. Run this command again: it copies the rows again.`,
+    `The replication slot on shard "${source.name}" is gone, as after a failover of a server. Run this command again: it copies the rows again.`,
   );
 
 /** Removes what was copied. The companies are still on the source. */
