@@ -234,10 +234,9 @@ describe('the doctor', () => {
       findingsAfter(async (db) => {
         await db.query(endpoint);
         await db.query(delivery);
-        await db.query(
-          `UPDATE webhook_deliveries SET claimed_by = uuidv7(), claimed_at = now() - $1::interval`,
-          [claimed],
-        );
+        await db.query(`UPDATE webhook_deliveries SET claimed_by = uuidv7(), claimed_at = now() - $1::interval`, [
+          claimed,
+        ]);
       });
     assert.ok(!(await found('10 minutes')).includes('stuck_delivery'));
     assert.ok((await found('16 minutes')).includes('stuck_delivery'));
