@@ -9,8 +9,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { version } from '../server/version.ts';
 import { freePort } from './support/listen.ts';
-import { difference, includesLines, type Step, stepsOf } from './support/guide.ts';
-import { type Commands, commandsOf, fileNames, type Language, mark, programText } from './support/guide-programs.ts';
+import { difference, includesLines, readersOf, type Step, stepsFor, stepsOf } from './support/guide.ts';
+import {
+  type Commands,
+  commandsOf,
+  fileNames,
+  type Language,
+  mark,
+  programText,
+  readerSettings,
+} from './support/guide-programs.ts';
 import { eventually } from './support/webhooks.ts';
 
 /**
@@ -132,12 +140,15 @@ class Reader {
     this.#settings = settings;
   }
 
-  static async begin(name: string, steps: readonly Step[]): Promise<Reader> {
+  /** Undefined if the language of the reader is not here. */
+  static async begin(name: string, steps: readonly Step[], tab = 'Node'): Promise<Reader | undefined> {
     const folder = join(home, name);
     await mkdir(folder, { recursive: true });
+    const installed = await readerSettings[tab]?.(home, known.SVC_URL ?? '', folder);
+    if (!installed) return undefined;
     // Its reader is the operator, in a shell with the settings of the service.
     const operator = name.includes('going-live') ? { SVC_DATA_DIR: join(home, 'svc', '.svc') } : {};
-    return new Reader(folder, name, steps, { ...known, ...operator, PORT: String(await freePort()) });
+    return new Reader(folder, name, steps, { ...known, ...operator, ...installed, PORT: String(await freePort()) });
   }
 
   save({ file = '', code }: Step): Promise<void> {
@@ -201,8 +212,16 @@ class Reader {
   }
 }
 
-async function follow(name: string, steps: readonly Step[]): Promise<void> {
-  const reader = await Reader.begin(name, steps);
+/** Once in each language that has files of its own, one after the other: they use the same customer. */
+async function followInEach(name: string, steps: readonly Step[]): Promise<void> {
+  const readers = readersOf(steps);
+  if (readers.length === 0) await follow(name, steps);
+  for (const tab of readers) await follow(`${name}-${tab.toLowerCase()}`, stepsFor(steps, tab), tab);
+}
+
+async function follow(name: string, steps: readonly Step[], tab?: string): Promise<void> {
+  const reader = await Reader.begin(name, steps, tab);
+  if (!reader) return;
   const outputs = new Map<Language, string[]>();
   // Languages that are not here have no command.
   const here = steps.filter(({ language }) => language === undefined || commands[language]);
@@ -230,7 +249,7 @@ async function follow(name: string, steps: readonly Step[]): Promise<void> {
 }
 
 const works = ({ file, steps }: (typeof guides)[number]): void => {
-  it(file, () => follow(nameOf(file), steps));
+  it(file, () => followInEach(nameOf(file), steps));
 };
 // The company has one clock: while a guide moves it, the card tokens of another would expire.
 const movesTheClock = ({ steps }: (typeof guides)[number]): boolean =>

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { run } from '../generators/world.ts';
 import { hasGo, pythonBin } from '../sdks/present.ts';
 import { version } from '../../server/version.ts';
@@ -51,16 +51,55 @@ export async function commandsOf(
 
 export const fileNames = { js: 'guide.mjs', python: 'guide.py', go: 'guide.go' } as const;
 
+const pythonPackages = (home: string): string => join(home, 'python');
+
+const goModule = `module guides\n\ngo 1.24\n\nrequire svc-payments.internal/go v${version}\n`;
+
+const goSettings = (home: string, address: string): Record<string, string> => ({
+  GOPROXY: `${address}/sdk/go`,
+  GONOSUMDB: 'svc-payments.internal',
+  GOPATH: join(home, 'go-path'),
+  GOFLAGS: '-mod=mod -modcacherw',
+  GOTOOLCHAIN: 'local',
+});
+
+/** The environment of a reader who has installed the SDK in this folder, by tab. Undefined if the language is not here. */
+export const readerSettings: Record<
+  string,
+  (home: string, address: string, folder: string) => Promise<Record<string, string> | undefined>
+> = {
+  Node: async () => ({}),
+  async Python(home) {
+    const bin = await pythonBin();
+    if (!bin) return undefined;
+    return { PYTHONPATH: pythonPackages(home), PATH: `${bin}${delimiter}${process.env.PATH}` };
+  },
+  async Go(home, address, folder) {
+    if (!(await hasGo())) return undefined;
+    await writeFile(join(folder, 'go.mod'), goModule);
+    // The home of a reader is empty, so the standard library would be compiled again.
+    const cache = (await run('go', ['env', 'GOCACHE'])).trim();
+    return { ...goSettings(home, address), GOCACHE: cache };
+  },
+};
+
 async function pythonCommand(home: string, address: string): Promise<string | undefined> {
   const bin = await pythonBin();
   if (!bin) {
     process.stdout.write('Python or its packages are not here, so its samples are not run.\n');
     return undefined;
   }
-  const target = join(home, 'python');
   const wheel = `${address}/sdk/svc_payments-${version}-py3-none-any.whl`;
-  await run(join(bin, 'pip'), ['install', '--quiet', '--no-index', '--no-deps', '--target', target, wheel]);
-  return `PYTHONPATH=${target} ${join(bin, 'python')} guide.py`;
+  await run(join(bin, 'pip'), [
+    'install',
+    '--quiet',
+    '--no-index',
+    '--no-deps',
+    '--target',
+    pythonPackages(home),
+    wheel,
+  ]);
+  return `PYTHONPATH=${pythonPackages(home)} ${join(bin, 'python')} guide.py`;
 }
 
 async function goCommands(
@@ -78,15 +117,8 @@ async function goCommands(
     await writeFile(join(folder, guide, 'main.go'), text);
   }
   // The samples use the random texts of this version of Go.
-  const module = `module guides\n\ngo 1.24\n\nrequire svc-payments.internal/go v${version}\n`;
-  await writeFile(join(folder, 'go.mod'), module);
-  const env = {
-    GOPROXY: `${address}/sdk/go`,
-    GONOSUMDB: 'svc-payments.internal',
-    GOPATH: join(home, 'go-path'),
-    GOFLAGS: '-mod=mod -modcacherw',
-    GOTOOLCHAIN: 'local',
-  };
+  await writeFile(join(folder, 'go.mod'), goModule);
+  const env = goSettings(home, address);
   await run('go', ['vet', './...'], { folder, env });
   await run('go', ['build', '-o', join(folder, 'bin/'), './...'], { folder, env });
   return (guide) => join(folder, 'bin', guide);

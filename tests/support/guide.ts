@@ -7,6 +7,7 @@ import type { Language } from './guide-programs.ts';
  * - `sh run`: pasted into one shell, block after block. `sh run background`: runs until the guide ends.
  * - `js run`, `python run`, `go run`: the blocks of a guide in one language are one program, run at the place of the first block.
  * - `js file=NAME`, `html file=NAME`: saved under that name.
+ * - `js file=NAME tab=Node`: saved by readers who use this language. Then each language has a reader of its own, who skips the tabs of others.
  * - `json expect`, `text expect`: the output of the previous block. JSON has at least these fields; `…` is any text.
  * - `text later`: output of a background program that appears soon.
  * - `tab=NAME`: the block and its neighbours are one sample in several languages, and print the same.
@@ -18,6 +19,7 @@ export interface Step {
   /** Of a program. */
   readonly language?: Language;
   readonly file?: string;
+  readonly tab?: string;
   readonly expected: readonly Expected[];
   /** The expected output of background programs. */
   readonly later: readonly string[];
@@ -43,7 +45,9 @@ export function stepsOf(markdown: string): Step[] {
     }
     const { lang = '', text } = token as Tokens.Code;
     const [language = '', ...words] = lang.split(' ');
-    const file = words.find((word) => word.startsWith('file='))?.slice('file='.length);
+    const valueOf = (name: string): string | undefined =>
+      words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+    const [file, tab] = [valueOf('file'), valueOf('tab')];
     if (words.includes('expect') || words.includes('later')) {
       const previous = steps.at(-1);
       if (!previous) throw new Error(`no block precedes this expected output:\n${text}`);
@@ -52,18 +56,27 @@ export function stepsOf(markdown: string): Step[] {
       else for (const step of steps.slice(-count)) step.expected.push(expected);
       isTab = false;
     } else if (file) {
-      push({ kind: 'file', file, code: text });
+      push({ kind: 'file', file, code: text, ...(tab && { tab }) });
       [count, isTab] = [1, false];
     } else if (words.includes('run')) {
       const kind = isLanguage(language) ? 'program' : words.includes('background') ? 'background' : 'shell';
       const joins = isTab;
-      isTab = words.some((word) => word.startsWith('tab='));
+      isTab = tab !== undefined;
       count = joins && isTab ? count + 1 : 1;
-      push({ kind, code: text, ...(isLanguage(language) && { language }) });
+      push({ kind, code: text, ...(isLanguage(language) && { language }), ...(tab && { tab }) });
     }
   }
   return steps;
 }
+
+/** The tabs of the languages that have files of their own, each for another reader. Empty if one reader can do all steps. */
+export const readersOf = (steps: readonly Step[]): string[] => [
+  ...new Set(steps.flatMap(({ kind, tab }) => (kind === 'file' && tab ? [tab] : []))),
+];
+
+/** What a reader of these tabs does. */
+export const stepsFor = (steps: readonly Step[], reader: string): Step[] =>
+  steps.filter(({ tab }) => tab === undefined || tab === reader);
 
 /** Returns how the output differs from the guide; empty if it matches. */
 export function difference({ format, text }: Expected, printed: string): string {
