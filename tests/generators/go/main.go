@@ -212,7 +212,7 @@ func orders() {
 
 	held := orderWith("4242424242424242", "manual")
 	captured := done(client.CaptureOrderWithResponse(ctx, held.Id, nil, api.OrderCapture{Amount: some(int64(4900))})).JSON200
-	expect(*captured.CapturedAmount == 4900, "a capture of a part")
+	expect(captured.CapturedAmount == 4900, "a capture of a part")
 	released := done(client.VoidOrderWithResponse(ctx, orderWith("4242424242424242", "manual").Id, nil)).JSON200
 	expect(released.Status == api.OrderStatusVoided, "funds that are released")
 
@@ -285,6 +285,15 @@ func subscriptions() {
 	listed := done(client.ListSubscriptionsWithResponse(ctx, &api.ListSubscriptionsParams{CustomerId: &customer.Id})).JSON200
 	expect(len(listed.Data) == 1, "one subscription of the customer")
 	done(client.UpdateSubscriptionWithResponse(ctx, subscription.Id, nil, api.SubscriptionUpdate{Description: some("For the office")}))
+	twoSeats := api.PlanChangeRequest{PlanId: planId, Quantity: some(2), When: api.Renewal}
+	expect(done(client.PreviewPlanChangeWithResponse(ctx, subscription.Id, nil, twoSeats)).JSON200.AmountDue == 0, "nothing is due now")
+	changed := created(client.ChangePlanWithResponse(ctx, subscription.Id, nil, twoSeats)).JSON201
+	expect(changed.Status == api.Scheduled, "a scheduled change")
+	expect(done(client.UndoPlanChangeWithResponse(ctx, subscription.Id, nil)).JSON200.ScheduledChange == nil, "no scheduled change")
+	item := api.RenewalItemCreate{ProductId: newProduct().Id, Quantity: some(2)}
+	added := created(client.AddRenewalItemWithResponse(ctx, subscription.Id, nil, item)).JSON201.RenewalItems
+	without := done(client.RemoveRenewalItemWithResponse(ctx, subscription.Id, added[0].Id, nil)).JSON200
+	expect(len(without.RenewalItems) == 0, "no product on the renewal")
 	paused := refused(client.PauseSubscriptionWithResponse(ctx, subscription.Id, nil))
 	expect(paused.JSON501.Error.Code == api.ErrorCodeNotImplemented, "no pause")
 	refused(client.ResumeSubscriptionWithResponse(ctx, subscription.Id, nil))

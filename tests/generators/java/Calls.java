@@ -272,6 +272,14 @@ public class Calls {
     JsonNode listed = call("listSubscriptions", "{\"customerId\": \"%s\", \"status\": [\"active\"]}", customer);
     same(listed.get("data").size(), 1, "subscriptions");
     call("updateSubscription", "{\"id\": \"%s\", \"description\": \"For the office\"}", id(created));
+    String twoSeats = String.format("{\"id\": \"%s\", \"plan_id\": \"%s\", \"quantity\": 2, \"when\": \"renewal\"}", id(created), id(plan));
+    same(call("previewPlanChange", twoSeats).get("amount_due").asInt(), 0, "amount_due");
+    same(call("changePlan", twoSeats).get("status").asText(), "scheduled", "status");
+    check(call("undoPlanChange", self).get("scheduled_change").isNull(), "scheduled_change");
+    JsonNode added = call("addRenewalItem", "{\"id\": \"%s\", \"product_id\": \"%s\", \"quantity\": 2}", id(created), id(newProduct()));
+    String item = id(added.get("renewal_items").get(0));
+    JsonNode without = call("removeRenewalItem", "{\"id\": \"%s\", \"itemId\": \"%s\"}", id(created), item);
+    same(without.get("renewal_items").size(), 0, "renewal_items");
     refused("pauseSubscription", 501, "not_implemented", self);
     refused("resumeSubscription", 501, "not_implemented", self);
     same(call("cancelSubscription", self).get("status").asText(), "canceled", "status");

@@ -233,6 +233,14 @@ def subscriptions() -> None:
     assert len(call("subscriptions.list_subscriptions", customer_id=customer.id).data) == 1
     update = models.SubscriptionUpdate(description="For the office")
     call("subscriptions.update_subscription", subscription.id, body=update)
+    two_seats = models.PlanChangeRequest(plan_id=plan_id, quantity=2, when=models.PlanChangeTime.RENEWAL)
+    assert call("subscriptions.preview_plan_change", subscription.id, body=two_seats).amount_due == 0
+    changed = call("subscriptions.change_plan", subscription.id, expected=201, body=two_seats)
+    assert changed.status is models.PlanChangeStatus.SCHEDULED
+    assert call("subscriptions.undo_plan_change", subscription.id).scheduled_change is None
+    item = models.RenewalItemCreate(product_id=new_product().id, quantity=2)
+    added = call("subscriptions.add_renewal_item", subscription.id, expected=201, body=item).renewal_items
+    assert call("subscriptions.remove_renewal_item", subscription.id, added[0].id).renewal_items == []
     for operation in ("pause", "resume"):
         refusal = call(f"subscriptions.{operation}_subscription", subscription.id, expected=501)
         assert refusal.error.code is models.ErrorCode.NOT_IMPLEMENTED
