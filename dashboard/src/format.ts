@@ -164,6 +164,17 @@ export const priceText = (
   cycle: Parameters<typeof cycleText>[0],
 ): string => `${money(amount, currency)} ${cycleText(cycle)}`;
 
+/** The price of a subscription with all of its seats. */
+export const subscriptionPrice = ({
+  plan,
+  quantity,
+  billing_cycle,
+}: {
+  readonly plan: { readonly amount: number; readonly currency: string };
+  readonly quantity: number;
+  readonly billing_cycle: Parameters<typeof cycleText>[0];
+}): string => priceText({ ...plan, amount: plan.amount * quantity }, billing_cycle);
+
 const countFormat = new Intl.NumberFormat('en-US');
 export const countText = (count: number): string => countFormat.format(count);
 

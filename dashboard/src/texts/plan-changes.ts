@@ -3,6 +3,8 @@ export const planChanges = {
   title: 'Change plan',
   planHint: (name: string) => `Leave empty to keep ${name} and change only the seats.`,
   seats: 'Seats',
+  seatsHint: 'The amount of the plan is charged for each.',
+  wrongSeats: 'Enter a whole number, for example 3.',
   seatsOf: (seats: number) => String(seats),
   when: 'When does the change take effect?',
   choices: {
@@ -30,6 +32,23 @@ export const planChanges = {
   declined: (reason: string) => `The card was declined, so the plan stays: ${reason}`,
   scheduled: (plan: string, seats: number, day: string | null) =>
     `The plan changes to ${seats > 1 ? `${seats} × ${plan}` : plan} at the next renewal${day ? ` on ${day}` : ''}.`,
+  scheduledSeats: (seats: number, day: string | null) =>
+    `The seats change to ${seats} at the next renewal${day ? ` on ${day}` : ''}.`,
+  ofOrder: 'Plan change',
   undo: 'Keep the current plan',
   undone: 'The plan stays as it is.',
+};
+
+export const renewalItems = {
+  title: 'On the next renewal',
+  none: 'No products are added to the next renewal.',
+  add: 'Add product',
+  hint: 'The product is charged once, with the next renewal, at its price now. A coupon does not apply to it.',
+  price: 'Product',
+  next: (day: string) => `Next payment, ${day}`,
+  added: 'Product added to the next renewal.',
+  remove: (name: string) => `Remove ${name}`,
+  removeTitle: (name: string) => `Remove ${name} from the next renewal?`,
+  removeText: 'The next renewal is charged without it.',
+  removed: 'Product removed.',
 };

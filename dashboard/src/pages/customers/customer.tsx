@@ -13,7 +13,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet, useList } from '../../data.ts';
-import { money, personName, priceText } from '../../format.ts';
+import { money, personName, subscriptionPrice } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -206,7 +206,7 @@ function SubscriptionsOf({ customerId }: { customerId: string }) {
           columns={[
             { header: common.name, cell: ({ plan }) => plan.name, wraps: true },
             { header: common.status, cell: ({ status }) => <Badge status={status} /> },
-            { header: common.amount, cell: ({ plan, billing_cycle }) => priceText(plan, billing_cycle), end: true },
+            { header: common.amount, cell: subscriptionPrice, end: true },
           ]}
         />
       )}

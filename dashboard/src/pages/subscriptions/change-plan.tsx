@@ -56,7 +56,7 @@ export function ChangePlan({ subscription, onClose }: { subscription: Subscripti
           label={subscriptions.plan}
           hint={planChanges.planHint(subscription.plan.name)}
           path="/v1/plans"
-          query={{ active: true }}
+          query={{ active: true, currency: subscription.plan.currency }}
           searchBy="search"
           textOf={({ name }) => name}
           detailOf={(item) => priceText(item, item.billing_cycle)}
@@ -160,7 +160,7 @@ function Shown({
 
 /** Says what begins with the next renewal, and offers to take it back. */
 export function ScheduledNotice({ subscription, reason }: { subscription: Subscription; reason: string | undefined }) {
-  const { id, scheduled_change: change, next_billing_at } = subscription;
+  const { id, plan_id, scheduled_change: change, next_billing_at } = subscription;
   const undo = useAction<null, unknown>({
     send: (_input, key) => call('POST', `/v1/subscriptions/${id}/change_plan/undo`, { body: {}, key }),
     onDone: () => toast(planChanges.undone),
@@ -173,7 +173,11 @@ export function ScheduledNotice({ subscription, reason }: { subscription: Subscr
       role="status"
       className="mb-5 flex flex-wrap items-center gap-3 rounded-[8px] bg-info-soft px-4 py-3 text-info"
     >
-      <p className="grow">{planChanges.scheduled(change.plan.name, change.quantity, day)}</p>
+      <p className="grow">
+        {change.plan_id === plan_id
+          ? planChanges.scheduledSeats(change.quantity, day)
+          : planChanges.scheduled(change.plan.name, change.quantity, day)}
+      </p>
       <Button small busy={undo.busy} reason={reason} onClick={() => void undo.run(null)}>
         {planChanges.undo}
       </Button>

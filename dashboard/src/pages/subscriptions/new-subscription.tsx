@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
 import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
 import { checkPayer, CustomerAndCard, noPayer } from '../../components/customer-card.tsx';
-import { FieldRow, TextField } from '../../components/fields.tsx';
+import { FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { FormError, PlainForm, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
@@ -12,6 +12,7 @@ import { toast } from '../../components/toasts.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { cycleText, money, personName, priceText } from '../../format.ts';
 import { customers } from '../../texts/customers.ts';
+import { planChanges } from '../../texts/plan-changes.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
 import { navigate } from '../../routing.tsx';
@@ -19,11 +20,15 @@ import { navigate } from '../../routing.tsx';
 const initial = {
   payer: noPayer,
   plan: undefined as Plan | undefined,
+  quantity: '1',
   start_date: '',
   end_date: '',
   coupon_code: '',
   shipping: addressDraft(null),
 };
+
+const seatsOf = ({ quantity }: typeof initial): number | undefined =>
+  /^[1-9]\d*$/.test(quantity.trim()) ? Number(quantity) : undefined;
 
 export function NewSubscriptionPage() {
   const [{ plan: given }] = useFilters();
@@ -35,6 +40,7 @@ export function NewSubscriptionPage() {
     check: (draft) => ({
       ...checkPayer(draft.payer),
       plan_id: planOf(draft) ? undefined : subscriptions.choosePlan,
+      quantity: seatsOf(draft) ? undefined : planChanges.wrongSeats,
     }),
     send: (draft, key) => {
       const { payer, start_date, end_date, coupon_code, shipping } = draft;
@@ -43,6 +49,7 @@ export function NewSubscriptionPage() {
         customer_id: payer.customer?.id,
         payment_method_id: payer.card?.id,
         plan_id: planOf(draft)?.id,
+        quantity: seatsOf(draft),
         ...(start_date ? { start_date } : {}),
         ...(end_date ? { end_date } : {}),
         ...(coupon_code.trim() ? { coupon_code: coupon_code.trim() } : {}),
@@ -58,11 +65,11 @@ export function NewSubscriptionPage() {
   });
   const { payer, start_date, coupon_code } = form.draft;
   const plan = planOf(form.draft);
+  const whole = plan ? plan.amount * (seatsOf(form.draft) ?? 1) + plan.one_time_amount : 0;
   const verdict = useCoupon(
     coupon_code,
-    plan && { plan_id: plan.id, ...(payer.customer ? { customer_id: payer.customer.id } : {}) },
+    plan && { plan_id: plan.id, amount: whole, ...(payer.customer ? { customer_id: payer.customer.id } : {}) },
   );
-  const whole = plan ? plan.amount + plan.one_time_amount : 0;
   const amount = money(verdict?.valid ? verdict.total_after_discount : whole, plan?.currency);
   return (
     <Page title={subscriptions.add} back={{ to: '/subscriptions', label: subscriptions.title }}>
@@ -82,6 +89,7 @@ export function NewSubscriptionPage() {
               error={form.errorOf('plan_id')}
               onChange={(next) => form.set('plan', next)}
             />
+            <NumberField form={form} name="quantity" label={planChanges.seats} hint={planChanges.seatsHint} />
             <FieldRow>
               <TextField
                 form={form}

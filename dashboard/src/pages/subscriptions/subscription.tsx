@@ -15,7 +15,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { WaitingCharge } from '../../components/waiting-charge.tsx';
 import { useGet, useList } from '../../data.ts';
-import { amountOrFree, money, personName, priceText } from '../../format.ts';
+import { amountOrFree, money, personName, subscriptionPrice } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -26,6 +26,7 @@ import type { Order, Renewal, Subscription, UpcomingBills } from '../../types.ts
 import { CancelSubscription, DunningNotice, EndingNotice } from './cancel-subscription.tsx';
 import { ChangeCard } from './change-card.tsx';
 import { ChangePlan, ScheduledNotice } from './change-plan.tsx';
+import { RenewalItems } from './renewal-items.tsx';
 import { ChangeSubscription } from './change-subscription.tsx';
 import { useParams } from '../../routing.tsx';
 
@@ -53,7 +54,7 @@ function Details({ subscription }: { subscription: Subscription }) {
     <Page
       title={customer ? subscriptions.titleOf(personName(customer), plan.name) : plan.name}
       badge={<Badge status={subscription.status} />}
-      lead={priceText({ ...plan, amount: plan.amount * subscription.quantity }, subscription.billing_cycle)}
+      lead={subscriptionPrice(subscription)}
       back={{ to: '/subscriptions', label: subscriptions.title }}
       actions={<Actions subscription={subscription} renewal={renewal} />}
     >
@@ -64,6 +65,7 @@ function Details({ subscription }: { subscription: Subscription }) {
       <div className="grid items-start gap-x-10 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
+          <RenewalItems subscription={subscription} reason={reason} />
           {canOrders && <OrdersOf subscriptionId={subscription.id} />}
           <Timeline objectId={subscription.id} />
         </div>
@@ -242,7 +244,11 @@ function OrdersOf({ subscriptionId }: { subscriptionId: string }) {
         columns={[
           { header: common.amount, cell: ({ total, currency }) => money(total, currency), sum: true },
           { header: common.status, cell: ({ status }) => <Badge status={status} /> },
-          { header: subscriptions.number, cell: ({ subscription_cycle }) => subscription_cycle ?? orders.number },
+          {
+            header: subscriptions.number,
+            cell: ({ subscription_cycle, subscription_change }) =>
+              subscription_cycle ?? (typeof subscription_change === 'number' ? planChanges.ofOrder : orders.number),
+          },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
         ]}
       />

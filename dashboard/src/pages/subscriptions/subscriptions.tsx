@@ -18,7 +18,7 @@ import {
   planFilter,
   statusFilter,
 } from '../../list-filters.ts';
-import { personName, priceText } from '../../format.ts';
+import { personName, subscriptionPrice } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -79,16 +79,14 @@ export function SubscriptionsPage() {
             cell: (subscription) => (
               <>
                 <Badge status={subscription.status} />
-                <OnPhone>{priceText(subscription.plan, subscription.billing_cycle)}</OnPhone>
+                <OnPhone>{subscriptionPrice(subscription)}</OnPhone>
               </>
             ),
           },
           {
             header: common.amount,
             sum: true,
-            cell: ({ plan, billing_cycle }) => (
-              <span className="lg:whitespace-nowrap">{priceText(plan, billing_cycle)}</span>
-            ),
+            cell: (subscription) => <span className="lg:whitespace-nowrap">{subscriptionPrice(subscription)}</span>,
             wide: true,
           },
           {
