@@ -60,9 +60,11 @@ export async function openShop(
   server: ServerProcess,
   key: string,
   shoppers: number = shopperCount,
+  /** The number of the first shopper. Another one opens a second shop of the same company. */
+  first = 0,
 ): Promise<{ customers: string[]; products: string[]; sample: object }> {
   const customers: string[] = [];
-  for (let n = 0; n < shoppers; n += 1) {
+  for (let n = first; n < first + shoppers; n += 1) {
     const phone = `+1555${String(n).padStart(7, '0')}`;
     const person = { email: `shopper-${n}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
     const { id } = await post(server, key, '/v1/customers', person);
@@ -71,9 +73,10 @@ export async function openShop(
     customers.push(String(id));
   }
   const products: string[] = [];
-  for (const sku of ['tea-pot', 'tea-cup']) {
+  for (const name of ['tea-pot', 'tea-cup']) {
+    const sku = first === 0 ? name : `${name}-${first}`;
     const pricing = { amount: 4900, currency: 'usd' };
-    const body = { name: sku, description: 'A thing.', pricing, requires_shipping: true, sku };
+    const body = { name, description: 'A thing.', pricing, requires_shipping: true, sku };
     products.push(String((await post(server, key, '/v1/products', body)).id));
   }
   const items = products.map((product_id) => ({ product_id, quantity: 1 }));

@@ -14,8 +14,8 @@ import type { Bench, Report, Target, Workload } from './workload.ts';
 /** `npm run bench shard-process`: what one process with all roles costs with 200 shards: its start, its rest, and its orders. */
 
 const starts = 3;
-/** After a start the jobs of a day run on some shards. */
-const quietAfterSeconds = 90;
+/** After a start, and after requests, jobs run on some shards; on new data also those of a day. */
+const quiet = { windowSeconds: 20, cpu: 6, mostSeconds: 900 };
 const restSeconds = 180;
 const limits = { startSeconds: 10, restCpu: 3, residentMb: 300, connections: 200, orderRatio: 1.05 };
 
@@ -43,6 +43,8 @@ async function run(bench: Bench): Promise<Report> {
     const metrics = await readMetrics(server);
     const first = await firstRequests(bed, server);
     const delivered = await webhooks.measure();
+    await webhooks.end();
+    await untilQuiet(bench, server);
     const many = await ordersOn(bench, bed, server);
     await server.stop();
     const few = await startWith(bench, settingsOfOne(bed));
@@ -65,8 +67,25 @@ async function startWith(
   return { server, seconds };
 }
 
-async function atRest({ note }: Bench, bed: ShardBed, { pid }: ServerProcess): Promise<Rest> {
-  await sleep(quietAfterSeconds * 1000);
+async function untilQuiet({ note }: Bench, { pid }: ServerProcess): Promise<void> {
+  const startedMs = performance.now();
+  let seconds = 0;
+  for (
+    let cpu = 100;
+    cpu > quiet.cpu && seconds < quiet.mostSeconds;
+    seconds = (performance.now() - startedMs) / 1000
+  ) {
+    const before = cpuSeconds(pid) ?? 0;
+    await sleep(quiet.windowSeconds * 1000);
+    cpu = (((cpuSeconds(pid) ?? 0) - before) / quiet.windowSeconds) * 100;
+  }
+  note(`its shards rest after ${Math.round(seconds)} s`);
+}
+
+async function atRest(bench: Bench, bed: ShardBed, server: ServerProcess): Promise<Rest> {
+  const { note } = bench;
+  const { pid } = server;
+  await untilQuiet(bench, server);
   const before = cpuSeconds(pid) ?? Number.NaN;
   const others = watchOthers(bed.postgresPids[0] ?? 0);
   const watched = await watchConnections(bed);
@@ -115,13 +134,14 @@ interface Requests {
 async function subscribeShards(
   bed: ShardBed,
   server: ServerProcess,
-): Promise<{ measure: () => Promise<number>; end: () => unknown }> {
+): Promise<{ measure: () => Promise<number>; end: () => Promise<void> }> {
   const receiver = start('webhook-receiver.ts');
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
   const companies = [...new Map(bed.companies.map((one) => [one.shard, one])).values()].slice(60, 70);
+  const endpoints: { readonly key: string; readonly id: string }[] = [];
   for (const { key } of companies) {
     const endpoint = { url: `https://localhost:${port}/`, enabled_events: ['customer.created'] };
-    await post(server, key, '/v1/webhook_endpoints', endpoint);
+    endpoints.push({ key, id: String((await post(server, key, '/v1/webhook_endpoints', endpoint)).id) });
   }
   return {
     async measure() {
@@ -140,7 +160,16 @@ async function subscribeShards(
       }
       return median(took);
     },
-    end: () => receiver.kill(),
+    /** An endpoint without a receiver would keep its shard at work, also in the next run. */
+    async end() {
+      for (const { key, id } of endpoints.splice(0)) {
+        const headers = { authorization: `Bearer ${key}` };
+        await fetch(`${server.baseUrl}/v1/webhook_endpoints/${id}`, { method: 'DELETE', headers }).catch(
+          () => undefined,
+        );
+      }
+      receiver.kill();
+    },
   };
 }
 
@@ -161,7 +190,7 @@ let shops: Promise<Awaited<ReturnType<typeof openShop>>> | undefined;
 /** The median time of an order of one client after the other on one shard, in milliseconds. */
 async function ordersOn({ client, note, options }: Bench, bed: ShardBed, server: ServerProcess): Promise<number> {
   const { key } = farCompany(bed);
-  shops ??= openShop(server, key, 10);
+  shops ??= openShop(server, key, 10, randomInt(1_000_000, 9_000_000));
   const { customers, products } = await shops;
   const job = { module: orders.module, request: 'order', key, data: { customers, products }, baseUrl: server.baseUrl };
   await client.run({ ...job, connections: 4, seconds: 10 });

@@ -203,7 +203,7 @@ describe('completion in a real shell', () => {
 
   test('works in a zsh without a configuration', { skip: without('zsh') }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-zsh-'));
-    const said = `svc() { print -r -- "called svc $*." }
+    const said = `svc() { print -r -- "called svc $* and ended" }
       zle-line-init() { print -r -- listening }; zle -N zle-line-init`;
     await writeFile(join(folder, 'svc.zsh'), `${(await svc({}, 'completion', 'zsh')).stdout}\n${said}\n`);
     // Typed into a pseudo-terminal, because zsh completes only in a terminal.
@@ -212,12 +212,12 @@ describe('completion in a real shell', () => {
       zpty -r shell seen '*listening*'
       for part in "\${(@s:_:)2}"; do zpty -n -w shell "$part"$'\\t'; sleep 0.3; done
       zpty -n -w shell $'\\n'
-      zpty -r shell seen '*called*.*' && print -r -- "$seen"`;
+      zpty -r shell seen '*called*and ended*' && print -r -- "$seen"`;
     // A tab and a pause follow each part, because zsh treats fast input as pasted text.
     const called = async (line: string): Promise<string | undefined> => {
       const environment = { env: { ...process.env, HOME: folder, TERM: 'dumb' }, timeout: 20_000 };
       const { stdout } = await run('zsh', ['-f', '-c', script, 'zsh', folder, line], environment);
-      return /called (.*?) *\./.exec(stdout)?.[1];
+      return /called (.*?) *and ended/.exec(stdout)?.[1];
     };
     try {
       assert.equal(await called('svc li'), 'svc listen');
