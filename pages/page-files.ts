@@ -1,7 +1,5 @@
 import { classicScript, readSource } from '../sdk/browser/bundle.ts';
-import { texts as checkoutTexts } from './checkout/texts.ts';
 import { texts as customerTexts } from './customer/texts.ts';
-import { texts as closedTexts } from './closed/texts.ts';
 import { texts as confirmTexts } from './confirm/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
@@ -9,6 +7,7 @@ import { texts as confirmTexts } from './confirm/texts.ts';
 const own = (name: string): URL => new URL(name, import.meta.url);
 
 const sharedScripts = [
+  'page-texts',
   'dom',
   'money',
   'colors',
@@ -50,7 +49,7 @@ const docsScripts = [
 const make = {
   'checkout.js': () => script(checkoutScripts),
   'checkout.css': () => style('checkout/checkout.css'),
-  'checkout.html': () => document('checkout/checkout.html', checkoutTexts),
+  'checkout.html': () => document('checkout/checkout.html'),
   'confirm.js': () => script(confirmScripts),
   'confirm.css': () => style('confirm/confirm.css'),
   'confirm.html': () => document('confirm/confirm.html', confirmTexts),
@@ -58,7 +57,7 @@ const make = {
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),
   'closed.css': () => style('closed/closed.css'),
-  'closed.html': () => document('closed/closed.html', closedTexts),
+  'closed.html': () => document('closed/closed.html'),
   'docs.js': () => classicScript(docsScripts.map(own)),
   'font.css': () => readSource(own('shared/font.css')),
   'card-font.css': () => fontFrom('.'),
@@ -100,20 +99,21 @@ function withoutLightDark(tokens: string): string {
 }
 
 function script(names: readonly string[]): string {
-  const currencies = own('../server/platform/currencies.ts');
-  return classicScript([...cardFields, currencies, ...sharedScripts, ...names.map(own)]);
+  const server = ['platform/currencies', 'customer-texts/messages'].map((name) => own(`../server/${name}.ts`));
+  return classicScript([...cardFields, ...server, ...sharedScripts, ...names.map(own)]);
 }
 
-/** Fills in the texts and the drawings. What differs between requests stays open: the nonce, for example. */
-function document(name: string, texts: Readonly<Record<string, unknown>>): string {
+/** Fills in the drawings, and the texts if the page has only one language. What differs between requests stays open: the nonce, for example. */
+function document(name: string, texts?: Readonly<Record<string, unknown>>): string {
   const drawings = readSource('src/brands.svg') + readSource(own('shared/icons.svg'));
-  const textOf = (key: string): string => {
+  const textOf = (place: string, key: string): string => {
+    if (!texts) return place;
     const text = texts[key];
     if (typeof text !== 'string') throw new Error(`There is no text ${key}.`);
     return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
   };
   return readSource(own(name))
     .replace('{{symbols}}', `<svg class="symbols" aria-hidden="true">${drawings}</svg>`)
-    .replaceAll(/\{\{texts\.(\w+)\}\}/g, (_place, key: string) => textOf(key))
+    .replaceAll(/\{\{texts\.(\w+)\}\}/g, textOf)
     .replaceAll(/\n\s+/g, '\n');
 }

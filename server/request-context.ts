@@ -38,6 +38,8 @@ export interface RequestContext {
    * may never arrive.
    */
   readonly auditFirst?: (db: Queryable) => Promise<void>;
+  /** The language of a customer who is on a page, with the country if it is known: `de-AT`. */
+  readonly locale?: string;
   /** The public address of a customer who is on a page. */
   readonly customerIp?: string;
   /** The browser of a customer on a page that can lead to the bank. */

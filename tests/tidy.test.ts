@@ -290,6 +290,7 @@ test('pages use one word for one thing: CVC, sandbox, dispute, unconfirmed', () 
     'pages/*/texts.ts',
     'sdk/browser/src/texts.ts',
     'server/customer-texts/*.ts',
+    'server/customer-texts/languages/en/*.ts',
     'examples/shop/server.ts',
   );
   const otherWord = /security code|\bcvv\b|test mode|chargeback|\bin[- ]doubt\b/i;

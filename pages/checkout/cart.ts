@@ -1,5 +1,6 @@
 import { byId, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { inWords } from '../shared/page-texts.ts';
 import { type Problem, request } from '../shared/requests.ts';
 import type { Line, Payment, Quote, Session } from './session.ts';
 import { texts } from './texts.ts';
@@ -103,7 +104,9 @@ const pricesOf = (session: Session): Quote => ({ ...session, currency: session.c
 /** The text about a field without the name that the field has in the API. */
 function problemText({ param, code, message, field_errors }: Problem): string {
   if (param === 'coupon_code' && code === 'resource_in_use') return texts.couponBusy;
-  return field_errors[0]?.message ?? message;
+  const text = field_errors[0]?.message ?? message;
+  // The service gives the reason of a code in the language of the page.
+  return param === 'coupon_code' ? text : inWords(text, texts.totalFailed);
 }
 
 /** For screen readers: what changed elsewhere on the page. */

@@ -1,6 +1,7 @@
 import { browserReport, takeReturn } from '../shared/at-bank.ts';
 import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, filled, setText } from '../shared/dom.ts';
+import { inWords, pageLocale } from '../shared/page-texts.ts';
 import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { brandMark, brandName } from '../shared/saved-cards.ts';
@@ -62,7 +63,7 @@ async function readSession(onLost: () => void): Promise<Session | undefined> {
   if (asksAfterReturn <= 0) returned = undefined;
   if (answer.kind === 'done') return answer.body;
   if (answer.problem.status === 404) showUnknown();
-  else showRefused(answer.problem.message);
+  else showRefused(inWords(answer.problem.message, texts.refused));
   return undefined;
 }
 
@@ -121,7 +122,10 @@ function showForm(): void {
   form ??= {
     cart: createCart(sessionUrl, session, render),
     contact: createContact(session),
-    card: createCardPicker({ page: 'checkout', token, live: session.livemode }, session.saved_cards, texts),
+    card: createCardPicker({ page: 'checkout', token, live: session.livemode }, session.saved_cards, {
+      ...texts,
+      language: pageLocale(),
+    }),
     prover: createProver(),
   };
   form.prover.prepare(session.proof);
@@ -256,7 +260,8 @@ async function onRefused(problem: Problem): Promise<void> {
   }
   const isCard = param === 'card_token' || param === 'payment_method_id';
   const seconds = retryAfter ?? 30;
-  const text = status === 429 ? filled(texts.tooMany, { seconds }) : isCard ? texts.cardAgain : message;
+  const text =
+    status === 429 ? filled(texts.tooMany, { seconds }) : isCard ? texts.cardAgain : inWords(message, texts.refused);
   setBanner({ title: texts.notPaidTitle, text });
 }
 

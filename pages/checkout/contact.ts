@@ -1,5 +1,6 @@
 import { countries } from '../../server/platform/countries.ts';
-import { byId, element } from '../shared/dom.ts';
+import { byId, element, filled } from '../shared/dom.ts';
+import { inWords, pageLocale } from '../shared/page-texts.ts';
 import { createInput, type Input } from '../shared/inputs.ts';
 import type { Problem } from '../shared/requests.ts';
 import { isPhone, withCountryCode } from './phone.ts';
@@ -57,7 +58,12 @@ export function createContact({ customer, collect }: Session): Contact {
     email: (value) => (value === '' ? texts.emailMissing : isEmail(value) ? undefined : texts.emailWrong),
     'first-name': required(texts.firstNameMissing),
     'last-name': required(texts.lastNameMissing),
-    phone: (value) => (value === '' ? texts.phoneMissing : isPhone(value) ? undefined : texts.phoneWrong),
+    phone: (value) =>
+      value === ''
+        ? texts.phoneMissing
+        : isPhone(value)
+          ? undefined
+          : filled(texts.phoneWrong, { example: '+1 555 123 4567' }),
     country: required(texts.countryMissing),
     line1: required(texts.line1Missing),
     city: required(texts.cityMissing),
@@ -104,7 +110,7 @@ export function createContact({ customer, collect }: Session): Contact {
     showProblems(problems) {
       const wrong = inputs.filter((input) => {
         const found = problems.find(({ field }) => field === fieldNames[input.name]);
-        if (found) input.showError(found.message);
+        if (found) input.showError(inWords(found.message, texts.fieldRefused));
         return found;
       });
       return wrong[0];
@@ -129,10 +135,10 @@ function likelyCountry(): string {
 }
 
 function fillCountries(select: HTMLSelectElement): void {
-  const names = new Intl.DisplayNames([texts.language], { type: 'region' });
+  const names = new Intl.DisplayNames([pageLocale()], { type: 'region' });
   const sorted = [...countries]
     .map((code) => ({ code, name: names.of(code) ?? code }))
-    .toSorted((one, other) => one.name.localeCompare(other.name, texts.language));
+    .toSorted((one, other) => one.name.localeCompare(other.name, pageLocale()));
   select.replaceChildren(
     element('option', { value: '' }, ''),
     ...sorted.map(({ code, name }) => element('option', { value: code }, name)),
@@ -143,10 +149,15 @@ function fillCountries(select: HTMLSelectElement): void {
 /** Countries whose addresses end with city, state and postal code. Elsewhere the postal code stands before the city. */
 const cityFirst = ['US', 'CA', 'AU', 'GB', 'IE', 'IN', 'NZ'];
 
+const partNames: Readonly<Record<'state' | 'postalCode', Partial<Record<string, string>>>> = {
+  state: texts.stateIn,
+  postalCode: texts.postalCodeIn,
+};
+
 /** Names and orders the parts of an address as the country does. */
 function arrangeAddress(country: string): void {
-  byId('state-label').textContent = texts.stateIn[country] ?? texts.state;
-  byId('postal-code-label').textContent = texts.postalCodeIn[country] ?? texts.postalCode;
+  byId('state-label').textContent = partNames.state[country] ?? texts.state;
+  byId('postal-code-label').textContent = partNames.postalCode[country] ?? texts.postalCode;
   const address = byId('address');
   const isCityFirst = cityFirst.includes(country);
   if (address.classList.contains('city-first') === isCityFirst) return;

@@ -1,6 +1,8 @@
+import { formatLocale, type Template } from '../../server/customer-texts/messages.ts';
 import { byId, element, filled, setText } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
 import { enterOutcome, leaveOutcome, type Outcome } from '../shared/outcome.ts';
+import { pageLocale } from '../shared/page-texts.ts';
 import { brandMark, cardName } from '../shared/saved-cards.ts';
 import type { Result, Session } from './session.ts';
 import { texts } from './texts.ts';
@@ -24,7 +26,10 @@ export function showProcessing(): void {
 
 /** A link and not only a redirect: the customer may come back without an answer, or open the page in another tab. */
 export function showAtBank({ url, expires_at }: NonNullable<Session['next_action']>): void {
-  const time = new Date(expires_at).toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' });
+  const time = new Date(expires_at).toLocaleTimeString(formatLocale(pageLocale()), {
+    hour: 'numeric',
+    minute: '2-digit',
+  });
   const text = filled(texts.bank, { time });
   showOutcome('bank', { symbol: 'wait', title: texts.bankTitle, text, link: { url, text: texts.toBank } });
 }
@@ -83,7 +88,7 @@ function showReceiptEmail(email: Result['receipt_email']): void {
 
 interface Said {
   readonly title: string;
-  readonly text: string;
+  readonly text: Template | string;
   /** How the amount and the card are called; without it, they are not shown. */
   readonly amount?: string;
   readonly card?: string;

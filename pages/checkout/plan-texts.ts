@@ -1,19 +1,26 @@
 import { filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
-import { periodText } from '../shared/periods.ts';
 import type { Quote, Session, SessionPlan } from './session.ts';
 import { texts } from './texts.ts';
 
 /** How the page says what is charged, and when. */
 
-export const periodOf = (plan: SessionPlan): string => periodText(plan, texts);
+/** Seven days are a week, and twelve months are a year. */
+export function periodOf({ interval, interval_count: count }: SessionPlan): string {
+  const isWeek = interval === 'day' && count === 7;
+  const isYear = interval === 'month' && count === 12;
+  return filled(texts.period, { interval: isWeek ? 'week' : isYear ? 'year' : interval, count });
+}
+
+const priceOf = (plan: SessionPlan, currency: string): string =>
+  filled(texts.price, { amount: money(plan.amount, currency), period: periodOf(plan) });
 
 /** The exact sum of the next charge. */
 export function payLabel({ plan, capture }: Session, { total: due, currency }: Quote): string {
   const total = money(due, currency);
   if (!plan) return filled(capture === 'manual' ? texts.placeOrder : texts.payAmount, { total });
   const isUsual = due === plan.amount && plan.billing_cycles !== 1;
-  return filled(isUsual ? texts.subscribeAmount : texts.subscribeToday, { total, period: periodOf(plan) });
+  return filled(isUsual ? texts.subscribeAmount : texts.subscribeToday, { total, price: priceOf(plan, currency) });
 }
 
 /** Nothing for a payment that is charged at once. */
@@ -25,7 +32,7 @@ export function termsOf({ plan, capture, merchant }: Session, quote: Quote): str
 
 function planTerms(plan: SessionPlan, { total: due, currency }: Quote): string {
   const { billing_cycles: count } = plan;
-  const values = { total: money(due, currency), amount: money(plan.amount, currency), period: periodOf(plan) };
+  const values = { total: money(due, currency), price: priceOf(plan, currency) };
   if (count === 1) return filled(texts.termsOnce, values);
   return count === null ? filled(texts.terms, values) : filled(texts.termsLimited, { ...values, count });
 }

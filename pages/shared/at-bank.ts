@@ -1,3 +1,5 @@
+import { inPageLocale } from './page-texts.ts';
+
 /** What pages need that lead to the bank of the customer and are come back to. */
 
 const parametersMax = 20;
@@ -10,9 +12,11 @@ const lengthMax = 4_096;
 export function takeReturn(): Readonly<Record<string, string>> | undefined {
   const parameters = [...new URLSearchParams(location.search)];
   if (!parameters.some(([name]) => name === 'returned')) return undefined;
-  history.replaceState(null, '', location.pathname);
+  history.replaceState(null, '', inPageLocale(location.pathname));
   return Object.fromEntries(
-    parameters.filter(([name, value]) => name.length <= 100 && value.length <= lengthMax).slice(0, parametersMax),
+    parameters
+      .filter(([name, value]) => name !== 'locale' && name.length <= 100 && value.length <= lengthMax)
+      .slice(0, parametersMax),
   );
 }
 

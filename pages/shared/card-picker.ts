@@ -1,4 +1,5 @@
 import { type CardFields, type PageLink, Svc, type SvcError } from '../../sdk/browser/src/svc.ts';
+import type { Template } from '../../server/customer-texts/messages.ts';
 import { byId, drawing, filled } from './dom.ts';
 import { brandMark, cardChoice, cardName, expiryText, isExpired, type ShownCard } from './saved-cards.ts';
 
@@ -15,8 +16,8 @@ export interface CardPicker {
 interface PickerTexts {
   readonly language: string;
   readonly newCard: string;
-  readonly cardExpires: string;
-  readonly cardExpired: string;
+  readonly cardExpires: Template | string;
+  readonly cardExpired: Template | string;
 }
 
 export interface OfferedCard extends ShownCard {

@@ -1,3 +1,5 @@
+import { fill, type Template, type Values } from '../../server/customer-texts/messages.ts';
+
 /** Small helpers to read and build the page. Text is always set as text, never as markup. */
 
 export function byId(id: string): HTMLElement;
@@ -52,14 +54,13 @@ export function setLink(id: string, url: string | null | undefined): void {
   else link.href = url ?? '';
 }
 
-/** Puts values into a text with places for them: `{name}`. */
-export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
-  return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
-}
+/** Puts values into a text with places for them, as the language of the page does. */
+export const filled = (text: Template | string, values: Values): string =>
+  fill(text, values, document.documentElement.lang);
 
 /** A text with `{email}`, which becomes a link. Hidden if there is no address. */
-export function setSupport(id: string, text: string, email: string | null | undefined): void {
-  const [before = '', after = ''] = text.split('{email}');
+export function setSupport(id: string, text: Template | string, email: string | null | undefined): void {
+  const [before = '', after = ''] = filled(text, {}).split('{email}');
   const target = byId(id);
   target.hidden = !email;
   if (email) target.replaceChildren(before, element('a', { href: `mailto:${email}` }, email), after);

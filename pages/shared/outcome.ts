@@ -1,3 +1,4 @@
+import type { Template } from '../../server/customer-texts/messages.ts';
 import { byId, drawing, element, setLink, setSupport, setText } from './dom.ts';
 
 /** What a page shows instead of its content: it waits, it is done, or it cannot go on. */
@@ -11,7 +12,7 @@ export interface Outcome {
   readonly receiptUrl?: string | null;
   readonly note?: string | undefined;
   /** The text for questions, with a place for the address. */
-  readonly support?: { readonly text: string; readonly email: string | null };
+  readonly support?: { readonly text: Template | string; readonly email: string | null };
   readonly canRetry?: true;
   /** The page shows nothing else, so this is its title. */
   readonly isAlone?: true;

@@ -1,3 +1,5 @@
+import { inPageLocale } from './page-texts.ts';
+
 /** Requests of a page to the service. An answer that did not arrive is never taken for a refusal. */
 
 export interface Problem {
@@ -21,7 +23,7 @@ export async function request<Body>(path: string, body?: object, timeoutMs = 20_
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), timeoutMs);
   try {
-    const response = await fetch(path, {
+    const response = await fetch(inPageLocale(path), {
       ...(body && {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

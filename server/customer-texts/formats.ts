@@ -1,4 +1,5 @@
 import type { BrandName } from '../platform/card-brands.ts';
+import { formatLocale } from './messages.ts';
 import { decimalsOf, decimalText } from '../platform/currencies.ts';
 
 /**
@@ -20,12 +21,18 @@ export function amountText(amount: number, currency: string): string {
 }
 
 // Loading the data of a locale takes as long as loading the rest of the service's texts, so it waits for the first use.
-let dateFormat: Intl.DateTimeFormat | undefined;
+const dateFormatsMax = 100;
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
 let countryNames: Intl.DisplayNames | undefined;
 
-export function dateText(at: Date | string): string {
-  dateFormat ??= new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
-  return dateFormat.format(new Date(at));
+export function dateText(at: Date | string, inLocale = locale): string {
+  const format =
+    dateFormats.get(inLocale) ??
+    new Intl.DateTimeFormat(formatLocale(inLocale), { dateStyle: 'long', timeZone: 'UTC' });
+  // Countries in the header of a browser can be invented.
+  if (dateFormats.size >= dateFormatsMax) dateFormats.clear();
+  dateFormats.set(inLocale, format);
+  return format.format(new Date(at));
 }
 
 export const monthText = (year: number, month: number): string =>

@@ -9,6 +9,7 @@ import type { Reservation } from '../platform/rate-limiter/reservations.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { HttpDependencies } from './api-caller.ts';
 import { contextOf } from './execute.ts';
+import { askedLocaleOf, localeOfRequest } from './locale.ts';
 import { bodyReader } from './input.ts';
 import { reserveFromPage, takeFromAddress, takeFromPage, visitorFlow } from './limiting.ts';
 import type { Steps } from './mount.ts';
@@ -30,6 +31,8 @@ export interface PageRouteRequest<Subject, Body> {
   readonly address: string;
   /** The token in the path. */
   readonly token: string;
+  /** The language that the address of the page asks for, before those of the browser. */
+  readonly askedLocale?: string | undefined;
   /** What the browser says about itself. */
   readonly browser: { readonly userAgent: string; readonly acceptHeader: string };
   /**
@@ -158,6 +161,7 @@ async function openPage<Subject>(
   if (!company) throw missed();
   const context = {
     ...contextOf(request, { company, caller: visitor }, http),
+    locale: localeOfRequest(request),
     // Behind a proxy that is not trusted it would be the address of the proxy.
     ...(isPublicAddress(request.ip) && { customerIp: request.ip }),
   };
@@ -171,7 +175,17 @@ async function openPage<Subject>(
   const reserve = (other: RateCategory): Promise<Reservation | undefined> => reserveFromPage(http, visit, other);
   const { 'user-agent': userAgent = '', accept: acceptHeader = '*/*' } = request.headers;
   const browser = { userAgent: userAgent.slice(0, headerLength), acceptHeader: acceptHeader.slice(0, headerLength) };
-  return { context, subject, params, body: undefined, address: request.ip, token, browser, reserve };
+  return {
+    context,
+    subject,
+    params,
+    body: undefined,
+    address: request.ip,
+    token,
+    askedLocale: askedLocaleOf(request),
+    browser,
+    reserve,
+  };
 
   function missed(): ApiError {
     misses.note(request.ip);

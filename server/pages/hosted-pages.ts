@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
+import { defaultLocale, languageOf } from '../customer-texts/languages.ts';
+import { textsFor } from '../customer-texts/texts.ts';
 import { ApiError } from '../errors.ts';
+import { askedLocaleOf, localeOfRequest, withLocale } from '../http/locale.ts';
 import { asset, mountAsset, once, scriptType, sendPage, styleType, versionOf } from './assets.ts';
 import { closedStyle } from './closed-page.ts';
+import { inLocale, withTexts } from './page-document.ts';
 
 /** The pages that a merchant's customers see. Each is the same document for every link; the page loads its data. */
 
@@ -26,26 +30,44 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
     mountAsset(app, `/pages/${name}.js`, script);
     mountAsset(app, `/pages/${name}.css`, style);
     const page = once(() => pageFile(`${name}.html`).replaceAll('{{version}}', versionOf(script, style, proof)));
-    app.get<{ Params: { token: string } }>(`/${name}/:token`, (request, reply) => {
+    const documentIn = name === 'checkout' ? inLanguages(page) : async () => page();
+    app.get<{ Params: { token: string } }>(`/${name}/:token`, async (request, reply) => {
       const { token } = request.params;
       if (!/^[0-9A-Za-z]+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
-      return sendPage(reply, page().replaceAll('{{token}}', token), { policy, imageSources });
+      const document = await documentIn(localeOfRequest(request));
+      const query = withLocale('', askedLocaleOf(request));
+      const filled = document.replaceAll('{{token}}', token).replaceAll('{{query}}', query);
+      return sendPage(reply, filled, { policy, imageSources });
     });
-    if (name === 'checkout') mountPreview(app, page, imageSources);
+    if (name === 'checkout') mountPreview(app, documentIn, imageSources);
   }
+}
+
+/** The document in a locale. That of each language is kept. */
+function inLanguages(page: () => string): (locale: string) => Promise<string> {
+  const documents = new Map<string, string>();
+  return async (locale) => {
+    const language = languageOf(locale) ?? defaultLocale;
+    const { checkout: texts } = await textsFor(language);
+    const document = documents.get(language) ?? withTexts(page(), texts);
+    documents.set(language, document);
+    return inLocale(document, locale);
+  };
 }
 
 /**
  * The checkout page without a session, for the dashboard: the dashboard shows it in a frame and gives it drafts. It is the only one of
  * these pages that can be shown in a frame, and only by pages of this service.
  */
-function mountPreview(app: FastifyInstance, page: () => string, imageSources: readonly string[]): void {
-  const preview = once(() =>
-    page()
+function mountPreview(
+  app: FastifyInstance,
+  documentIn: (locale: string) => Promise<string>,
+  imageSources: readonly string[],
+): void {
+  app.get('/checkout/preview', async (request, reply) => {
+    const document = (await documentIn(askedLocaleOf(request) ?? defaultLocale))
       .replace(/<link rel="preload" href="{{token}}[^>]*>/, '')
-      .replace('<body ', '<body data-preview '),
-  );
-  app.get('/checkout/preview', (_request, reply) =>
-    sendPage(reply, preview(), { policy: policyFor("'self'"), imageSources }),
-  );
+      .replace('<body ', '<body data-preview ');
+    return sendPage(reply, document, { policy: policyFor("'self'"), imageSources });
+  });
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { dateText } from '../customer-texts/formats.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
 import type { LinkRow } from '../features/payment-links/queries.ts';
 import { type LinkState, stateOf, visitLink } from '../features/payment-links/service.ts';
 import { ApiError } from '../errors.ts';
+import { askedLocaleOf, withLocale } from '../http/locale.ts';
 import { type PageDependencies, visitPage } from '../http/page-caller.ts';
 import type { RequestContext } from '../request-context.ts';
 import { sendClosedPage, wantsPage } from './closed-page.ts';
@@ -37,7 +37,8 @@ export function mountPaymentLinks(
     reply.header('Referrer-Policy', 'no-referrer');
     if (request.method === 'HEAD') return reply.send();
     if (isProgram(request)) return sendClosedPage(reply, { reason: 'open', context, root });
-    return reply.redirect(new URL(await visitLink(context, links, link)).pathname, 303);
+    const { pathname } = new URL(await visitLink(context, links, link));
+    return reply.redirect(withLocale(pathname, askedLocaleOf(request)), 303);
   };
   app.get('/pay/:token', options, (request, reply) => show(request, reply, '..'));
   // The two parts of a readable address are its token. People may type it in capitals.
@@ -79,6 +80,5 @@ function sendState(
   { context, link, reason, root }: { context: RequestContext; link: LinkRow; reason: ClosedState; root: Root },
 ): Promise<FastifyReply> {
   if (!wantsPage(request)) throw closedErrors[reason]();
-  const date = link.ends_at ? dateText(link.ends_at) : '';
-  return sendClosedPage(reply, { reason, context, words: { date }, root });
+  return sendClosedPage(reply, { reason, context, ...(link.ends_at && { endedAt: link.ends_at }), root });
 }

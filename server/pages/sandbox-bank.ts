@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { amountText } from '../customer-texts/formats.ts';
+import { defaultLocale } from '../customer-texts/languages.ts';
 import { profileOf } from '../features/profile/service.ts';
 import { type PageDependencies, unknownPage, visitPage } from '../http/page-caller.ts';
 import { escaped } from '../platform/html.ts';
@@ -42,7 +43,7 @@ export function mountSandboxBank(app: FastifyInstance, { vault, baseUrl, ...depe
     const back = wayBack(request, baseUrl);
     const { context, subject } = await visit(request, reply);
     const { token } = request.params as { token: string };
-    return sendMessage(reply, await partsOf(context, subject, { token, back }));
+    return sendMessage(reply, defaultLocale, await partsOf(context, subject, { token, back }));
   });
   for (const answer of ['confirm', 'refuse'] as const) {
     app.get(`/sandbox/bank/:token/${answer}`, options, async (request, reply) => {

@@ -10,7 +10,7 @@ import type { Browser } from 'playwright-core';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { webhooks as texts } from '../../dashboard/src/texts/webhooks.ts';
-import { texts as checkout } from '../../pages/checkout/texts.ts';
+import { checkout } from '../../server/customer-texts/languages/en/checkout.ts';
 import { webhooks } from '../../sdk/node/src/webhooks.ts';
 import { loadConfig } from '../../server/config.ts';
 import { type Service, startService } from '../../server/service.ts';

@@ -14,7 +14,7 @@ import { plans } from '../../dashboard/src/texts/plans.ts';
 import { preview } from '../../dashboard/src/texts/preview.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
-import { texts as checkout } from '../../pages/checkout/texts.ts';
+import { checkout } from '../../server/customer-texts/languages/en/checkout.ts';
 import { loadConfig } from '../../server/config.ts';
 import { openOneTimeSignIn, signInOnce, type UserDependencies } from '../../server/features/users/service.ts';
 import { type Service, startService } from '../../server/service.ts';

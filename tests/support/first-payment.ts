@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { texts as checkout } from '../../pages/checkout/texts.ts';
+import { checkout } from '../../server/customer-texts/languages/en/checkout.ts';
 import { typeCard } from './hosted-pages.ts';
 
 /** What a newcomer does outside of the dashboard: pays as a customer, and watches the events in a terminal. */

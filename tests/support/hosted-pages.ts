@@ -17,6 +17,8 @@ export interface PagesWorld {
 export interface Look {
   readonly isPhone?: boolean;
   readonly isDark?: boolean;
+  /** The language of the browser; American English if it is left out. */
+  readonly locale?: string;
 }
 
 export interface Visited {
@@ -40,11 +42,11 @@ export async function openPagesWorld(): Promise<PagesWorld> {
   return {
     service,
     browser,
-    async visit(url, { isPhone = false, isDark = false } = {}) {
+    async visit(url, { isPhone = false, isDark = false, locale = 'en-US' } = {}) {
       const context = await browser.newContext({
         viewport: isPhone ? { width: 390, height: 844 } : { width: 1440, height: 900 },
         colorScheme: isDark ? 'dark' : 'light',
-        locale: 'en-US',
+        locale,
         reducedMotion: 'reduce',
       });
       contexts.push(context);

@@ -15,7 +15,8 @@ const retryAfterFallbackSeconds = 10;
 function run(start: Start, port: MessagePort): void {
   const credential = start.link ?? start.dashboard ?? start.publishableKey;
   const live = typeof credential === 'string' ? !credential.startsWith('svc_test_') : credential.live === true;
-  const texts: CardTexts = { ...englishTexts, ...start.texts };
+  const ownTexts: Partial<CardTexts> = { ...servedTexts(), ...start.texts };
+  const texts: CardTexts = { ...englishTexts, ...ownTexts };
   const element = elementById('form');
   const form = createCardForm(live, texts, () => reportState());
   let lastState = '';
@@ -40,7 +41,7 @@ function run(start: Start, port: MessagePort): void {
     setBusy(element, form.fields, false);
     if ('token' in outcome) return send({ type: 'token', call, token: outcome.token });
     const { error, status } = outcome;
-    if (!form.showProblems(error.field_errors, start.texts)) showGeneralError(generalText(texts, error, status));
+    if (!form.showProblems(error.field_errors, ownTexts)) showGeneralError(generalText(texts, error, status));
     reportState();
     return send({ type: 'error', call, error });
   }
@@ -68,8 +69,11 @@ function run(start: Start, port: MessagePort): void {
   new ResizeObserver(() => {
     send({ type: 'height', heightPx: Math.ceil(document.body.getBoundingClientRect().height) });
   }).observe(document.body);
-  send({ type: 'ready' });
+  send({ type: 'ready', title: texts.title });
 }
+
+/** The texts that the document has in the language of its address; none if it is English. */
+const servedTexts = (): Partial<CardTexts> => JSON.parse(document.body.dataset.texts ?? '{}') as Partial<CardTexts>;
 
 function presentPage(start: Start, texts: CardTexts, { fields }: CardForm): void {
   document.title = texts.title;

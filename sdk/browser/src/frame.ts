@@ -9,11 +9,12 @@ const pressEvents = ['pointerdown', 'pointerup', 'pointercancel'];
 /** The iframe is larger by this much on each side, so that a focus ring is not cut off. */
 const ringPx = 4;
 
-export function createFrame(serviceUrl: URL, { theme, texts }: CardFieldsOptions): HTMLIFrameElement {
+export function createFrame(serviceUrl: URL, { theme, texts, language }: CardFieldsOptions): HTMLIFrameElement {
   const frame = document.createElement('iframe');
   frame.title = texts?.title ?? 'Card details';
   frame.referrerPolicy = 'no-referrer';
-  frame.src = `${new URL('card-fields', serviceUrl).href}#origin=${encodeURIComponent(location.origin)}`;
+  const query = language ? `?language=${encodeURIComponent(language)}` : '';
+  frame.src = `${new URL(`card-fields${query}`, serviceUrl).href}#origin=${encodeURIComponent(location.origin)}`;
   const mode = theme?.mode ?? 'light';
   const style = {
     display: 'block',

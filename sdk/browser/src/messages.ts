@@ -33,7 +33,7 @@ export type ToFrame =
 /** @internal What the frame sends to the page. */
 export type ToPage =
   | { readonly type: 'svc:loaded' }
-  | { readonly type: 'ready' }
+  | { readonly type: 'ready'; readonly title?: string }
   | { readonly type: 'height'; readonly heightPx: number }
   | { readonly type: 'change'; readonly state: CardState }
   | { readonly type: 'enter' }

@@ -93,9 +93,12 @@ export interface CardState {
 
 export interface CardFieldsOptions {
   readonly theme?: Theme;
-  /** Texts in another language, or other texts. Omitted texts stay English. */
+  /** Texts of your own. Omitted texts are in `language`. */
   readonly texts?: Partial<CardTexts>;
-  /** Language of `texts`, for example `fr`. The writing direction follows the element around the fields. */
+  /**
+   * For example `fr` or `pt-BR`. The service has texts in 13 languages; in others, pass `texts`, or they are English. The writing
+   * direction follows the element around the fields.
+   */
   readonly language?: string;
   readonly onReady?: () => void;
   readonly onChange?: (state: CardState) => void;
@@ -255,6 +258,7 @@ function createCardFields(credential: Credential, serviceUrl: URL, options: Card
   function onMessage(message: ToPage): void {
     if (message.type === 'ready') {
       clearTimeout(loadTimer);
+      if (mounted && message.title) mounted.frame.title = message.title;
       options.onReady?.();
     } else if (message.type === 'height') mounted?.height.set(message.heightPx);
     else if (message.type === 'change') options.onChange?.(message.state);

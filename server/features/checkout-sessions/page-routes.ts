@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { withLocale } from '../../http/locale.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
@@ -59,9 +60,10 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/pay',
       category: 'write',
       body: paymentInput,
-      handle: ({ context, subject, body, address, token, browser, reserve }) => {
+      handle: ({ context, subject, body, address, token, askedLocale, browser, reserve }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: `/checkout/${token}?returned=${subject.attempts}` };
+        const path = withLocale(`/checkout/${token}?returned=${subject.attempts}`, askedLocale);
+        const page = { baseUrl: dependencies.baseUrl, path };
         return paySession(dependencies, withPresence(context, browser, page, body.browser), subject, body, {
           address,
           reserveCode: () => reserve('coupon_validation'),

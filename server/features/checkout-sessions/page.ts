@@ -1,3 +1,4 @@
+import { translatedReason } from '../../customer-texts/payments.ts';
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
@@ -82,13 +83,16 @@ export async function showSession(
     ...(await shownQuote(dependencies, context, quote)),
     ...known,
     card_brands: await acceptedCards(context),
-    failure: session.failure,
+    failure: await inLocaleOf(context, session.failure),
     success_url: null,
     next_action: null,
     result: null,
     proof: await proofFor(dependencies.guard, context, session),
   };
 }
+
+const inLocaleOf = async ({ locale }: RequestContext, failure: SessionRow['failure']): Promise<SessionRow['failure']> =>
+  failure && { ...failure, message: await translatedReason(failure.message, locale) };
 
 const nothing: Pick<
   PageSession,

@@ -1,4 +1,5 @@
-import { couponTexts } from '../../customer-texts/payments.ts';
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { textsFor } from '../../customer-texts/texts.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { CouponRefused, couponFor, findCouponFacts } from '../coupons/service.ts';
@@ -63,8 +64,9 @@ export async function quoteOf(context: RequestContext, session: Sold, choice: Ch
   } catch (error) {
     // The customer did not enter the code of the merchant, and can do nothing about it.
     if (code === session.coupon_code && error instanceof ApiError) return withoutCode;
-    if (error instanceof CouponRefused) throw invalidField('coupon_code', couponTexts[error.reason]);
-    throw error;
+    if (!(error instanceof CouponRefused)) throw error;
+    const { payments } = await textsFor(context.locale ?? defaultLocale);
+    throw invalidField('coupon_code', payments.coupon[error.reason]);
   }
 }
 

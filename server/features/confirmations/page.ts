@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts';
 import { withoutKey } from '../../http/phases.ts';
 import { dayMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { declineTexts, notChargedTexts } from '../../customer-texts/payments.ts';
+import { declineTexts, notChargedTexts, translatedReason } from '../../customer-texts/payments.ts';
 import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { notConfirmedReason, type Orders, type RetryTerms } from '../orders/service.ts';
@@ -55,7 +55,7 @@ export async function showPayment(
     merchant: await merchantOf(context),
     details: isLongOver(context, order, status) ? null : detailsOf(order, status === 'open' ? card : undefined),
     declines: order.attempt_count,
-    failure: status === 'open' ? failureOf(order) : null,
+    failure: status === 'open' ? await failureOf(context, order) : null,
     next_action:
       status === 'processing' && action ? { url: action.url, expires_at: action.expiresAt.toISOString() } : null,
   };
@@ -95,9 +95,10 @@ function detailsOf(order: Order, card: RetryTerms['card'] | undefined): ShownPay
 }
 
 /** That the bank wants to ask is why the customer is here, so it is no news. */
-function failureOf({ failure_reason, failure_code }: Order): string | null {
-  if (failure_reason === notConfirmedReason) return notChargedTexts.bank;
-  return failure_code === null || failure_code === 'transaction_not_allowed' ? null : declineTexts[failure_code];
+async function failureOf({ locale }: RequestContext, { failure_reason, failure_code }: Order): Promise<string | null> {
+  if (failure_reason === notConfirmedReason) return translatedReason(notChargedTexts.bank, locale);
+  if (failure_code === null || failure_code === 'transaction_not_allowed') return null;
+  return translatedReason(declineTexts[failure_code], locale);
 }
 
 /** It was done before, or its outcome is not known yet: the page shows the payment as it is. */

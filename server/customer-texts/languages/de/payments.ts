@@ -1,0 +1,46 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const payments: TextsOf<'payments'> = {
+  declined: {
+    insufficient_funds: 'Die Karte ist nicht ausreichend gedeckt. Bitte verwenden Sie eine andere Karte.',
+    do_not_honor: 'Ihre Bank hat die Zahlung abgelehnt. Den Grund kann Ihnen Ihre Bank nennen.',
+    card_limit_exceeded:
+      'Der Betrag übersteigt ein Limit Ihrer Karte. Bitte verwenden Sie eine andere Karte oder fragen Sie Ihre Bank.',
+    processor_declined: 'Die Zahlung wurde abgelehnt. Bitte versuchen Sie es mit einer anderen Karte.',
+    issuer_unavailable: 'Ihre Bank war nicht erreichbar. Ihre Karte wurde nicht belastet.',
+    unknown: 'Die Zahlung wurde abgelehnt. Bitte versuchen Sie es mit einer anderen Karte.',
+    expired_card: 'Ihre Karte ist abgelaufen. Bitte prüfen Sie das Datum oder verwenden Sie eine andere Karte.',
+    incorrect_cvv: 'Der CVC ist falsch. Bitte prüfen Sie die Ziffern auf der Karte.',
+    invalid_account: 'Die Kartennummer ist ungültig. Bitte prüfen Sie sie oder verwenden Sie eine andere Karte.',
+    blocked_card: 'Ihre Karte ist gesperrt. Bitte wenden Sie sich an Ihre Bank oder verwenden Sie eine andere Karte.',
+    closed_card: 'Das Konto Ihrer Karte ist geschlossen. Bitte verwenden Sie eine andere Karte.',
+    contact_bank: 'Ihre Bank bittet um Ihren Anruf, bevor sie diese Zahlung zulässt.',
+    transaction_not_allowed: 'Ihre Karte lässt diese Zahlung nicht zu. Bitte verwenden Sie eine andere Karte.',
+    lost_stolen_card: 'Ihre Bank hat die Zahlung abgelehnt. Bitte verwenden Sie eine andere Karte.',
+    fraud_suspected: 'Ihre Bank hat die Zahlung abgelehnt. Bitte verwenden Sie eine andere Karte.',
+    duplicate_transaction: 'Die Zahlung konnte nicht abgeschlossen werden.',
+    invalid_merchant_configuration: 'Die Zahlung konnte nicht abgeschlossen werden.',
+    validation_error: 'Die Zahlung konnte nicht abgeschlossen werden.',
+  },
+  notCharged: {
+    total: 'Der Preis hat sich geändert. Ihre Karte wurde nicht belastet. Prüfen Sie den neuen Gesamtbetrag.',
+    coupon_code: 'Der Code kann nicht mehr verwendet werden. Ihre Karte wurde nicht belastet.',
+    bank: 'Ihre Bank hat die Zahlung nicht bestätigt. Ihre Karte wurde nicht belastet. Versuchen Sie es erneut oder verwenden Sie eine andere Karte.',
+    other: 'Dieser Shop kann die Zahlung gerade nicht annehmen. Ihre Karte wurde nicht belastet.',
+  },
+  coupon: {
+    code_not_found: 'Dieser Code ist ungültig. Bitte prüfen Sie die Schreibweise.',
+    coupon_archived: 'Dieser Code ist nicht mehr gültig.',
+    coupon_inactive: 'Dieser Code ist derzeit nicht gültig.',
+    coupon_not_started: 'Dieser Code ist noch nicht gültig.',
+    coupon_expired: 'Dieser Code ist abgelaufen.',
+    currency_mismatch: 'Dieser Code gilt für eine andere Währung.',
+    product_not_eligible: 'Dieser Code gilt nicht für diese Produkte.',
+    plan_not_eligible: 'Dieser Code gilt nicht für dieses Abonnement.',
+    minimum_amount_not_met: 'Ihre Bestellung liegt unter dem Mindestbetrag für diesen Code.',
+    not_first_time_customer: 'Dieser Code gilt nur für Neukunden.',
+    max_redemptions_reached: 'Dieser Code wurde bereits so oft wie möglich eingelöst.',
+    max_redemptions_per_customer_reached: 'Sie haben diesen Code bereits so oft wie möglich eingelöst.',
+    max_redemptions_per_code_reached: 'Dieser Code wurde bereits eingelöst.',
+  },
+};

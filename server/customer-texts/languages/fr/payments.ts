@@ -1,0 +1,46 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const payments: TextsOf<'payments'> = {
+  declined: {
+    insufficient_funds: 'La carte n’a pas de fonds suffisants. Veuillez utiliser une autre carte.',
+    do_not_honor: 'Votre banque a refusé le paiement. Elle peut vous en donner la raison.',
+    card_limit_exceeded:
+      'Le montant dépasse un plafond de votre carte. Veuillez utiliser une autre carte ou contacter votre banque.',
+    processor_declined: 'Le paiement a été refusé. Veuillez essayer une autre carte.',
+    issuer_unavailable: 'Votre banque n’a pas pu être jointe. Vous n’avez pas été débité.',
+    unknown: 'Le paiement a été refusé. Veuillez essayer une autre carte.',
+    expired_card: 'Votre carte a expiré. Veuillez vérifier la date ou utiliser une autre carte.',
+    incorrect_cvv: 'Le CVC est incorrect. Veuillez vérifier les chiffres sur la carte.',
+    invalid_account: 'Le numéro de carte n’est pas valide. Veuillez le vérifier ou utiliser une autre carte.',
+    blocked_card: 'Votre carte est bloquée. Veuillez contacter votre banque ou utiliser une autre carte.',
+    closed_card: 'Le compte de votre carte est fermé. Veuillez utiliser une autre carte.',
+    contact_bank: 'Votre banque vous demande de l’appeler avant d’autoriser ce paiement.',
+    transaction_not_allowed: 'Votre carte n’autorise pas ce paiement. Veuillez utiliser une autre carte.',
+    lost_stolen_card: 'Votre banque a refusé le paiement. Veuillez utiliser une autre carte.',
+    fraud_suspected: 'Votre banque a refusé le paiement. Veuillez utiliser une autre carte.',
+    duplicate_transaction: 'Le paiement n’a pas pu être effectué.',
+    invalid_merchant_configuration: 'Le paiement n’a pas pu être effectué.',
+    validation_error: 'Le paiement n’a pas pu être effectué.',
+  },
+  notCharged: {
+    total: 'Le prix a changé. Vous n’avez pas été débité. Vérifiez le nouveau total.',
+    coupon_code: 'Le code ne peut plus être utilisé. Vous n’avez pas été débité.',
+    bank: 'Votre banque n’a pas confirmé le paiement. Vous n’avez pas été débité. Réessayez ou utilisez une autre carte.',
+    other: 'Cette boutique ne peut pas recevoir le paiement pour le moment. Vous n’avez pas été débité.',
+  },
+  coupon: {
+    code_not_found: 'Ce code n’est pas valide. Veuillez vérifier l’orthographe.',
+    coupon_archived: 'Ce code n’est plus valide.',
+    coupon_inactive: 'Ce code n’est pas valide pour le moment.',
+    coupon_not_started: 'Ce code n’est pas encore valide.',
+    coupon_expired: 'Ce code a expiré.',
+    currency_mismatch: 'Ce code est prévu pour une autre devise.',
+    product_not_eligible: 'Ce code ne s’applique pas à ces produits.',
+    plan_not_eligible: 'Ce code ne s’applique pas à cet abonnement.',
+    minimum_amount_not_met: 'Votre commande est inférieure au montant minimum pour ce code.',
+    not_first_time_customer: 'Ce code est réservé aux nouveaux clients.',
+    max_redemptions_reached: 'Ce code a déjà été utilisé le nombre maximal de fois.',
+    max_redemptions_per_customer_reached: 'Vous avez déjà utilisé ce code le nombre maximal de fois.',
+    max_redemptions_per_code_reached: 'Ce code a déjà été utilisé.',
+  },
+};

@@ -1,0 +1,46 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const payments: TextsOf<'payments'> = {
+  declined: {
+    insufficient_funds: 'Er staat niet genoeg saldo op de kaart. Gebruik een andere kaart.',
+    do_not_honor: 'Je bank heeft de betaling geweigerd. Je bank kan je vertellen waarom.',
+    card_limit_exceeded:
+      'Het bedrag is hoger dan een limiet van je kaart. Gebruik een andere kaart of vraag het je bank.',
+    processor_declined: 'De betaling is geweigerd. Probeer een andere kaart.',
+    issuer_unavailable: 'Je bank was niet bereikbaar. Er is niets afgeschreven.',
+    unknown: 'De betaling is geweigerd. Probeer een andere kaart.',
+    expired_card: 'Je kaart is verlopen. Controleer de datum of gebruik een andere kaart.',
+    incorrect_cvv: 'De CVC is onjuist. Controleer de cijfers op de kaart.',
+    invalid_account: 'Het kaartnummer is niet geldig. Controleer het of gebruik een andere kaart.',
+    blocked_card: 'Je kaart is geblokkeerd. Neem contact op met je bank of gebruik een andere kaart.',
+    closed_card: 'De rekening van je kaart is opgeheven. Gebruik een andere kaart.',
+    contact_bank: 'Je bank vraagt je te bellen voordat ze deze betaling toestaat.',
+    transaction_not_allowed: 'Je kaart staat deze betaling niet toe. Gebruik een andere kaart.',
+    lost_stolen_card: 'Je bank heeft de betaling geweigerd. Gebruik een andere kaart.',
+    fraud_suspected: 'Je bank heeft de betaling geweigerd. Gebruik een andere kaart.',
+    duplicate_transaction: 'De betaling kon niet worden voltooid.',
+    invalid_merchant_configuration: 'De betaling kon niet worden voltooid.',
+    validation_error: 'De betaling kon niet worden voltooid.',
+  },
+  notCharged: {
+    total: 'De prijs is veranderd. Er is niets afgeschreven. Controleer het nieuwe totaal.',
+    coupon_code: 'De code kan niet meer worden gebruikt. Er is niets afgeschreven.',
+    bank: 'Je bank heeft de betaling niet bevestigd. Er is niets afgeschreven. Probeer het opnieuw of gebruik een andere kaart.',
+    other: 'Deze winkel kan de betaling nu niet aannemen. Er is niets afgeschreven.',
+  },
+  coupon: {
+    code_not_found: 'Deze code is niet geldig. Controleer de spelling.',
+    coupon_archived: 'Deze code is niet meer geldig.',
+    coupon_inactive: 'Deze code is op dit moment niet geldig.',
+    coupon_not_started: 'Deze code is nog niet geldig.',
+    coupon_expired: 'Deze code is verlopen.',
+    currency_mismatch: 'Deze code is voor een andere valuta.',
+    product_not_eligible: 'Deze code geldt niet voor deze producten.',
+    plan_not_eligible: 'Deze code geldt niet voor dit abonnement.',
+    minimum_amount_not_met: 'Je bestelling ligt onder het minimumbedrag voor deze code.',
+    not_first_time_customer: 'Deze code is alleen voor nieuwe klanten.',
+    max_redemptions_reached: 'Deze code is al zo vaak gebruikt als mogelijk is.',
+    max_redemptions_per_customer_reached: 'Je hebt deze code al zo vaak gebruikt als mogelijk is.',
+    max_redemptions_per_code_reached: 'Deze code is al gebruikt.',
+  },
+};
