@@ -829,7 +829,7 @@ END),
   CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (NOT in_doubt)))),
   CONSTRAINT open_transactions_waits_check CHECK (((state = 'waiting'::text) = (waits_for IS NOT NULL))),
   CONSTRAINT open_transactions_waits_for_check CHECK ((waits_for = ANY (ARRAY['service'::text, 'credentials'::text, 'connection'::text, 'processor'::text]))),
-  CONSTRAINT open_transactions_with_customer CHECK ((((state = 'with_customer'::text) = (customer_step IS NOT NULL)) AND ((state = 'with_customer'::text) = (customer_check_at IS NOT NULL)) AND ((customer_locked_until IS NULL) OR (state = 'with_customer'::text)) AND ((state <> 'with_customer'::text) OR ((customer_until IS NOT NULL) AND (type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (cause = ANY (ARRAY['order'::text, 'first_charge'::text, 'retry'::text])))))),
+  CONSTRAINT open_transactions_with_customer CHECK ((((state = 'with_customer'::text) = (customer_step IS NOT NULL)) AND ((state = 'with_customer'::text) = (customer_check_at IS NOT NULL)) AND ((customer_locked_until IS NULL) OR (state = 'with_customer'::text)) AND ((state <> 'with_customer'::text) OR ((customer_until IS NOT NULL) AND (type = ANY (ARRAY['sale'::text, 'auth'::text])) AND (cause = ANY (ARRAY['order'::text, 'first_charge'::text, 'plan_change'::text, 'retry'::text])))))),
   CONSTRAINT open_transactions_without_cause TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);

@@ -9,6 +9,12 @@ import {
   readOrder,
   type Shop,
 } from '../../../tests/support/orders.ts';
+import {
+  atBank as answerBank,
+  begin as press,
+  onPage as ofPage,
+  pathOf,
+} from '../../../tests/support/confirmations.ts';
 import { somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 
@@ -38,28 +44,12 @@ async function declined(number: string = numbers.challenge, body: object = {}): 
   const shop = await openShop(service, number);
   const reply = await order(service, shop, { ...body });
   assert.deepEqual([reply.status, reply.body.status], [201, 'failed'], reply.text);
-  return { shop, order: reply.body, path: new URL(reply.body.authentication_url).pathname };
+  return { shop, order: reply.body, path: pathOf(reply.body) };
 }
 
-const onPage = (path: string, part: string, body?: object): Promise<Reply> => {
-  const headers = { origin: service.baseUrl, 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
-  return service.call(body ? 'POST' : 'GET', `${path}/${part}`, { key: null, headers, ...(body && { body }) });
-};
-
-const browser = { language: 'en', color_depth: 24, screen_height: 800, screen_width: 1280, time_zone_offset: 0 };
-const begin = async (path: string): Promise<Reply> => {
-  const { declines } = (await onPage(path, 'payment')).body;
-  return onPage(path, 'confirm', { declines, browser });
-};
-
-/** What the customer does at the bank of the sandbox. Returns the parameters with which the browser comes back. */
-async function atBank(url: string, answer: 'confirm' | 'refuse'): Promise<Record<string, string>> {
-  const { pathname, search } = new URL(url);
-  const reply = await fetch(`${service.baseUrl}${pathname}/${answer}${search}`, { redirect: 'manual' });
-  const location = reply.headers.get('location');
-  assert.ok(location, `${reply.status} ${await reply.text()}`);
-  return Object.fromEntries(new URL(location).searchParams);
-}
+const onPage = (path: string, part: string, body?: object): Promise<Reply> => ofPage(service, path, part, body);
+const begin = (path: string): Promise<Reply> => press(service, path);
+const atBank = (url: string, answer: 'confirm' | 'refuse') => answerBank(service, url, answer);
 
 const salesOf = async (id: string): Promise<string[]> =>
   (await readOrder(service, id)).transactions.map(({ status }: { status: string }) => status);
@@ -163,9 +153,12 @@ describe('the page of one payment', () => {
     const { id: plan_id } = await somePlan(service);
     const { body } = await subscribe(service, { plan_id, customer_id: customerId });
     assert.equal(body.status, 'failed');
-    const path = new URL((await readOrder(service, body.latest_order_id)).authentication_url).pathname;
+    const path = pathOf(await readOrder(service, body.latest_order_id));
     assert.equal((await onPage(path, 'payment')).body.status, 'open');
     assert.equal((await service.call('DELETE', `/v1/subscriptions/${body.id}`)).status, 200);
     assert.equal((await onPage(path, 'payment')).body.status, 'ended');
+    assert.equal((await readOrder(service, body.latest_order_id)).authentication_url, null);
+    assert.equal((await begin(path)).body.status, 'ended');
+    assert.deepEqual(await salesOf(body.latest_order_id), ['failed']);
   });
 });

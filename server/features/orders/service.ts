@@ -45,7 +45,8 @@ import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents 
 import { checkNow, openStatistics } from './recovery/due-queries.ts';
 import { type UnmatchedChargebacks, unmatchedChargebacks } from './recovery/decide-chargeback.ts';
 import { dueChannel, isWaiting, type Opened, recallWaiting } from './operations/open-queries.ts';
-import { type OrderState, toWire, untilItsEnd } from './order.ts';
+import { withCurrentAddress } from './confirmations.ts';
+import { type OrderState, toWire } from './order.ts';
 import { findOrders, type ListedOrder, listOrders, type OrderFilters } from './list-queries.ts';
 import { clearNextRetry, findOrder, hasOrders } from './queries.ts';
 import { probeConnections, reconcile, reconcileDue, reconcileOrder } from './recovery/reconcile.ts';
@@ -99,6 +100,7 @@ export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 
 export { notConfirmedReason } from './operations/sales.ts';
+export { withdrawAddress } from './confirmation-queries.ts';
 export type { NumberedCharge } from './recovery/decide-chargeback.ts';
 
 /** The channel on which the database announces that an operation is due to be reconciled. */
@@ -174,15 +176,12 @@ export interface Orders {
   applyNotice(notice: NoticeToApply): Promise<Applied>;
 }
 
-/**
- * A customer who was present tries again on the same page: two ways to pay would make two payments. The charge of a change
- * of plan cannot wait at the bank.
- */
+/** A customer who was present tries again on the same page: two ways to pay would make two payments. */
 function confirmationOf(
   { confirmationUrl }: Pick<MoneyDependencies, 'confirmationUrl'>,
   { outcome, state: { order, presence } }: ChargeOutcome,
 ): Pick<ChargeOutcome, 'authenticationUrl'> {
-  if (!wantsCustomer(outcome) || presence || typeof order.subscription_change === 'number') return {};
+  if (!wantsCustomer(outcome) || presence) return {};
   return { authenticationUrl: confirmationUrl(order.company_id, order.id) };
 }
 
@@ -275,13 +274,16 @@ async function getOrder(
   if (!state) throw notFound('order');
   const open = state.voiding || state.transactions.some(({ status }) => status === 'in_progress');
   if (open) void reconcileOrder(charging, context.company.id, id);
-  const shown = toWire({ ...state, order: untilItsEnd(state.order, context.nowMs) });
+  const [current = state.order] = await withCurrentAddress(context, [state.order]);
+  const shown = toWire({ ...state, order: current });
   const [order] = await expanded(context, [shown], expand);
   return order ?? shown;
 }
 
-function listedToWire({ company, nowMs }: RequestContext, { transactions, ...order }: ListedOrder): Order {
-  return toWire({ order: untilItsEnd(order, nowMs), transactions: transactions ?? [], mode: company.mode });
+async function listedToWire(context: RequestContext, rows: readonly ListedOrder[]): Promise<Order[]> {
+  const { mode } = context.company;
+  const current = await withCurrentAddress(context, rows);
+  return current.map(({ transactions, ...order }) => toWire({ order, transactions: transactions ?? [], mode }));
 }
 
 async function getOrders(
@@ -291,7 +293,7 @@ async function getOrders(
   expand: ReadonlySet<string>,
 ): Promise<Page<Order>> {
   const found = await listOrders(context, filters, page);
-  const orders = found.items.map((row) => listedToWire(context, row));
+  const orders = await listedToWire(context, found.items);
   return { ...found, items: await expanded(context, orders, expand) };
 }
 
@@ -313,7 +315,7 @@ async function expanded(
 
 export async function ordersById(context: RequestContext, ids: readonly string[]): Promise<Map<string, Order>> {
   const rows = await findOrders(context.db, context.company.id, [...new Set(ids)]);
-  return new Map(rows.map((row) => [row.id, listedToWire(context, row)]));
+  return new Map((await listedToWire(context, rows)).map((order) => [order.id, order]));
 }
 
 export async function getOrderState(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {

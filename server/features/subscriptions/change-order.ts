@@ -44,6 +44,7 @@ export function orderForChange(
     },
     {
       mode: company.mode,
+      authenticates: company.authenticates,
       clockOffsetMs: company.clockOffsetMs,
       card: chargedCard(of.card),
       customerIp,

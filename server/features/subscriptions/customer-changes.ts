@@ -52,7 +52,6 @@ export interface CustomerSubscription {
 
 const cancelable: readonly string[] = ['active', 'paused', 'past_due', 'failed'];
 const unpaid: readonly string[] = ['past_due', 'failed'];
-const ended: readonly string[] = ['canceled', 'completed'];
 
 /**
  * Only a declined renewal can be paid here. A subscription whose first charge was declined never began: customers may have
@@ -148,7 +147,6 @@ async function cardOf(
 export async function cardToConfirm(context: RequestContext, order: Order): Promise<RetryTerms['card']> {
   const { customer_id, subscription_id, payment_method } = order;
   const row = subscription_id ? await findSubscription(context.db, context.company.id, subscription_id) : undefined;
-  if (row && ended.includes(row.status)) throw refused('The subscription has ended.');
   return cardOf(context, customer_id, row?.payment_method_id ?? payment_method.id);
 }
 

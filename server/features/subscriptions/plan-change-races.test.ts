@@ -57,18 +57,6 @@ const settle = async (outcome: typeof approvedOutcome | typeof declinedOutcome):
 const totalsOf = async (at: Subscribed): Promise<unknown[]> =>
   (await ordersOf(service, at)).map(({ total, status, subscription_cycle }) => [total, status, subscription_cycle]);
 
-it('has no address to confirm with the bank, and another card completes it', async () => {
-  const at = await subscribed(service);
-  const other = await otherPlan(service, at);
-  await pass(service, at, 15);
-  faults.charge = async () => ({ ...(await declinedOutcome()), needsAuthentication: true as const });
-  const { body } = await change(service, at, { plan_id: other, at: onDay(at, 15) });
-  assert.deepEqual([body.status, body.order.status, body.order.authentication_url], ['declined', 'failed', null]);
-  faults.charge = approvedOutcome;
-  assert.equal((await retry(service, body.order.id, at)).body.status, 'succeeded');
-  assert.equal((await read(at)).plan_id, other);
-});
-
 describe('a change whose outcome is unknown', () => {
   it('holds the renewal back, which is then charged at the new price', async () => {
     const at = await inDoubt();

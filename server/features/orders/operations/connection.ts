@@ -62,7 +62,7 @@ export function credentialOf(
   { order, presence }: OrderState,
 ): NonNullable<VaultCharge['credential']> {
   // The customer pays what was declined before, and the bank can ask.
-  if (cause === 'retry' && presence) return credentials.order;
+  if ((cause === 'retry' || cause === 'plan_change') && presence) return credentials.order;
   const isFirst = cause === 'renewal' && isFirstCharge(order);
   const isAbsent = cause === 'order' && order.off_session === true;
   return credentials[isFirst ? 'first_charge' : isAbsent ? 'retry' : cause];

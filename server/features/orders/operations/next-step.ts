@@ -219,7 +219,7 @@ export const rows: readonly Row[] = [
   { state: sending, cause: customerCauses, heard: ['needs_customer'], step: 'wait_for_customer' },
   {
     state: sending,
-    cause: ['renewal', 'plan_change', ...following],
+    cause: ['renewal', ...following],
     heard: ['needs_customer'],
     step: 'wait_for_lookup',
   },

@@ -113,7 +113,12 @@ export const operationMoves: readonly Move[] = [
 ];
 
 /** What can wait for the customer at the bank: the charges that a customer can make on a page. */
-export const customerCauses = ['order', 'first_charge', 'retry'] as const satisfies readonly OperationCause[];
+export const customerCauses = [
+  'order',
+  'first_charge',
+  'plan_change',
+  'retry',
+] as const satisfies readonly OperationCause[];
 
 /** Whether the outcome is unknown, and a lookup may find it. */
 export const isInDoubt = ({ state }: { readonly state: OperationState }): boolean =>

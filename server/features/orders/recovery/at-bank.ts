@@ -9,11 +9,13 @@ import {
   findCustomersUntil,
   findWithCustomer,
   giveUpCustomer,
+  leaveWithCustomer,
   type WithCustomer,
 } from '../operations/customer-queries.ts';
 import { openStep } from '../operations/customer-step.ts';
 import type { OpenTransaction } from '../operations/open-queries.ts';
 import { isOpenSale } from '../operations/sales.ts';
+import type { OrderState } from '../order.ts';
 import { findOrder } from '../queries.ts';
 import { applyAnswer } from './apply-answer.ts';
 import { lookupOf } from './lookup-request.ts';
@@ -87,6 +89,7 @@ async function ask(
 ): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state || !isOpenSale(open)) return;
+  if (await isUnwanted(charging, state, open)) return end(charging, open);
   const { handle } = openStep(charging, open);
   failpoint('bank.before_resume');
   const found = await charging.vault.resume({
@@ -101,6 +104,21 @@ async function ask(
   failpoint('bank.after_resume');
   await applyAnswer(charging, state, { open, found, isReturned: hint.returned !== undefined });
   failpoint('bank.after_record');
+}
+
+/**
+ * Whether the order is not owed any more: its subscription was canceled meanwhile. What the processor has by now stands, as
+ * for any charge in flight.
+ */
+async function isUnwanted(charging: Charging, { order, clockOffsetMs }: OrderState, { cause }: WithCustomer) {
+  if (order.subscription_id === null || cause === 'first_charge') return false;
+  const nowMs = charging.clock.nowMs() + clockOffsetMs;
+  return (await charging.billing.whyUnwanted(charging.db, order, nowMs)) !== undefined;
+}
+
+async function end(charging: Charging, open: WithCustomer): Promise<void> {
+  await leaveWithCustomer(charging.db, open, false);
+  await endOne(charging, open);
 }
 
 /**
