@@ -162,15 +162,26 @@ describe('a process dies while the customer is on the way', () => {
     await recover();
     assert.equal((await till.session()).status, 'open');
     assert.equal((await till.pay('4242424242424242')).status, 'completed');
-    const statuses = (await till.orders()).map(({ status }) => status);
-    assert.deepEqual(statuses, ['failed', 'succeeded']);
+    const orders = await till.orders();
+    assert.deepEqual(
+      orders.map(({ status, authentication_url }) => [status, authentication_url]),
+      [
+        ['failed', null],
+        ['succeeded', null],
+      ],
+    );
   });
 
-  it('before the charge is sent: nothing is charged without the bank', async () => {
+  it('before the charge is sent: nothing is charged without the bank, and there is one way to pay', async () => {
     const till = await openTill(survivor, shop.productId);
     await dieOf('charge.after_intent', till, 'pay', await payment(till, bankCards.challenge));
     await recover();
-    assert.equal((await till.session()).status, 'open');
+    const { status, failure } = await till.session();
+    assert.deepEqual([status, failure.code], ['open', 'not_confirmed']);
+    assert.deepEqual(
+      (await till.orders()).map(({ authentication_url }) => authentication_url),
+      [null],
+    );
     await check(till, 'failed');
   });
 

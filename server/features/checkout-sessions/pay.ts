@@ -9,7 +9,7 @@ import type { RequestContext } from '../../request-context.ts';
 import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import { notConfirmedReason, orderOfKey, type Orders } from '../orders/service.ts';
+import { notConfirmedReason, orderOfKey, type Orders, withdrawConfirmation } from '../orders/service.ts';
 import {
   attachRedeemed,
   type CardDependencies,
@@ -274,6 +274,7 @@ async function recordOutcome(
     const session = await lockSession(transaction, company.id, payment.session_id);
     if (!session || !(await endPayment(transaction, payment, failure ? 'ended' : 'succeeded'))) return;
     if (failure) {
+      if (!(made instanceof ApiError) && isAsked(made)) await withdrawConfirmation(transaction, company.id, made.id);
       await recordFailure(transaction, session, failure, now);
       await releasePayment(transaction, session);
       return;
@@ -294,11 +295,18 @@ async function recordOutcome(
   });
 }
 
+/**
+ * A worker has sent the charge, without the customer, because the process stopped that the customer had asked: so the bank could
+ * not ask. The page lets the customer pay again, which is another order: this one must not be paid as well.
+ */
+const isAsked = ({ authentication_url }: Order): boolean => authentication_url !== null;
+
 function failureOf(made: Order | ApiError): Failure | undefined {
   if (made instanceof ApiError)
     return { code: made.param === 'total' ? 'total_changed' : made.code, message: customerReason(made) };
   if (made.status !== 'failed') return undefined;
-  if (made.failure_reason === notConfirmedReason) return { code: 'not_confirmed', message: notChargedTexts.bank };
+  if (made.failure_reason === notConfirmedReason || isAsked(made))
+    return { code: 'not_confirmed', message: notChargedTexts.bank };
   const code = made.failure_code ?? 'unknown';
   return { code, message: customerReason(code) };
 }

@@ -1,5 +1,6 @@
+import type { Queryable } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { findNotOwed } from './confirmation-queries.ts';
+import { findNotOwed, withdrawAddress } from './confirmation-queries.ts';
 import { type OrderRow, untilItsEnd } from './order.ts';
 
 const isOffered = ({ status, authentication_url }: OrderRow): boolean =>
@@ -19,3 +20,7 @@ export async function withCurrentAddress<Row extends OrderRow>(
   const notOwed = new Set(await findNotOwed(db, company.id, offered, new Date(nowMs)));
   return current.map((order) => (notOwed.has(order.id) ? { ...order, authentication_url: null } : order));
 }
+
+/** The payment is tried again in another way, so the page of this order has nothing to confirm. */
+export const withdrawConfirmation = (db: Queryable, companyId: string, orderId: string): Promise<void> =>
+  withdrawAddress(db, companyId, orderId);

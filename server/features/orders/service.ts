@@ -95,12 +95,12 @@ export {
   type Referenced,
   subjects,
 } from './operations/reference.ts';
+export { withdrawConfirmation } from './confirmations.ts';
 export { isStillFailed, nextAttempt, type RetryTerms } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
 
 export { notConfirmedReason } from './operations/sales.ts';
-export { withdrawAddress } from './confirmation-queries.ts';
 export type { NumberedCharge } from './recovery/decide-chargeback.ts';
 
 /** The channel on which the database announces that an operation is due to be reconciled. */
