@@ -100,3 +100,27 @@ it('searches the payment by amount and order number, records the decision, and i
   await page.getByRole('row', { name: /Needs response/ }).waitFor();
   assert.deepEqual(problems, []);
 });
+
+it('finds a dispute again that was dismissed, and chooses its payment all the same', async () => {
+  const paid = await pay(3);
+  const id = `cb-${randomUUID()}`;
+  await report(id, '11.00', -1);
+  await page.goto('/disputes');
+  await page.getByText(id).waitFor();
+  await button(disputes.dismissUnmatched).click();
+  await button(disputes.dismissUnmatched, dialog()).click();
+  await page.getByText(disputes.unmatchedDone).waitFor();
+  await page.getByText(disputes.dismissedDisputes(1), { exact: true }).click();
+  await page.getByText(disputes.dismissedLead).waitFor();
+  await page.getByText(id).waitFor();
+  assert.equal(await button(disputes.dismissUnmatched).count(), 0);
+  await inspect(page, 'a chargeback that was dismissed');
+  const pictures = process.env.SVC_PICTURES;
+  if (pictures) await page.screenshot({ path: `${pictures}/dismissed.png`, fullPage: true });
+  await page.getByLabel(disputes.searchPayments, { exact: true }).fill(paid.order_number);
+  await button(disputes.matchPayment).click();
+  await button(disputes.matchPayment, dialog()).click();
+  await page.getByText(disputes.dismissedDisputes(1), { exact: true }).waitFor({ state: 'detached' });
+  assert.equal((await readOrder(live.service, paid.id, { key: merchant.key })).status, 'chargeback');
+  assert.deepEqual(problems, []);
+});

@@ -99,6 +99,7 @@ const fileKinds: Readonly<Record<string, string>> = {
 
 export const disputes = {
   unmatched: 'Which payment is it?',
+  withoutPayment: 'Disputes without a payment',
   unmatchedLead:
     'Your processor reported these disputes without their payment, so please choose it. Nothing changes until you do.',
   unmatchedNone: 'No payment fits. Look up the payment at your processor, and search for it here.',
@@ -109,7 +110,10 @@ export const disputes = {
   matchPayment: 'Dispute this payment',
   matchPaymentText: 'The order becomes disputed, and the dispute appears in the list. This cannot be undone.',
   dismissUnmatched: 'Not a payment of this company',
-  dismissUnmatchedText: 'The dispute disappears from this list, and no payment changes.',
+  dismissUnmatchedText: 'The dispute moves to the dismissed ones below, and no payment changes.',
+  dismissedDisputes: (count: number) => `Dismissed (${count})`,
+  dismissedLead: 'You decided that these are not payments of this company. You can still choose a payment.',
+  dismissedAt: 'Dismissed',
   reportedAgain: (closed: string) => `You closed this dispute as ${closed}. Your processor reported it again, later.`,
   closedAs: {
     inquiry: 'answered',
@@ -123,7 +127,7 @@ export const disputes = {
   reopen: 'Reopen the dispute',
   reopenText: 'The dispute needs a response again. The order and its events stay as they are.',
   keepClosed: 'Keep it closed',
-  keepClosedText: 'The report disappears from this list, and the dispute stays as you closed it.',
+  keepClosedText: 'The report moves to the dismissed ones below, and the dispute stays as you closed it.',
   title: 'Disputes',
   lead: 'Charges that cardholders disputed with their bank.',
   dispute: 'Dispute',

@@ -6,7 +6,7 @@ import type { OfCompany, RequestContext } from '../../request-context.ts';
 import { disputeReasons, disputeStates } from '../../vault/processors/notices.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { limits } from '../../limits.ts';
-import { textParameter } from '../../http/query-parameters.ts';
+import { choiceParameter, textParameter } from '../../http/query-parameters.ts';
 import type { NumberedCharge, Orders } from '../orders/service.ts';
 
 /** Chargebacks of which the processor does not say which payment they are about: a member of the company decides. */
@@ -47,6 +47,7 @@ const unmatchedChargebackList = Type.Object(
           choice(disputeStates, { description: 'How its dispute was closed before the processor reported it again.' }),
         ),
         created_at: timestamp(),
+        dismissed_at: nullable(timestamp()),
         payments: Type.Array(payment, { description: 'The payments that fit by card, amount and date.' }),
       }),
     ),
@@ -67,8 +68,12 @@ const paymentToWire = (charge: NumberedCharge): Static<typeof payment> => ({
   created_at: createdAt(charge.id),
 });
 
-async function shown({ orders }: ChargebackDependencies, context: RequestContext): Promise<UnmatchedChargebackList> {
-  const found = await orders(context).unmatched.list(context, shownMax);
+async function shown(
+  { orders }: ChargebackDependencies,
+  context: RequestContext,
+  state: (typeof listedStates)[number] = 'open',
+): Promise<UnmatchedChargebackList> {
+  const found = await orders(context).unmatched.list(context, state, shownMax);
   return {
     data: found.map((row) => ({
       id: row.id,
@@ -82,6 +87,7 @@ async function shown({ orders }: ChargebackDependencies, context: RequestContext
       reason_text: row.reason_text,
       closed_as: row.closed_as,
       created_at: row.created_at.toISOString(),
+      dismissed_at: row.state === 'dismissed' ? row.updated_at.toISOString() : null,
       payments: row.payments.map(paymentToWire),
     })),
   };
@@ -101,6 +107,7 @@ const changes = {
   permission: 'orders:write',
 } as const;
 const path = '/dashboard/chargebacks';
+const listedStates = ['open', 'dismissed'] as const;
 
 /** Used only by the dashboard. */
 export function chargebackRoutes(dependencies: ChargebackDependencies): Route[] {
@@ -111,10 +118,17 @@ export function chargebackRoutes(dependencies: ChargebackDependencies): Route[] 
       path,
       operationId: 'listUnmatchedChargebacks',
       summary: 'List chargebacks that fit no payment, or several',
+      parameters: {
+        state: choiceParameter(
+          listedStates,
+          'Those that wait for a decision, or the last 50 that were dismissed.',
+          'open',
+        ),
+      },
       permission: 'orders:read',
       category: 'read',
       idempotency: 'none',
-      handle: ({ context }) => shown(dependencies, context),
+      handle: ({ context, query }) => shown(dependencies, context, query.state),
     }),
     defineRoute({
       ...common,

@@ -105,10 +105,29 @@ it('can be dismissed, and matched all the same later', async () => {
   const id = await waiting({ amount: '10.00' });
   const dismissed = await ask('POST', `/${id}/dismiss`, {});
   assert.deepEqual([dismissed.status, dismissed.body.data], [200, []], dismissed.text);
+  const [listed] = (await ask('GET', '?state=dismissed')).body.data;
+  assert.deepEqual([listed.id, listed.amount, typeof listed.dismissed_at], [id, '10.00', 'string']);
   const transaction_id = paid.transactions[0].id;
   assert.equal((await ask('POST', `/${id}/match`, { transaction_id })).status, 200);
+  assert.deepEqual((await ask('GET', '?state=dismissed')).body.data, [], 'it is matched');
   const { data } = (await owner.in('GET', `/dashboard/disputes?order_id=${paid.id}`, undefined, { company })).body;
   assert.equal(data[0].amount, 1000, 'only a part is disputed');
+});
+
+it('lists the last that were dismissed first, and those that wait apart', async () => {
+  const [first, second, third] = [await waiting(), await waiting(), await waiting()];
+  for (const id of [second, first]) await ask('POST', `/${id}/dismiss`, {});
+  const listed = async (query: string): Promise<string[]> =>
+    (await ask('GET', query)).body.data.map((row: { id: string }) => row.id);
+  assert.deepEqual(await listed('?state=dismissed'), [first, second]);
+  assert.deepEqual([await listed(''), await listed('?state=open')], [[third], [third]]);
+  assert.equal((await ask('GET', '')).body.data[0].dismissed_at, null);
+  assertRefused(await ask('GET', '?state=matched'), 400, 'validation_error', 'state');
+  const stranger = await signUp(service);
+  const path = '/dashboard/chargebacks?state=dismissed';
+  const theirs = await stranger.in('GET', path, undefined, { company: companyOf(stranger, 'live') });
+  assert.deepEqual(theirs.body.data, []);
+  await ask('POST', `/${third}/dismiss`, {});
 });
 
 it('refuses payments of others, that failed, or that are smaller, and members without the permission', async () => {

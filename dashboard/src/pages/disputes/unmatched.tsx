@@ -24,18 +24,23 @@ interface Decision {
 
 /** Disputes of which the processor does not say the payment, and which fit none or several. */
 export function UnmatchedDisputes() {
-  const query = useGet<UnmatchedChargebackList>('/dashboard/chargebacks', {}, { everyMs: lookEveryMs });
+  const open = useGet<UnmatchedChargebackList>('/dashboard/chargebacks', {}, { everyMs: lookEveryMs });
+  const dismissed = useGet<UnmatchedChargebackList>('/dashboard/chargebacks', { state: 'dismissed' });
   const [decision, setDecision] = useState<Decision>();
-  const found = query.data?.data ?? [];
-  if (found.length === 0) return null;
+  const found = open.data?.data ?? [];
+  const earlier = dismissed.data?.data ?? [];
+  if (found.length === 0 && earlier.length === 0) return null;
   return (
-    <Panel title={disputes.unmatched}>
-      <p className="text-muted">{disputes.unmatchedLead}</p>
-      <ul className="mt-3 flex flex-col gap-4">
-        {found.map((one) => (
-          <Row key={one.id} chargeback={one} onDecide={setDecision} />
-        ))}
-      </ul>
+    <Panel title={found.length > 0 ? disputes.unmatched : disputes.withoutPayment}>
+      {found.length > 0 && <p className="text-muted">{disputes.unmatchedLead}</p>}
+      <Rows chargebacks={found} onDecide={setDecision} />
+      {earlier.length > 0 && (
+        <details>
+          <summary className="cursor-pointer text-muted">{disputes.dismissedDisputes(earlier.length)}</summary>
+          <p className="mt-2 text-muted">{disputes.dismissedLead}</p>
+          <Rows chargebacks={earlier} onDecide={setDecision} />
+        </details>
+      )}
       {decision && (
         <Confirm
           title={decision.title}
@@ -43,7 +48,7 @@ export function UnmatchedDisputes() {
           confirm={decision.title}
           done={disputes.unmatchedDone}
           send={(key) => call('POST', decision.path, { key, body: decision.body })}
-          onDone={() => void query.refetch()}
+          onDone={() => void Promise.all([open.refetch(), dismissed.refetch()])}
           onClose={() => setDecision(undefined)}
         >
           {decision.text}
@@ -53,10 +58,25 @@ export function UnmatchedDisputes() {
   );
 }
 
-function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (decision: Decision) => void }) {
+interface Deciding {
+  readonly onDecide: (decision: Decision) => void;
+}
+
+function Rows({ chargebacks, onDecide }: Deciding & { readonly chargebacks: readonly Chargeback[] }) {
+  if (chargebacks.length === 0) return null;
+  return (
+    <ul className="my-3 flex flex-col gap-4">
+      {chargebacks.map((one) => (
+        <Row key={one.id} chargeback={one} onDecide={onDecide} />
+      ))}
+    </ul>
+  );
+}
+
+function Row({ chargeback, onDecide }: Deciding & { readonly chargeback: Chargeback }) {
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const { id, amount, card_first6, card_last4, reason_text, payments, processor, processor_chargeback_id } = chargeback;
-  const { closed_as } = chargeback;
+  const { closed_as, dismissed_at } = chargeback;
   const dismiss = closed_as ? disputes.keepClosed : disputes.dismissUnmatched;
   const facts = [amount, card_last4 && `${card_first6 ?? ''}…${card_last4}`, chargeback.date, reason_text].filter(
     Boolean,
@@ -77,6 +97,12 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
       <span className="font-medium">{facts.join(' · ')}</span>
       <span className="text-sm text-muted">
         {processor} · {processor_chargeback_id} · <DateTime at={chargeback.created_at} real />
+        {dismissed_at !== null && (
+          <>
+            {' '}
+            · {disputes.dismissedAt} <DateTime at={dismissed_at} real />
+          </>
+        )}
       </span>
       {closed_as && <span className="text-sm">{disputes.reportedAgain(disputes.closedAs[closed_as])}</span>}
       {payments.length === 0 && <span className="text-sm">{disputes.unmatchedNone}</span>}
@@ -90,21 +116,23 @@ function Row({ chargeback, onDecide }: { chargeback: Chargeback; onDecide: (deci
           onChoose={choose}
         />
       )}
-      <span>
-        <Button
-          reason={reason}
-          onClick={() =>
-            onDecide({
-              title: dismiss,
-              text: closed_as ? disputes.keepClosedText : disputes.dismissUnmatchedText,
-              path: `${path}/dismiss`,
-              body: {},
-            })
-          }
-        >
-          {dismiss}
-        </Button>
-      </span>
+      {dismissed_at === null && (
+        <span>
+          <Button
+            reason={reason}
+            onClick={() =>
+              onDecide({
+                title: dismiss,
+                text: closed_as ? disputes.keepClosedText : disputes.dismissUnmatchedText,
+                path: `${path}/dismiss`,
+                body: {},
+              })
+            }
+          >
+            {dismiss}
+          </Button>
+        </span>
+      )}
     </li>
   );
 }

@@ -153,6 +153,8 @@ export interface UnmatchedRow {
   readonly reason_text: string | null;
   readonly happened_at: Date;
   readonly created_at: Date;
+  /** When it was decided, unless it is open. */
+  readonly updated_at: Date;
   /** If its dispute was closed before it was reported again: how, and of which payment it is. */
   readonly closed_as: DisputeState | null;
   readonly disputed_id: string | null;
@@ -160,15 +162,25 @@ export interface UnmatchedRow {
 
 const unmatchedColumns = `id, connection_id, processor_id, state, to_char(charged_back_on, 'YYYY-MM-DD') AS date,
   card_first6 AS first6, card_last4 AS last4, amount, reason, network_reason_code, reason_text, happened_at, created_at,
-  (SELECT name FROM processor_connections c WHERE c.company_id = u.company_id
+  updated_at, (SELECT name FROM processor_connections c WHERE c.company_id = u.company_id
      AND c.id = u.connection_id) AS connection_name,
   (SELECT d.state FROM ${sameDispute}) AS closed_as, (SELECT d.transaction_id FROM ${sameDispute}) AS disputed_id`;
 
-/** The oldest of those that wait for a person. */
-export async function findUnmatched(db: Queryable, companyId: string, count: number): Promise<UnmatchedRow[]> {
+/** Those that wait for a person, or that a person has dismissed. */
+export type ListedState = 'open' | 'dismissed';
+
+const listedOrder = { open: 'created_at, id', dismissed: 'updated_at DESC, id DESC' } as const;
+
+/** The oldest that wait, or the last that were dismissed. */
+export async function findUnmatched(
+  db: Queryable,
+  companyId: string,
+  state: ListedState,
+  count: number,
+): Promise<UnmatchedRow[]> {
   return db.query<UnmatchedRow>(
-    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND state = 'open'
-     ORDER BY created_at, id LIMIT $2`,
+    `SELECT ${unmatchedColumns} FROM unmatched_chargebacks u WHERE company_id = $1 AND state = '${state}'
+     ORDER BY ${listedOrder[state]} LIMIT $2`,
     [companyId, count],
   );
 }

@@ -10,6 +10,7 @@ import {
   findOrderNumbers,
   findUnmatchedOne,
   findUnmatched,
+  type ListedState,
   lockUnmatched,
   markDecided,
   type PossibleCharge,
@@ -30,8 +31,8 @@ interface UnmatchedChargeback extends UnmatchedRow {
 }
 
 export interface UnmatchedChargebacks {
-  /** The oldest that wait, each with the payments that fit. */
-  list(context: RequestContext, count: number): Promise<UnmatchedChargeback[]>;
+  /** The oldest that wait, or the last that were dismissed, each with the payments that fit. */
+  list(context: RequestContext, state: ListedState, count: number): Promise<UnmatchedChargeback[]>;
   /** Payments of the connection of a chargeback, by an order number or an amount. */
   search(context: RequestContext, id: string, text: string): Promise<NumberedCharge[]>;
   /** Opens the dispute of the payment. */
@@ -42,8 +43,8 @@ export interface UnmatchedChargebacks {
 
 export function unmatchedChargebacks(charging: Charging): UnmatchedChargebacks {
   return {
-    async list({ company, db: queryable }, count) {
-      const rows = await findUnmatched(queryable, company.id, count);
+    async list({ company, db: queryable }, state, count) {
+      const rows = await findUnmatched(queryable, company.id, state, count);
       const found: UnmatchedChargeback[] = [];
       for (const row of rows) {
         const place = { companyId: company.id, connectionId: row.connection_id };
