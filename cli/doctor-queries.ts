@@ -98,9 +98,16 @@ export const checks: readonly Check[] = [
   {
     name: 'rejected_account',
     means:
-      'connection whose processor refuses the account or its settings: its owner must correct them at the processor',
+      'connection whose processor refuses charges because of the account or its settings: its owner must correct them at the processor',
     sql: `SELECT company_id, id FROM processor_connections
-          WHERE rejected_at IS NOT NULL AND refused_at IS NULL AND disconnected_at IS NULL`,
+          WHERE rejected_operation = 'charge' AND refused_at IS NULL AND disconnected_at IS NULL`,
+  },
+  {
+    name: 'rejected_operation',
+    means:
+      'connection whose processor refuses captures, refunds, voids or verifications because of the account: `svc processors list` shows which, its owner must correct it at the processor',
+    sql: `SELECT company_id, id FROM processor_connections
+          WHERE rejected_operation <> 'charge' AND refused_at IS NULL AND disconnected_at IS NULL`,
   },
   {
     name: 'restored',

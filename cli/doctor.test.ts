@@ -114,8 +114,16 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
      SELECT id, uuidv7(), 'stripe', 'Stripe', 1, 60000, now() FROM companies WHERE mode = 'live' LIMIT 1`,
   ],
   rejected_account: [
-    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, rejected_at, rejection)
-     SELECT id, uuidv7(), 'stripe', 'Stripe', 2, 60000, now(), 'a test' FROM companies WHERE mode = 'live' LIMIT 1`,
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, rejected_at, rejection,
+       rejected_operation)
+     SELECT id, uuidv7(), 'stripe', 'Stripe', 2, 60000, now(), 'a test', 'charge' FROM companies
+     WHERE mode = 'live' LIMIT 1`,
+  ],
+  rejected_operation: [
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms, rejected_at, rejection,
+       rejected_operation)
+     SELECT id, uuidv7(), 'stripe', 'Stripe', 3, 60000, now(), 'a test', 'refund' FROM companies
+     WHERE mode = 'live' LIMIT 1`,
   ],
   restored: [
     `INSERT INTO company_gates (company_id, noticed_by, detail) SELECT id, 'operator', 'a test' FROM companies

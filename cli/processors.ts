@@ -48,7 +48,9 @@ const actions: Readonly<Record<string, Action>> = {
       const notices = row.removed_at ? null : noticesTo(connected, row);
       const seen = row.notice_seen_at ? `last notice ${row.notice_seen_at.toISOString()}` : 'no notice yet';
       const refused = row.refused_at && `credentials refused since ${row.refused_at.toISOString()}`;
-      const rejected = row.rejected_at && `account rejected since ${row.rejected_at.toISOString()}: ${row.rejection}`;
+      const rejected =
+        row.rejected_at &&
+        `${row.rejected_operation}s refused since ${row.rejected_at.toISOString()}: ${row.rejection}`;
       const wantsCode = row.code_wanted_at && `charges without a CVC refused since ${row.code_wanted_at.toISOString()}`;
       const unlinked = row.unlinked_at && `no network references since ${row.unlinked_at.toISOString()}`;
       const notRead =

@@ -133,8 +133,9 @@ export interface AppDependencies {
   readonly demo?: KnownDemo;
 }
 
-function cardDependencies({ vault, clock, keys, connections: { verifierOf } }: AppDependencies): CardDependencies {
-  return { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };
+function cardDependencies({ vault, clock, keys, connections }: AppDependencies): CardDependencies {
+  const { verifierOf, noteVerification } = connections;
+  return { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf, noteVerification };
 }
 
 function processorDependencies(

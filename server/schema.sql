@@ -1068,10 +1068,13 @@ CREATE TABLE processor_connections (
   unlinked_at timestamp with time zone,
   rejected_at timestamp with time zone,
   rejection text,
+  rejected_operation text,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),
   CONSTRAINT processor_connections_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT processor_connections_rejected_operation_check CHECK ((rejected_operation = ANY (ARRAY['charge'::text, 'capture'::text, 'refund'::text, 'void'::text, 'verification'::text]))),
+  CONSTRAINT processor_connections_rejection CHECK (((rejection IS NULL) = (rejected_operation IS NULL))),
   CONSTRAINT processor_connections_request_life_ms_check CHECK ((request_life_ms > 0))
 );
 CREATE UNIQUE INDEX processor_connections_account ON public.processor_connections USING btree (company_id, kind, account_id) WHERE ((removed_at IS NULL) AND (kind <> 'nmi'::text));

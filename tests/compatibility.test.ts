@@ -69,6 +69,8 @@ const ofNewFeatures = [
   'index orders_change',
   'index orders_first_charge',
   'constraint companies.companies_authenticates_in_sandbox',
+  'constraint processor_connections.processor_connections_rejected_operation_check',
+  'constraint processor_connections.processor_connections_rejection',
   ...['authorized_at_most_total', 'captured_at_most_authorized', 'refunded_at_most_captured', 'held_while_pending'].map(
     (name) => `constraint orders.orders_${name}`,
   ),

@@ -101,6 +101,8 @@ const broken: Readonly<Record<string, string>> = {
   payment_methods_last4_check: `last4 = 'four'`,
   processor_connections_check: 'removed_at = now()',
   processor_connections_kind_check: `kind = 'gift'`,
+  processor_connections_rejected_operation_check: `rejection = 'a test', rejected_operation = 'gift'`,
+  processor_connections_rejection: `rejection = 'a test'`,
   processor_connections_request_life_ms_check: 'request_life_ms = 0',
   restores_check: 'reconciled_at = now()',
   restores_noticed_by_check: `noticed_by = 'chance'`,

@@ -184,7 +184,7 @@ export const catalogue = {
   },
   svc_processor_connections_rejected: {
     kind: 'gauge',
-    help: 'Connections whose processor takes the credentials and refuses the account or its settings, since the last approved charge.',
+    help: 'Connections whose processor takes the credentials and refuses charges, captures, refunds, voids or verifications because of the account or its settings, until one of the same kind is approved.',
     roles: serving,
   },
   svc_processor_notices_total: {

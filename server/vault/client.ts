@@ -16,7 +16,7 @@ import type { NewConnection } from './processors/connections.ts';
 import type { DefenseReasons, DisputeOutcome } from './processors/notices.ts';
 import type { BankPage } from './processors/sandbox/challenge-queries.ts';
 import { VaultUnavailable } from './unavailable.ts';
-import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
+import type { CardVerification, RejectedVerification, Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
 /** Few answers of processors take longer. Those are looked up. */
@@ -130,9 +130,9 @@ export function remoteVault(
         ...(securityCode && { security_code: securityCode.reveal() }),
       };
       // A second attempt would find the card that the first one stored, and fail.
-      const { result } = await call('/store', card, false);
+      const { result, rejected } = await call('/store', card, false);
       // A vault of an older version does not say what a verification found.
-      return (result ?? null) as CardVerification | null;
+      return (rejected ?? result ?? null) as CardVerification | RejectedVerification | null;
     },
     async fingerprint(companyId, mode, number) {
       const card = { company_id: companyId, mode, number: CardNumber.open(number) };

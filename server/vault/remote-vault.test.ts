@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import { vaultBehind } from '../../tests/support/connect.ts';
 import { freePort, listen, unusedUrl } from '../../tests/support/listen.ts';
 import { assertRefused } from '../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
@@ -196,6 +197,32 @@ describe('the vault over HTTP', () => {
     assert.equal(await (await send('/store')).text(), '{"done":true}');
     for (const path of ['/open', '/read', '/get', '/reveal', '/cards', `/cards/${body.card_id}`, '/store', '/']) {
       assert.equal((await send(path, 'GET')).status, 404, path);
+    }
+  });
+
+  it('returns why a processor verified no card, where the release before reads no verification', async () => {
+    const found = { outcome: 'rejected', rejection: 'The account is inactive.' } as const;
+    const refusing = buildVaultServer(
+      vaultBehind(
+        () => service.vault,
+        () => ({ store: async () => found }),
+      ),
+      [new Secret(credential)],
+    );
+    const at = await refusing.listen({ host: '127.0.0.1', port: 0 });
+    try {
+      const headers = { authorization: `Bearer ${credential}`, 'content-type': 'application/json' };
+      const sent = { company_id: service.company.id, card_id: randomUUID(), mode: 'sandbox', number: someNumber() };
+      const raw = await fetch(`${at}/store`, { method: 'POST', headers, body: JSON.stringify(sent) });
+      assert.deepEqual(await raw.json(), { done: true, rejected: found });
+      const card = { companyId: service.company.id, cardId: randomUUID(), mode: 'sandbox' } as const;
+      const stored = await remoteVault([at], new Secret(credential)).store({
+        ...card,
+        number: new CardNumber(someNumber()),
+      });
+      assert.deepEqual(stored, found);
+    } finally {
+      await refusing.close();
     }
   });
 

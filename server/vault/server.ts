@@ -74,6 +74,7 @@ const vaultAnswerShape = Type.Object({
   listing: Type.Optional(listing),
   /** Of the calls whose answers have no fixed shape here. */
   result: Type.Optional(Type.Unknown()),
+  rejected: Type.Optional(Type.Unknown()),
 });
 export type VaultAnswer = Static<typeof vaultAnswerShape>;
 export const vaultAnswer = checkOf(vaultAnswerShape);
@@ -305,6 +306,8 @@ export function buildVaultServer(
       ...(body.verification && { verification: verificationOf(body.verification) }),
       ...(code !== undefined && { securityCode: new Secret(code) }),
     });
+    // The release before keeps each result with the card.
+    if (result?.outcome === 'rejected') return reply.send({ done: true, rejected: result });
     return reply.send({ done: true, ...(result && { result }) });
   });
   app.post('/fingerprint', async (request, reply) => {

@@ -5,7 +5,7 @@ import type { DatabasePool } from '../platform/database.ts';
 import { type Access, type OpenedCard, openAccess } from './access.ts';
 import { CardNumber } from './card-number.ts';
 import { type KeyStore, keyModeOf } from './key-store.ts';
-import type { CardAttempt, DeclineLimits } from './decline-limits.ts';
+import type { DeclineLimits } from './decline-limits.ts';
 import { fingerprint, seal } from './keys.ts';
 import { chargeWithCode, isUnseen, type NotAsked } from './charges.ts';
 import { attemptOf, continueCharge, lookUpOperation } from './continued.ts';
@@ -17,6 +17,7 @@ import type { NewConnection } from './processors/connections.ts';
 import type { NoticeDelivery, Polled, PollRequest, Reception } from './processors/notices.ts';
 import { isPublished } from './processors/test-cards.ts';
 import { SecurityCode } from './security-codes.ts';
+import type { AccountRefusal } from './processors/account-refusal.ts';
 import type { ExternalAuthentication } from './processors/authentication.ts';
 import type {
   Billing,
@@ -42,16 +43,17 @@ import {
   type BankPage,
   findChallengeOf,
 } from './processors/sandbox/challenge-queries.ts';
-import { deleteCards, findVerification, insertCard, keepNetworkTransactionId, keepVerification } from './queries.ts';
+import { deleteCards, findVerification, insertCard, keepNetworkTransactionId } from './queries.ts';
 import { firstToKeep, type KnownIds, knownIds, useOf } from './first-charges.ts';
 import type { SavedCardKey } from './saved-card-queries.ts';
 import { removeSavedCards, savedAt, savedCard } from './saved-cards.ts';
+import { verifyCard } from './verify-card.ts';
 import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
 export interface Vault extends DisputeVault, SetUpVault {
-  /** Returns what the processor answered if the card was verified; null if it was not. */
-  store(card: StoredCard): Promise<CardVerification | null>;
+  /** Returns what the processor answered if the card was to be verified; null without an answer. */
+  store(card: StoredCard): Promise<CardVerification | RejectedVerification | null>;
   /** The same card of the same company has the same fingerprint. */
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
   /** Returns the cards that a processor has saved and not removed yet. Their removal has to be repeated. */
@@ -110,7 +112,7 @@ export interface CardReference {
   readonly cardId: string;
 }
 
-interface StoredCard extends CardReference {
+export interface StoredCard extends CardReference {
   readonly mode: Mode;
   readonly number: CardNumber;
   /** Verifies the card at a connection. The CVC is used for this and never stored. */
@@ -133,6 +135,11 @@ export interface CardVerification {
   readonly outcome: 'verified' | 'declined';
   readonly avs_result: string | null;
   readonly cvv_result: string | null;
+}
+
+/** The processor refused the account or its key, and has not seen the card. It is not kept with the card. */
+export interface RejectedVerification extends AccountRefusal {
+  readonly outcome: 'rejected';
 }
 
 export interface ConnectionKey {
@@ -354,32 +361,3 @@ async function chargeCard(
 
 /** The letter of card networks for a CVC that was not checked. */
 const notProcessed = 'P';
-
-/** The card is stored with any answer: only the merchant sees the result. */
-async function verifyCard(
-  db: DatabasePool,
-  { processors, counter }: Access,
-  { companyId, cardId, mode, number, declines }: StoredCard & Pick<OpenedCard, 'declines'>,
-  { connectionId, expMonth, expYear, ...request }: StoredVerification,
-): Promise<CardVerification | null> {
-  let verification: CardVerification | null = null;
-  try {
-    const connected = await processors(companyId, mode, connectionId);
-    const card = { number, cardId, expMonth, expYear };
-    const attempt: CardAttempt = { amount: 0, currency: null, byCustomer: true };
-    const counted = { ...request, companyId, connectionId, card: { ...card, declines }, attempt };
-    if (counter.stop(counted)) return null;
-    const found = await connected?.processor.verify?.({ ...request, companyId, card });
-    if (found) await counter.note(counted, found);
-    if (!found || found.outcome === 'unknown') return null;
-    const { outcome, avsResult: avs_result, cvvResult: cvv_result } = found;
-    verification = { outcome, avs_result, cvv_result };
-    await keepVerification(db, companyId, cardId, verification);
-    const { networkTransactionId: id } = found;
-    const isOfNetwork = connected?.processor.reportsOwnIds !== true;
-    if (id) await keepNetworkTransactionId(db, companyId, cardId, connectionId, id, isOfNetwork);
-  } catch {
-    // A verification that fails is a card that was not verified.
-  }
-  return verification;
-}

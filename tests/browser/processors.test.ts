@@ -11,6 +11,7 @@ import { goingLive } from '../../dashboard/src/texts/going-live.ts';
 import { processors } from '../../dashboard/src/texts/processors.ts';
 import { settings } from '../../dashboard/src/texts/settings.ts';
 import { applyDueNotices } from '../../server/features/processors/notices.ts';
+import { notedOperations } from '../../server/features/processors/rejections.ts';
 import { limits } from '../../server/limits.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { Secret } from '../../server/platform/secret.ts';
@@ -298,6 +299,31 @@ describe('an owner', () => {
     await button(processors.credentials, dialog()).click();
     await card('Main').getByText(processors.refusedText(true), { exact: false }).waitFor({ state: 'detached' });
     assert.equal((await (await liveOrder())()).body.status, 'succeeded');
+  });
+
+  it('reads which operations a processor rejects because of the account, and what it said', async () => {
+    const [main] = await liveConnections();
+    const company = companyOf(owner, 'live');
+    const says = 'Stripe refuses requests of the account: testmode_charges_only.';
+    for (const operation of notedOperations) {
+      await service.db.query(
+        `UPDATE processor_connections SET rejected_at = now(), rejection = $3, rejected_operation = $4
+         WHERE company_id = $1 AND id = $2`,
+        [company, main?.id, says, operation],
+      );
+      await page.goto('/settings/processors');
+      const shown = card(String(main?.name));
+      await shown.getByText(processors.rejected[operation], { exact: true }).waitFor();
+      await shown.getByText(processors.rejectedSince[operation]).waitFor();
+      await shown.getByText(says, { exact: true }).waitFor();
+    }
+    await inspect();
+    const pictures = process.env.SVC_PICTURES;
+    if (pictures) await page.screenshot({ path: `${pictures}/rejected.png`, fullPage: true });
+    await service.db.query(
+      `UPDATE processor_connections SET rejected_at = NULL, rejection = NULL, rejected_operation = NULL WHERE company_id = $1`,
+      [company],
+    );
   });
 
   it('sees what is left before going live, and copies the sandbox', async () => {

@@ -26,6 +26,7 @@ const cards = {
   clock: systemClock,
   tokenHashKey: originalKeys(new Secret(Buffer.alloc(32)))['card-tokens'],
   verifierOf: async () => undefined,
+  noteVerification: () => undefined,
 };
 export const routes = apiRoutes(
   usualReferences,

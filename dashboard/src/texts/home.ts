@@ -77,8 +77,8 @@ export const home = {
     payments_in_doubt: ['1 payment is waiting for confirmation', '# payments are waiting for confirmation'],
     processors_refusing: ['1 processor rejects its credentials', '# processors reject their credentials'],
     processors_rejecting: [
-      '1 processor rejects payments of its account',
-      '# processors reject payments of their accounts',
+      '1 processor rejects requests because of its account',
+      '# processors reject requests because of their accounts',
     ],
     processors_wanting_codes: [
       '1 processor rejects charges without a CVC',

@@ -94,12 +94,32 @@ export const processors = {
     isOnly
       ? 'Until you replace them, new orders fail and renewals wait. Renewals that wait are charged within five minutes after that.'
       : 'Until you replace them, payments go to the next processor.',
-  rejected: 'Account rejected',
-  rejectedSince: 'The processor rejects payments because of the account, not of the cards. First rejected:',
-  rejectedText: (isOnly: boolean) =>
-    isOnly
-      ? 'Correct the account at the processor, or ask its support. Payments fail until one is approved again.'
-      : 'Correct the account at the processor, or ask its support. Rejected payments go to the next processor.',
+  rejected: {
+    charge: 'Payments rejected',
+    capture: 'Captures rejected',
+    refund: 'Refunds rejected',
+    void: 'Voids rejected',
+    verification: 'Card checks rejected',
+  },
+  rejectedSince: {
+    charge: 'The processor rejects payments because of the account, not of the cards. First rejected:',
+    capture: 'The processor rejects captures because of the account. First rejected:',
+    refund: 'The processor rejects refunds because of the account. First rejected:',
+    void: 'The processor rejects voids because of the account. First rejected:',
+    verification: 'The processor does not check new cards because of the account. First rejected:',
+  },
+  rejectedText: {
+    charge: 'Correct the account at the processor, or ask its support. Payments fail until one is approved again.',
+    capture:
+      'Correct the account at the processor, or ask its support, and capture the payments before their authorizations end. This disappears when a capture is approved.',
+    refund:
+      'Correct the account at the processor, or ask its support, and repeat the refunds. This disappears when a refund is approved.',
+    void: 'Correct the account at the processor, or ask its support, and repeat the voids. This disappears when a void is approved.',
+    verification:
+      'Correct the account at the processor, or ask its support. Until then, new cards are saved without a check. This disappears when a card is checked.',
+  },
+  rejectedElsewhere:
+    'Correct the account at the processor, or ask its support. Rejected payments go to the next processor.',
   codeWanted: 'Charges of saved cards rejected',
   codeWantedSince: 'The account at the processor requires the CVC for every charge, and saved cards have none. Since:',
   codeWantedText: 'Payments go to the next processor, or fail. Send this to the support of the processor:',

@@ -10,7 +10,7 @@ import type { ServiceKey } from '../../platform/service-keys.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { type Card, type RawCard, readCard, readNumber } from '../../vault/read-card.ts';
 import type { CardNumber } from '../../vault/card-number.ts';
-import type { Vault } from '../../vault/vault.ts';
+import type { CardVerification, RejectedVerification, Vault } from '../../vault/vault.ts';
 import type { CardRules } from './card-rule-queries.ts';
 import { cardRulesOf, hasCardRules, refuseCard } from './card-rules.ts';
 import {
@@ -31,6 +31,11 @@ export interface CardDependencies {
   readonly tokenHashKey: ServiceKey;
   /** The connection at which a card of a live company is verified; undefined if it is not. */
   readonly verifierOf: (companyId: string, publishable: boolean) => Promise<string | undefined>;
+  /** What the verification of a card says about the connection. */
+  readonly noteVerification: (
+    at: { readonly companyId: string; readonly connectionId: string },
+    found: CardVerification | RejectedVerification,
+  ) => void;
 }
 
 /** What storing a card needs. */
@@ -115,7 +120,7 @@ export async function vaultCard(
   customerId: string | null = null,
 ): Promise<VaultedCard> {
   const { company, nowMs, db } = context;
-  const { vault, clock } = dependencies;
+  const { vault, clock, noteVerification } = dependencies;
   const card = readOrRefuse(context, input.card);
   const cardId = newId(nowMs);
   const graceMs = (limits.cardTokenSeconds + limits.unreferencedCardSeconds) * 1000;
@@ -130,7 +135,11 @@ export async function vaultCard(
   const rules = await cardRulesOf(db, company);
   const stored = { companyId: company.id, cardId, mode: company.mode, number: card.number };
   const use = await useOfCode(context, dependencies, input, { cardId, card, rules });
-  const verification = await vault.store({ ...stored, ...use });
+  const found = await vault.store({ ...stored, ...use });
+  if (found && use.verification) {
+    noteVerification({ companyId: company.id, connectionId: use.verification.connectionId }, found);
+  }
+  const verification = found?.outcome === 'rejected' ? null : found;
   // A token is refused when it is used, so that a page does not learn what a stolen card is good for.
   if (customerId !== null) refuseCard(rules, verification);
   return {

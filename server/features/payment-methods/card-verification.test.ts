@@ -14,6 +14,7 @@ import {
   liveSecrets,
 } from '../../../tests/support/live-processors.ts';
 import { type LiveService, startLiveService } from '../../../tests/support/live-merchants.ts';
+import { eventually } from '../../../tests/support/webhooks.ts';
 
 /** A live company verifies new cards at its first processor. Who tests stolen cards must not learn the result. */
 
@@ -104,6 +105,60 @@ for (const kind of liveKinds) {
       await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 });
       assert.equal((await capture(merchant)).reply.status, 201);
       assert.equal(await verified(merchant), null, 'unknown is not declined');
+    });
+  });
+}
+
+/** What makes the processor refuse the account when it verifies a card. */
+const refusals = {
+  stripe: ['decline:testmode_charges_only', /testmode_charges_only/],
+  nmi: ['decline:411', /Merchant account is inactive/],
+  adyen: ['not_configured', /not supported|not configured|configuration/i],
+} as const satisfies Record<LiveKind, readonly [string, RegExp]>;
+
+for (const kind of liveKinds) {
+  describe(`verification at ${kind}, which refuses it because of the account`, () => {
+    const shownOf = async ({ owner, companyId, connection }: Merchant): Promise<Reply['body']> =>
+      (await owner.in('GET', `/dashboard/processors/${connection}`, undefined, { company: companyId })).body;
+
+    it('says so at the connection until a card is verified, and stores the card all the same', async () => {
+      const merchant = await openMerchant(kind);
+      const [fault, reason] = refusals[kind];
+      await fakes[kind].control({ next: [fault] });
+      assert.equal((await capture(merchant)).reply.status, 201);
+      assert.equal(await verified(merchant), null, 'the card was not declined');
+      await eventually('it is noted', async () => (await shownOf(merchant)).rejected_operation === 'verification');
+      const { rejection, rejected_at, refused_at } = await shownOf(merchant);
+      assert.match(rejection, reason);
+      assert.deepEqual([typeof rejected_at, refused_at], ['string', null]);
+      assert.equal((await capture(merchant)).reply.status, 201);
+      await eventually('it has ended', async () => (await shownOf(merchant)).rejected_operation === null);
+    });
+
+    it('notes nothing about a card that the bank declines', async () => {
+      const merchant = await openMerchant(kind);
+      await fakes[kind].control({
+        next: [{ stripe: 'decline:generic_decline', nmi: 'decline:200', adyen: 'decline:2' }[kind]],
+      });
+      assert.equal((await capture(merchant)).reply.status, 201);
+      assert.equal((await verified(merchant))?.outcome, 'declined');
+      assert.equal((await shownOf(merchant)).rejected_operation, null);
+    });
+
+    it('shows refused credentials if the key is wrong', async () => {
+      const merchant = await openMerchant(kind);
+      const { companyId, connection: id } = merchant;
+      const store = async (key: string): Promise<void> => {
+        const configuration = new Secret(liveConfiguration(fakes, kind, key));
+        await service.vault.connect({ companyId, id, kind, configuration, timeoutMs: 1_000 });
+      };
+      await store(`${liveSecrets[kind].slice(0, -1)}7`);
+      await capture(merchant);
+      await eventually('it is noted', async () => (await shownOf(merchant)).refused_at !== null);
+      await store(liveSecrets[kind]);
+      await capture(merchant);
+      await eventually('it has ended', async () => (await shownOf(merchant)).refused_at === null);
+      assert.equal((await shownOf(merchant)).rejected_operation, null);
     });
   });
 }

@@ -1,9 +1,10 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
 import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
-import { rejectionAfter } from './rejections.ts';
-import { kindNamed } from '../../vault/processors/kinds.ts';
-import { type ConnectionRow, findConnections, setCodeWanted, setRefused, setRejected, setUnlinked } from './queries.ts';
+import { keepFindings, type NotedAt } from './findings.ts';
+import { accountRefusalIn } from '../../vault/processors/account-refusal.ts';
+import type { CardVerification, RejectedVerification } from '../../vault/vault.ts';
+import { type ConnectionRow, findConnections } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
 export interface Connections {
@@ -14,17 +15,12 @@ export interface Connections {
    * it for that connection.
    */
   verifierOf(companyId: string, publishable: boolean): Promise<string | undefined>;
-  note(connection: { readonly companyId: string; readonly connectionId: string }, call: NotedCall): void;
+  note(at: NotedAt, call: NotedCall): void;
+  /** The same for the verification of a card. */
+  noteVerification(at: Omit<NotedAt, 'operation'>, found: CardVerification | RejectedVerification): void;
   readonly health: HealthWatch;
   /** Called after a change of the connections of a company. */
   forget(companyId: string): void;
-}
-
-/** Whether charges come without the reference of the card network. Only an approved charge shows it. */
-function isUnlinkedAfter({ kind, unlinked_at }: ConnectionRow, call: NotedCall): boolean {
-  if (call.outcome !== 'approved' || call.isLookup || !kindNamed(kind).hidesNetworkReferences)
-    return unlinked_at !== null;
-  return call.networkTransactionId === undefined;
 }
 
 /** A change by another process is noticed after this time. The vault refuses connections whose credentials were removed. */
@@ -43,37 +39,14 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
     return rows;
   }
 
-  /** Other processes and people see it, until the processor answers a charge otherwise. */
-  async function keepFindings(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
-    const isRefused = call.refusesCredentials === true;
-    if (!isRefused && call.outcome !== 'approved' && call.outcome !== 'declined') return;
-    const row = (await of(companyId)).find(({ id }) => id === connectionId);
-    if (!row) return;
-    const isUnlinked = isUnlinkedAfter(row, call);
-    const isSame = (row.refused_at !== null) === isRefused && (row.unlinked_at !== null) === isUnlinked;
-    if (isSame) return;
-    const db = await databaseOf(companyId);
-    await setRefused(db, companyId, connectionId, isRefused);
-    await setUnlinked(db, companyId, connectionId, isUnlinked);
+  function forget(companyId: string): void {
     found.delete(companyId);
   }
 
-  async function keepRejection(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
-    const row = (await of(companyId)).find(({ id }) => id === connectionId);
-    const rejection = row ? rejectionAfter(row, call) : null;
-    if (!row || row.rejection === rejection) return;
-    await setRejected(await databaseOf(companyId), companyId, connectionId, rejection);
-    found.delete(companyId);
-  }
-
-  /** Until a customer has paid without a security code. */
-  async function keepCodeRule(companyId: string, connectionId: string, call: NotedCall): Promise<void> {
-    const isWanted = call.wantsSecurityCode === true;
-    if (!isWanted && call.paidWithoutCode !== true) return;
-    const row = (await of(companyId)).find(({ id }) => id === connectionId);
-    if (!row || (row.code_wanted_at !== null) === isWanted) return;
-    await setCodeWanted(await databaseOf(companyId), companyId, connectionId, isWanted);
-    found.delete(companyId);
+  function note(at: NotedAt, call: NotedCall): void {
+    // Charges choose their connection by what charges and lookups found.
+    if (at.operation === 'charge' || call.isLookup) health.note(at.connectionId, call);
+    keepFindings({ of, databaseOf, forget }, at, call);
   }
 
   return {
@@ -97,14 +70,12 @@ export function openConnections(databaseOf: (companyId: string) => Promise<Query
       const first = (await of(companyId)).find(({ disconnected_at }) => disconnected_at === null);
       return first && (!publishable || first.verifies_cards) ? first.id : undefined;
     },
-    note({ companyId, connectionId }, call) {
-      health.note(connectionId, call);
-      // It is for people only, and the next charge notes it again.
-      keepFindings(companyId, connectionId, call)
-        .then(() => keepRejection(companyId, connectionId, call))
-        .catch(() => undefined);
-      keepCodeRule(companyId, connectionId, call).catch(() => undefined);
+    note,
+    noteVerification(at, verification) {
+      const refusal = verification.outcome === 'rejected' ? accountRefusalIn(verification) : {};
+      const outcome = verification.outcome === 'verified' ? 'approved' : 'declined';
+      note({ ...at, operation: 'verification' }, { outcome, ...refusal });
     },
-    forget: (companyId) => void found.delete(companyId),
+    forget,
   };
 }

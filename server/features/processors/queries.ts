@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { KindName } from '../../vault/processors/kind.ts';
+import type { NotedOperation } from './rejections.ts';
 
 /** The connections of companies. Their credentials are in the vault. */
 
@@ -34,16 +35,17 @@ export interface ConnectionRow {
   readonly code_wanted_at: Date | null;
   /** Since when approved charges come without the reference of the card network, which the account has to turn on. */
   readonly unlinked_at: Date | null;
-  /** Since when the processor refuses the account, its settings or a permission of its key, and which. */
+  /** Since when the processor refuses the account, its settings or a permission of its key, which, and for what operations. */
   readonly rejected_at: Date | null;
   readonly rejection: string | null;
+  readonly rejected_operation: NotedOperation | null;
   /** Undefined if it is not known. */
   readonly account_id?: string | null;
 }
 
 const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
   disconnected_at, removed_at, notice_seen_at, notice_refused_at, notice_refusal, refused_at, code_wanted_at, unlinked_at,
-  rejected_at, rejection, account_id`;
+  rejected_at, rejection, rejected_operation, account_id`;
 
 /** In the order in which they are tried; disconnected ones last. */
 export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
@@ -143,11 +145,10 @@ export async function updateConnection(
   );
 }
 
-/** The first refusal counts. What the credentials lacked is of no interest once they are taken. */
+/** The first refusal counts. */
 export async function setRefused(db: Queryable, companyId: string, id: string, isRefused: boolean): Promise<void> {
   await db.query(
-    `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END,
-       rejected_at = CASE WHEN $3 THEN rejected_at END, rejection = CASE WHEN $3 THEN rejection END
+    `UPDATE processor_connections SET refused_at = CASE WHEN $3 THEN coalesce(refused_at, now()) END
      WHERE company_id = $1 AND id = $2 AND (refused_at IS NOT NULL) <> $3`,
     [companyId, id, isRefused],
   );
@@ -162,18 +163,33 @@ export async function setCodeWanted(db: Queryable, companyId: string, id: string
   );
 }
 
-/** The first rejection counts, and the last reason. */
+/** The first rejection of these operations counts, and the last reason. Another process may have noted a refused charge. */
 export async function setRejected(
   db: Queryable,
   companyId: string,
   id: string,
-  rejection: string | null,
+  rejection: string,
+  operation: NotedOperation,
 ): Promise<void> {
   await db.query(
-    `UPDATE processor_connections SET rejection = $3,
-       rejected_at = CASE WHEN $3::text IS NOT NULL THEN coalesce(rejected_at, now()) END
-     WHERE company_id = $1 AND id = $2 AND rejection IS DISTINCT FROM $3`,
-    [companyId, id, rejection],
+    `UPDATE processor_connections SET rejection = $3, rejected_operation = $4,
+       rejected_at = CASE WHEN rejected_operation = $4 THEN coalesce(rejected_at, now()) ELSE now() END
+     WHERE company_id = $1 AND id = $2 AND (rejection, rejected_operation) IS DISTINCT FROM ($3, $4)
+       AND ($4 = 'charge' OR rejected_operation IS DISTINCT FROM 'charge')`,
+    [companyId, id, rejection, operation],
+  );
+}
+
+export async function endRejection(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  operation: NotedOperation,
+): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET rejected_at = NULL, rejection = NULL, rejected_operation = NULL
+     WHERE company_id = $1 AND id = $2 AND rejected_operation = $3`,
+    [companyId, id, operation],
   );
 }
 
@@ -190,7 +206,7 @@ export async function setUnlinked(db: Queryable, companyId: string, id: string, 
 export async function forgetRefusals(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `UPDATE processor_connections SET refused_at = NULL, notice_refused_at = NULL, notice_refusal = NULL, unlinked_at = NULL,
-       rejected_at = NULL, rejection = NULL
+       rejected_at = NULL, rejection = NULL, rejected_operation = NULL
      WHERE company_id = $1 AND id = $2`,
     [companyId, id],
   );

@@ -5,6 +5,7 @@ import { brandNames } from '../../platform/card-brands.ts';
 import { choice } from '../../platform/choice.ts';
 import type { Configuration } from '../../vault/processors/kind.ts';
 import { processorKinds } from '../../vault/processors/kinds.ts';
+import { notedOperations } from './rejections.ts';
 
 const kind = choice(processorKinds.map((one) => one.kind));
 const fieldNames = [...new Set(processorKinds.flatMap(({ fields }) => fields.map(({ name: field }) => field)))];
@@ -86,6 +87,9 @@ export const connection = Type.Object(
       }),
     ),
     rejection: nullable(Type.String({ description: 'What the processor refuses.' })),
+    rejected_operation: nullable(
+      choice(notedOperations, { description: 'The operations that it refuses because of that.' }),
+    ),
     code_wanted_at: nullable(timestamp({ description: 'Since when charges without a security code are rejected.' })),
     code_request: nullable(Type.String({ description: 'What to write to the processor’s support about it.' })),
     unlinked_at: nullable(timestamp()),

@@ -73,7 +73,7 @@ export async function openStage(shard: RehearsalShard, row: RehearsalRow): Promi
     orders,
     subscriptions: openSubscriptions({ db, batchDb, orders, clock, log }),
     made: { ...row.made },
-    storeCard: { vault, clock, verifierOf: connections.verifierOf },
+    storeCard: { vault, clock, verifierOf: connections.verifierOf, noteVerification: connections.noteVerification },
   };
 }
 

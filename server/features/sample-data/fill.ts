@@ -112,7 +112,8 @@ async function addCardTo(
     exp_year: at.getUTCFullYear(),
     cvc: number.startsWith('3') ? '1234' : '123',
   };
-  const vaulted = await vaultCard(context, { vault, clock, verifierOf: async () => undefined }, { card });
+  const dependencies = { vault, clock, verifierOf: async () => undefined, noteVerification: () => undefined };
+  const vaulted = await vaultCard(context, dependencies, { card });
   await captureCard(context, subscriptionReferences, { customer_id: customerId, card, set_as_default: true }, vaulted);
 }
 

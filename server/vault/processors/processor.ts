@@ -1,3 +1,4 @@
+import type { AccountRefusal } from './account-refusal.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { CardNumber } from '../card-number.ts';
 import type { FailureCode } from './failure-codes.ts';
@@ -261,7 +262,7 @@ export type Verification =
       readonly cvvResult: string | null;
       readonly networkTransactionId: string | null;
     }
-  | { readonly outcome: 'unknown'; readonly reason: string };
+  | ({ readonly outcome: 'unknown'; readonly reason: string } & AccountRefusal);
 
 /** The response as the API shows it on a transaction. */
 export interface ProcessorResponse {

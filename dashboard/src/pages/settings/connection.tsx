@@ -49,8 +49,8 @@ export function ConnectedProcessor(props: ConnectedProps) {
         <Heading connection={connection} />
         {connection.refused_at !== null ? (
           <Badge status="failed" label={processors.refused} />
-        ) : connection.rejected_at !== null ? (
-          <Badge status="failed" label={processors.rejected} />
+        ) : connection.rejected_operation !== null ? (
+          <Badge status="failed" label={processors.rejected[connection.rejected_operation]} />
         ) : connection.code_wanted_at !== null ? (
           <Badge status="failed" label={processors.codeWanted} />
         ) : (
@@ -82,15 +82,7 @@ export function ConnectedProcessor(props: ConnectedProps) {
           {connection.rejection !== null && ` ${connection.rejection}`}
         </p>
       )}
-      {connection.refused_at === null && connection.rejected_at !== null && (
-        <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
-          <p>
-            {processors.rejectedSince} <DateTime at={connection.rejected_at} real />.{' '}
-            {processors.rejectedText(count === 1)}
-          </p>
-          <p className="mt-1.5 font-medium">{connection.rejection}</p>
-        </div>
-      )}
+      {connection.refused_at === null && <Rejection connection={connection} isOnly={count === 1} />}
       {connection.code_wanted_at !== null && (
         <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
           <p>
@@ -123,6 +115,22 @@ export function ConnectedProcessor(props: ConnectedProps) {
   );
 }
 
+/** What the processor rejects because of the account: payments, or what follows them. */
+function Rejection({ connection, isOnly }: { readonly connection: Connection; readonly isOnly: boolean }) {
+  const { rejected_at, rejected_operation: operation, rejection } = connection;
+  if (operation === null) return null;
+  const hasOther = operation === 'charge' && !isOnly;
+  return (
+    <div className="mb-4 rounded-[8px] bg-bad-soft px-3 py-2 text-bad">
+      <p>
+        {processors.rejectedSince[operation]} <DateTime at={rejected_at} real />.{' '}
+        {hasOther ? processors.rejectedElsewhere : processors.rejectedText[operation]}
+      </p>
+      <p className="mt-1.5 font-medium">{rejection}</p>
+    </div>
+  );
+}
+
 /** What the processor answered lately. A reason never contains card data. */
 function LastCalls({ calls }: { readonly calls: Connection['health']['last_calls'] }) {
   if (calls.length === 0) return null;
@@ -144,6 +152,10 @@ function LastCalls({ calls }: { readonly calls: Connection['health']['last_calls
   );
 }
 
+/** Earlier payments are still refunded and captured there. */
+const isOfEarlierPayments = ({ rejected_operation: operation }: Connection): boolean =>
+  operation === 'refund' || operation === 'void' || operation === 'capture';
+
 /** A processor that takes no new payments. */
 export function EarlierProcessor({ connection, reason, onAction }: ConnectionProps) {
   return (
@@ -155,6 +167,11 @@ export function EarlierProcessor({ connection, reason, onAction }: ConnectionPro
       {connection.status === 'disconnected' && (
         <div className="ml-auto">
           <Actions connection={connection} reason={reason} onAction={onAction} />
+        </div>
+      )}
+      {connection.status === 'disconnected' && isOfEarlierPayments(connection) && (
+        <div className="basis-full">
+          <Rejection connection={connection} isOnly={false} />
         </div>
       )}
     </li>

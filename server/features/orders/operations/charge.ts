@@ -156,15 +156,11 @@ async function sendCharge(
       heard === 'processor_failed'
         ? candidates.find((id) => id !== connection_id)
         : candidates[candidates.indexOf(connection_id ?? '') + 1],
-    call: async (sending) => {
-      const { reference, validUntilMs, amount, connection_id } = sending;
+    call: (sending) => {
+      const { reference, validUntilMs, amount } = sending;
       const operation = { companyId: company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
       const sent = { ...operation, ...about, card: chargedCard, amount, currency };
-      const outcome = await (sale.type === 'auth' ? charging.vault.authorize(sent) : charging.vault.charge(sent));
-      if (connection_id !== null) {
-        charging.connections.note({ companyId: company_id, connectionId: connection_id }, outcome);
-      }
-      return outcome;
+      return sale.type === 'auth' ? charging.vault.authorize(sent) : charging.vault.charge(sent);
     },
   });
 }

@@ -3,11 +3,12 @@ import type { Database, DatabasePool } from '../../../platform/database.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { ServiceKey } from '../../../platform/service-keys.ts';
 import type { MovedTo } from '../../../shards/follow.ts';
-import type { Vault } from '../../../vault/vault.ts';
+import type { CardVerification, RejectedVerification, Vault } from '../../../vault/vault.ts';
 import type { RestoreWatch } from '../../restores/service.ts';
 import type { Facts, FactsRequest } from '../facts-queries.ts';
 import type { Intent, Recorded } from './intent-queries.ts';
 import type { OpenTransaction } from './open-queries.ts';
+import type { FollowingCause } from './operation-moves.ts';
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { OrderRow, OrderState } from '../order.ts';
 import type { OpenedSale, OpenSale } from './sales.ts';
@@ -43,7 +44,15 @@ interface Connections {
   /** Every connection that the company ever had and whose credentials are still stored. */
   ever(companyId: string): Promise<readonly string[]>;
   /** Watches how a connection answers. */
-  note(connection: { readonly companyId: string; readonly connectionId: string }, call: NotedCall): void;
+  note(at: NotedAt, call: NotedCall): void;
+  /** The same for the verification of a card. */
+  noteVerification(at: Omit<NotedAt, 'operation'>, found: CardVerification | RejectedVerification): void;
+}
+
+interface NotedAt {
+  readonly companyId: string;
+  readonly connectionId: string;
+  readonly operation: 'charge' | FollowingCause;
 }
 
 interface NotedCall {

@@ -4,8 +4,8 @@ import { isCompared } from '../../restores/service.ts';
 import type { Charging } from './charging.ts';
 import { type Executed, executedBefore, heardFromSending } from './heard.ts';
 import { nextStep, type SendAnswer, type Step } from './next-step.ts';
-import { type Intended, type Opened, type Resending, startSending } from './open-queries.ts';
-import type { OperationCause } from './operation-moves.ts';
+import { type Intended, type Opened, type OpenTransaction, type Resending, startSending } from './open-queries.ts';
+import type { FollowingCause, OperationCause } from './operation-moves.ts';
 import { whereItIs, recordResult } from './record-result.ts';
 import { followingOf, isKeyed, type Numbered, referenced } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
@@ -81,6 +81,7 @@ async function sendOnce<Intent extends Intended & Opened>(
   const startedMs = performance.now();
   const outcome = await call(intent);
   const elapsedMs = performance.now() - startedMs;
+  if (call !== callThatExpires) noteCall(charging, intent, cause, outcome);
   const heard = heardFromSending(outcome, { numbered, isKeyed: isKeyed({ subject }), elapsedMs });
   const connectionId = next?.(intent, heard);
   const gate = await gateAfter(charging, mode, intent, heard);
@@ -88,6 +89,20 @@ async function sendOnce<Intent extends Intended & Opened>(
   const step = nextStep({ state: 'sending', cause, heard, next: other, gate });
   if (connects(mode) && isExecuted(outcome)) await noteEarlier(charging, intent, outcome, elapsedMs);
   return { outcome, heard, step, connectionId };
+}
+
+const followingCauses: readonly string[] = ['refund', 'void', 'capture'] satisfies FollowingCause[];
+const isFollowing = (cause: OperationCause): cause is FollowingCause => followingCauses.includes(cause);
+
+/** What a connection answers says something about its account and its credentials. The sandbox has no connection. */
+export function noteCall(
+  { connections }: Charging,
+  { company_id: companyId, connection_id: connectionId }: Pick<OpenTransaction, 'company_id' | 'connection_id'>,
+  cause: OperationCause,
+  call: Parameters<Charging['connections']['note']>[1],
+): void {
+  if (connectionId === null) return;
+  connections.note({ companyId, connectionId, operation: isFollowing(cause) ? cause : 'charge' }, call);
 }
 
 /**

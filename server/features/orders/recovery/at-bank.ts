@@ -19,6 +19,7 @@ import type { OrderState } from '../order.ts';
 import { findOrder } from '../queries.ts';
 import { applyAnswer } from './apply-answer.ts';
 import { lookupOf } from './lookup-request.ts';
+import { noteCall } from '../operations/sending.ts';
 
 /**
  * Charges whose customer was led to the bank. While the customer has time, the processor is only asked: when the browser came
@@ -97,10 +98,7 @@ async function ask(
     ...(handle !== undefined && { customerHandle: handle }),
     ...hint,
   });
-  if (open.connection_id !== null) {
-    const connection = { companyId: open.company_id, connectionId: open.connection_id };
-    charging.connections.note(connection, { ...found, isLookup: true });
-  }
+  noteCall(charging, open, open.cause, { ...found, isLookup: true });
   failpoint('bank.after_resume');
   await applyAnswer(charging, state, { open, found, isReturned: hint.returned !== undefined });
   failpoint('bank.after_record');

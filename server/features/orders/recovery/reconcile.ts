@@ -11,6 +11,7 @@ import type { ExecutedCharge } from '../operations/kept-outcomes.ts';
 import { lookupOf } from './lookup-request.ts';
 import { resendOrGiveUp } from './resend.ts';
 import { isOpenSale } from '../operations/sales.ts';
+import { noteCall } from '../operations/sending.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from '../operations/timing.ts';
 
 /**
@@ -38,10 +39,7 @@ async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolea
     ...(!isOpenSale(open) && chargeOf(state)),
     ...(open.type === 'void' && isAuthorized(state.order) && { ofAuthorization: true }),
   });
-  if (open.connection_id !== null) {
-    const connection = { companyId: open.company_id, connectionId: open.connection_id };
-    charging.connections.note(connection, { ...found, isLookup: true });
-  }
+  noteCall(charging, open, open.cause, { ...found, isLookup: true });
   failpoint('reconcile.after_lookup');
   return applyAnswer(charging, state, { open, found });
 }

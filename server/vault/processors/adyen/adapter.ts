@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import type { Outcome, Processor } from '../processor.ts';
-import { declined, followUpOutcomeOf, unknown, verificationOf } from './answers.ts';
+import { declined, followUpOutcomeOf, unknown } from './answers.ts';
 import { laterCapture, releaseChange } from './captures.ts';
 import { charge, expired, invalidAmount, isLate, prepare, withoutCard } from './charging.ts';
 import { type Change, type Client, openClient, refundChange, release, send, voidChange } from './client.ts';
@@ -14,6 +14,7 @@ import { type NoticeSettings, receptionOf } from './notices.ts';
 import { resume } from './resumption.ts';
 import { setUpsOf } from './setups.ts';
 import { keyOf, paymentMethodsOf, verificationRequestOf } from './requests.ts';
+import { verificationOf } from './verifications.ts';
 
 export interface AdyenOptions {
   readonly checkoutUrl: string;

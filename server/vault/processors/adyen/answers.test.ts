@@ -13,8 +13,8 @@ import {
   followUpOutcomeOf,
   isInProgress,
   modificationOf,
-  verificationOf,
 } from './answers.ts';
+import { verificationOf } from './verifications.ts';
 import { avsLetterOf, cvvLetterOf, errors, refusals } from './codes.ts';
 import { connectionTestOf } from './connection-test.ts';
 import { handleOf, readHandle } from './handle.ts';
@@ -408,6 +408,8 @@ describe('an answer of Adyen', () => {
       'unknown',
       'a wrong key says nothing of the card',
     );
+    const noRole = verificationOf(answered(403, ''), reference);
+    assert.ok(noRole.outcome === 'unknown' && /roles of the key/.test(noRole.rejection ?? ''), 'a role is missing');
     assert.equal(
       verificationOf(answered(200, payment({ resultCode: 'RedirectShopper' })), reference).outcome,
       'unknown',

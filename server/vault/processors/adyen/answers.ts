@@ -4,14 +4,7 @@ import { checkOf } from '../../../platform/schema-check.ts';
 import { type Answer, jsonOf, type Silence, silentOutcome } from '../exchange.ts';
 import { advised, networkAdviceOf } from '../advice.ts';
 import { actionField, authenticationFields, authenticationIn, neededCustomer, unsuccessful } from './authentication.ts';
-import {
-  failureReasons,
-  noResponse,
-  type Outcome,
-  type Preparation,
-  type ProcessorResponse,
-  type Verification,
-} from '../processor.ts';
+import { failureReasons, noResponse, type Outcome, type Preparation, type ProcessorResponse } from '../processor.ts';
 import {
   authenticationWanted,
   avsLetterOf,
@@ -95,11 +88,12 @@ export function declined(
     ...(wantsSecurityCode && { wantsSecurityCode }),
     ...(needsAuthentication && { needsAuthentication }),
     ...(authentication && { authentication: unsuccessful(authentication) }),
-    ...(isAccount && { rejection: `Adyen refuses payments of the account: ${name}.` }),
+    ...(isAccount && { rejection: `Adyen refuses requests of the account: ${name}.` }),
   };
 }
 
-const withoutOutcome = (status: number): Unknown => unknown(`the response with status ${status} contains no outcome`);
+export const withoutOutcome = (status: number): Unknown =>
+  unknown(`the response with status ${status} contains no outcome`);
 
 /** Only short plain values are taken over from an answer. */
 const plain = (value: string | undefined, form: RegExp): string | null =>
@@ -143,7 +137,9 @@ const wrongAccountText =
 
 function refusedKey({ status }: Answer): Declined {
   const response_text = status === 401 ? wrongKeyText : wrongAccountText;
-  return { ...declined(notAuthorized, { response_text }), refusesCredentials: true, rejection: response_text };
+  const { rejection: _, ...decline } = declined(notAuthorized, { response_text });
+  // A key without a role may still charge, so what it lacks is kept with the operation.
+  return { ...decline, refusesCredentials: true, ...(status === 403 && { rejection: response_text }) };
 }
 
 /** The error of a request that Adyen rejected. Undefined if the request may have been executed. */
@@ -178,7 +174,7 @@ export function undecidedBy(answer: Answer, key: string): Unknown {
   return { ...unknown(wrongKeyText), refusesCredentials: true };
 }
 
-const refusedResults = ['Refused', 'Error', 'Cancelled'];
+export const refusedResults = ['Refused', 'Error', 'Cancelled'];
 const authenticationResults = ['RedirectShopper', 'ChallengeShopper', 'IdentifyShopper', 'PresentToShopper'];
 
 export function checksOf({ pspReference, additionalData }: Payment): ProcessorResponse {
@@ -268,7 +264,7 @@ const missingCodeErrors = ['103'];
  * Adyen answers some mistakes in the configuration of the account with status 500. If it did execute the authorization after
  * all, the notice about it leads to its release: only this answer would have allowed its capture.
  */
-function configurationProblemOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
+export function configurationProblemOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
   const error = answer.status === 500 && !isRepeat ? errorOf(answer, key) : undefined;
   if (error?.errorType !== 'configuration') return undefined;
   const { name } = ownEntry(errors, error.errorCode) ?? notAuthorized;
@@ -374,26 +370,4 @@ export function captureOutcomeOf(
     ...(networkTransactionId !== null && { networkTransactionId }),
     ...(authentication && { authentication }),
   };
-}
-
-export function verificationOf(answer: Answer | Silence, reference: string): Verification {
-  if ('reason' in answer) return unknown(answer.reason);
-  const payment = paymentIn(answer, reference);
-  if (!payment) return rejectedVerification(answer, reference);
-  const isVerified = payment.resultCode === 'Authorised';
-  if (!isVerified && !refusedResults.includes(payment.resultCode)) {
-    return unknown('the card can be checked only if the cardholder authenticates the check');
-  }
-  const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(payment);
-  const networkTransactionId = isVerified ? networkIdOf(payment) : null;
-  return { outcome: isVerified ? 'verified' : 'declined', avsResult, cvvResult, networkTransactionId };
-}
-
-/** A wrong card number is an answer about the card; a wrong API key is not. */
-function rejectedVerification(answer: Answer, reference: string): Verification {
-  const rejected = rejectionOf(answer, reference, false);
-  if (!rejected) return withoutOutcome(answer.status);
-  const isCard = !['invalid_merchant_configuration', 'validation_error'].includes(rejected.failureCode);
-  if (!isCard) return unknown(rejected.response.response_text ?? withoutOutcome(answer.status).reason);
-  return { outcome: 'declined', avsResult: null, cvvResult: null, networkTransactionId: null };
 }

@@ -219,11 +219,20 @@ describe('answers of transact.php', () => {
 
   it('a verification says nothing about the card if the account has a problem', () => {
     const validate = (fields: Readonly<Record<string, string>>) =>
-      verificationOf(form({ type: 'validate', orderid: reference, transactionid: '5', ...fields }), reference).outcome;
-    assert.equal(validate({ response: '1', response_code: '100' }), 'verified');
-    assert.equal(validate({ response: '2', response_code: '225' }), 'declined');
-    assert.equal(validate({ response: '3', response_code: '410' }), 'unknown');
-    assert.equal(validate({ response: '1', response_code: '100', orderid: 'another' }), 'unknown');
+      verificationOf(form({ type: 'validate', orderid: reference, transactionid: '5', ...fields }), reference);
+    assert.equal(validate({ response: '1', response_code: '100' }).outcome, 'verified');
+    assert.equal(validate({ response: '2', response_code: '225' }).outcome, 'declined');
+    const refused = validate({ response: '3', response_code: '410' });
+    assert.ok(refused.outcome === 'unknown' && refused.rejection?.startsWith('NMI refuses requests of the account'));
+    const wrongKey = validate({
+      response: '3',
+      response_code: '300',
+      responsetext: 'Authentication Failed',
+      orderid: '',
+    });
+    assert.ok(wrongKey.outcome === 'unknown' && wrongKey.refusesCredentials);
+    const other = validate({ response: '1', response_code: '100', orderid: 'another' });
+    assert.ok(other.outcome === 'unknown' && other.rejection === undefined);
   });
 
   it('never shows a number or key that an answer quotes', () => {

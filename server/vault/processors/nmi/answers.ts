@@ -1,5 +1,6 @@
 import { ownEntry } from '../../../platform/own-entry.ts';
 import { type Answer, type Silence, silentOutcome } from '../exchange.ts';
+import { accountRefusalIn } from '../account-refusal.ts';
 import {
   type LookupOutcome,
   type LookupRequest,
@@ -169,7 +170,7 @@ export function verificationOf(answer: Answer | Silence, reference: string): Ver
     };
   }
   const reason = 'reason' in outcome ? outcome.reason : 'NMI rejected the configuration of the connection';
-  return { outcome: 'unknown', reason };
+  return { outcome: 'unknown', reason, ...(outcome.outcome === 'declined' && accountRefusalIn(outcome)) };
 }
 
 const isOf = (transaction: Transaction, ...types: readonly string[]): boolean =>

@@ -169,7 +169,11 @@ export function declined(
   }: Omit<CodeMeaning, 'meaning' | 'isInDoubt' | 'isNotExecuted'> & Partial<Pick<CodeMeaning, 'meaning'>>,
   response: Partial<ProcessorResponse>,
 ): Declined {
-  const isAccount = failureCode === 'invalid_merchant_configuration' && !wantsSecurityCode && meaning !== undefined;
+  const isAccount =
+    failureCode === 'invalid_merchant_configuration' &&
+    !wantsSecurityCode &&
+    !refusesCredentials &&
+    meaning !== undefined;
   return {
     outcome: 'declined',
     response: { ...noResponse, ...response },
@@ -178,7 +182,7 @@ export function declined(
     ...(isProcessorFault && { isProcessorFault }),
     ...(wantsSecurityCode && { wantsSecurityCode }),
     ...(refusesCredentials && { refusesCredentials }),
-    ...(isAccount && { rejection: `NMI refuses payments of the account: ${meaning}.` }),
+    ...(isAccount && { rejection: `NMI refuses requests of the account: ${meaning}.` }),
   };
 }
 

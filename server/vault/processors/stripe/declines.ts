@@ -82,10 +82,10 @@ const parameterName = /^[a-z_]{1,40}(\[[a-z_]{1,40}\]){0,3}$/;
 
 function rejectionOf({ code, decline_code, param }: ErrorCodes): string {
   const known = [decline_code, code].find((one) => one && declines.has(one));
-  if (known) return `Stripe refuses payments of the account: ${known}.`;
+  if (known) return `Stripe refuses requests of the account: ${known}.`;
   return param && parameterName.test(param)
     ? `Stripe refuses ${param} for the account, without a code.`
-    : 'Stripe refuses payments of the account, without a code.';
+    : 'Stripe refuses requests of the account, without a code.';
 }
 
 export function declinedBy(

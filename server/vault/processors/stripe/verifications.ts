@@ -1,9 +1,11 @@
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import { accountRefusalIn } from '../account-refusal.ts';
 import type { Preparation, Verification, VerifyRequest } from '../processor.ts';
-import { created, unclear, unknown } from './answers.ts';
+import { created, isAboutKey, refusedKey, rejectionIn, unclear, unknown } from './answers.ts';
 import { isExpired } from './charges.ts';
 import type { Client } from './client.ts';
 import { avsOf, cvvOf, meaningOf } from './codes.ts';
+import { type Declined, declinedBy } from './declines.ts';
 import { type Checks, objectOf, readError, readSetupIntent, type SetupIntent } from './objects.ts';
 import { createPaymentMethod, referenceName } from './requests.ts';
 import { createSetupIntent } from './setup-requests.ts';
@@ -21,9 +23,12 @@ export async function verify(
   return verificationOf(await client.send(createSetupIntent(reference, method.id)), reference);
 }
 
+const notVerified = unknown('Stripe did not verify the card');
+
 /** The card was rejected before it could be verified. */
 function refusedVerification(refused: Exclude<Preparation, { outcome: 'prepared' }>): Verification {
-  if (refused.outcome !== 'declined' || refused.isProcessorFault) return unknown('Stripe did not verify the card');
+  if (refused.outcome !== 'declined') return notVerified;
+  if (refused.isProcessorFault) return { ...notVerified, ...accountRefusalIn(refused) };
   const cvvResult = refused.failureCode === 'incorrect_cvv' ? 'N' : null;
   return { outcome: 'declined', avsResult: null, cvvResult, networkTransactionId: null };
 }
@@ -41,8 +46,17 @@ export function checksOf({ latest_attempt, payment_method, last_setup_error }: S
   return objectOf(latest_attempt)?.payment_method_details?.card?.checks ?? method?.card?.checks;
 }
 
+/** Stripe refuses the account or the key, so no bank has seen the card. */
+function refusedAccount(answer: Answer): Declined | undefined {
+  const error = rejectionIn(answer);
+  const refused = refusedKey(answer) ?? (error && !isAboutKey(error) ? declinedBy(error) : undefined);
+  return refused?.failureCode === 'invalid_merchant_configuration' ? refused : undefined;
+}
+
 export function verificationOf(answer: Answer | Silence, reference: string): Verification {
   if ('reason' in answer) return unknown(answer.reason);
+  const refused = refusedAccount(answer);
+  if (refused) return { ...notVerified, ...accountRefusalIn(refused) };
   const intent = setupIntentIn(answer, reference);
   if (!intent) return unknown(unclear(answer));
   const checks = checksOf(intent);
