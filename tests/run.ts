@@ -16,6 +16,7 @@ import { startTestServer } from './support/test-server.ts';
  * `--all` also runs the tests that `onlyWithAll` names, as CI does.
  * `--rerun-failed` runs the files that failed a second time, one after another. The run passes if they pass then and are at
  * most three, and ends with their names: a flaky test is a bug, of the test or of the product.
+ * `--two-shards` runs the tests of statements with their companies on a second database, as CI does. Without it they have one.
  * `--save-durations` writes how long each file took into durations.json, from which the next run plans.
  */
 
@@ -46,6 +47,15 @@ const onlyWithAll = [
   'tests/browser/!(checkout-page|customer-page|dashboard|forms|page-parts).test.ts',
 ];
 
+/** The tests of statements: with `--two-shards`, a statement that looks for a company in the wrong database finds nothing. */
+const ofStatements = [
+  'server/features/*/*.test.ts',
+  'server/http/*.test.ts',
+  'server/vault/vault.test.ts',
+  'cli/{doctor,keys,orders,subscriptions}.test.ts',
+  'tests/{audit,dashboard-routes,permissions,tenancy}.test.ts',
+];
+
 function testFiles(wanted: readonly string[], { all }: { readonly all: boolean }): string[] {
   const unknown = wanted.filter((pattern) => globSync(pattern).length === 0);
   if (unknown.length > 0) {
@@ -69,6 +79,10 @@ const { values, positionals } = readCommandLine({
       describe:
         'Runs the files that failed a second time, alone, and names those that pass then: they are flaky. More than three fail the run.',
     },
+    'two-shards': {
+      type: 'flag',
+      describe: 'Puts the companies of the tests of statements on a second database, as CI does.',
+    },
     'save-durations': { type: 'flag', describe: 'Saves how long each file took. The next run plans with it.' },
   },
 });
@@ -86,6 +100,7 @@ try {
   passed = await runTestFiles(files, folder, {
     rerunFailed: values['rerun-failed'],
     saveDurations: values['save-durations'],
+    onTwoShards: new Set(values['two-shards'] ? globSync(ofStatements, { cwd: root }) : []),
   });
 } finally {
   await pooler?.stop();

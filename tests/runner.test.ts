@@ -20,9 +20,12 @@ function testFile(name: string, body: string): string {
 const passing = testFile('passing', '');
 const failing = testFile('failing', `throw new Error('always');`);
 /** Fails the first time it runs, and passes from then on. */
-function flaky(name: string): string {
+function flaky(name: string, body = ''): string {
   const marker = JSON.stringify(join(folder, `${name}.ran`));
-  return testFile(name, `if (!existsSync(${marker})) { writeFileSync(${marker}, ''); throw new Error('once'); }`);
+  return testFile(
+    name,
+    `${body}if (!existsSync(${marker})) { writeFileSync(${marker}, ''); throw new Error('once'); }`,
+  );
 }
 
 /** In a process of its own: a run inside of a test runs nothing. */
@@ -59,7 +62,7 @@ describe('the test runner with --rerun-failed', () => {
 
   it('fails if more than three files are flaky, and names them', () => {
     const names = ['one', 'two', 'three'];
-    const three = rerunning(...names.map(flaky));
+    const three = rerunning(...names.map((name) => flaky(name)));
     assert.equal(three.status, 0, three.report);
     const four = rerunning(...[...names, 'four'].map((name) => flaky(`${name}-again`)));
     assert.equal(four.status, 1, four.report);
@@ -75,6 +78,19 @@ describe('the test runner', () => {
     const { status, report } = beside(passing, testFile('waiting', ''));
     assert.equal(status, 0, report);
     assert.deepEqual(report.match(/(?:tests|pass|fail) \d+/g), ['tests 2', 'pass 2', 'fail 0']);
+  });
+
+  it('names two shards to the files that want them, also when they run again', () => {
+    const body = `if (process.env.SVC_TEST_SHARDS !== '2') throw new Error('one shard');`;
+    const files = [passing, testFile('two-shards', body), testFile('one-shard', body.replace('!==', '==='))];
+    const options = (...ones: string[]) => `{ rerunFailed: true, onTwoShards: new Set(${JSON.stringify(ones)}) }`;
+    const right = running(files, options(files[1] ?? ''));
+    assert.equal(right.status, 0, right.report);
+    const wrong = running(files, options(files[2] ?? ''));
+    assert.match(wrong.report, /FAILED twice\n=+\n {2}\S*one-shard\S*\n.*\n {2}\S*two-shards\S*\n/);
+    const again = running([flaky('on-two', body)], options(join(folder, 'on-two.test.mjs')));
+    assert.equal(again.status, 0, again.report);
+    assert.match(again.report, /FLAKY/);
   });
 
   it('fails if a file that waits fails', () => {

@@ -62,7 +62,7 @@ const secondsOf = (files: readonly string[]): number =>
  * Loading the service takes longer than many tests, so short files share a process. The longest process starts first,
  * because the last one to end determines the duration of the run.
  */
-function grouped(files: readonly string[], secondsMax: number): string[][] {
+function packed(files: readonly string[], secondsMax: number): string[][] {
   const folderOf = (file = ''): string => file.split('/')[0] ?? '';
   const groups: string[][] = [];
   for (const file of files) {
@@ -75,7 +75,16 @@ function grouped(files: readonly string[], secondsMax: number): string[][] {
     if (fitting) fitting.push(file);
     else groups.push([file]);
   }
-  return groups.toSorted((left, right) => secondsOf(right) - secondsOf(left));
+  return groups;
+}
+
+function grouped(files: readonly string[], secondsMax: number, onTwoShards: ReadonlySet<string>): Group[] {
+  return [false, true]
+    .flatMap((twoShards) => {
+      const ones = files.filter((file) => onTwoShards.has(file) === twoShards);
+      return packed(ones, secondsMax).map((group) => ({ files: group, twoShards }));
+    })
+    .toSorted((left, right) => secondsOf(right.files) - secondsOf(left.files));
 }
 
 // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.
@@ -112,18 +121,24 @@ function watchFailures(results: ReturnType<typeof run>, onFail: (failure: Failur
   });
 }
 
+/** Files that share a process. */
+interface Group {
+  readonly files: readonly string[];
+  readonly twoShards: boolean;
+}
+
 /** Groups that run side by side, up to a number at a time. */
 interface Lane {
-  readonly groups: readonly string[][];
+  readonly groups: readonly Group[];
   readonly concurrent: number;
 }
 
-function lanesOf(files: readonly string[], waitingOnes: ReadonlySet<string>): Lane[] {
+function lanesOf(files: readonly string[], waitingOnes: ReadonlySet<string>, onTwoShards: ReadonlySet<string>): Lane[] {
   const waiting = files.filter((file) => waitingOnes.has(file));
   const others = files.filter((file) => !waitingOnes.has(file));
   return [
-    { groups: grouped(others, processSecondsMax), concurrent: concurrency },
-    { groups: grouped(waiting, waitingSecondsMax), concurrent: 2 },
+    { groups: grouped(others, processSecondsMax, onTwoShards), concurrent: concurrency },
+    { groups: grouped(waiting, waitingSecondsMax, onTwoShards), concurrent: 2 },
   ].filter(({ groups }) => groups.length > 0);
 }
 
@@ -149,9 +164,9 @@ async function* inOrder(lanes: readonly AsyncIterable<TestEvent>[]): AsyncGenera
 async function runTests(lanes: readonly Lane[], folder: string): Promise<Outcome> {
   const groups = lanes.flatMap((lane) => lane.groups);
   const programs = await Promise.all(
-    groups.map((files, index) => programOf(files, join(folder, `group-${index}.test.mjs`))),
+    groups.map(({ files, twoShards }, index) => programOf(files, join(folder, `group-${index}.test.mjs`), twoShards)),
   );
-  const filesOf = (program = ''): readonly string[] => groups[programs.indexOf(program)] ?? [];
+  const filesOf = (program = ''): readonly string[] => groups[programs.indexOf(program)]?.files ?? [];
   const failed = new Map<string, string[]>();
   const took: Record<string, number> = {};
   const keepDuration = (file: string, durationMs: number): void => {
@@ -198,6 +213,8 @@ export interface RunOptions {
   readonly rerunFailed?: boolean | undefined;
   readonly saveDurations?: boolean | undefined;
   readonly waiting?: ReadonlySet<string>;
+  /** The files whose companies are on a second shard. */
+  readonly onTwoShards?: ReadonlySet<string>;
 }
 
 /**
@@ -205,7 +222,8 @@ export interface RunOptions {
  * output of the run.
  */
 export async function runTestFiles(files: readonly string[], folder: string, options: RunOptions): Promise<boolean> {
-  const first = await runTests(lanesOf(files, options.waiting ?? waitingFiles), folder);
+  const onTwoShards = options.onTwoShards ?? new Set();
+  const first = await runTests(lanesOf(files, options.waiting ?? waitingFiles, onTwoShards), folder);
   if (options.saveDurations) saveDurations(first.seconds);
   const rerun = options.rerunFailed && first.failed.size <= rerunMax && !stopped.signal.aborted;
   if (first.failed.size === 0 || !rerun) {
@@ -213,7 +231,8 @@ export async function runTestFiles(files: readonly string[], folder: string, opt
     return first.failed.size === 0 && !stopped.signal.aborted;
   }
   list('These test files failed and run again, one after another', first.failed);
-  const alone = { groups: [...first.failed.keys()].map((file) => [file]), concurrent: 1 };
+  const groups = [...first.failed.keys()].map((file) => ({ files: [file], twoShards: onTwoShards.has(file) }));
+  const alone = { groups, concurrent: 1 };
   const second = await runTests([alone], folder);
   const flaky = subset(first.failed, (file) => !second.failed.has(file));
   const isTooFlaky = flaky.size > flakyMax;
