@@ -1,6 +1,7 @@
 import { classicScript, readSource } from '../sdk/browser/bundle.ts';
 import { texts as customerTexts } from './customer/texts.ts';
 import { texts as confirmTexts } from './confirm/texts.ts';
+import { texts as setupTexts } from './setup/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
 
@@ -31,6 +32,8 @@ const checkoutScripts = [
 
 const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
 
+const setupScripts = ['texts', 'setup'].map((name) => `setup/${name}.ts`);
+
 const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
 const docsScripts = [
@@ -53,6 +56,9 @@ const make = {
   'confirm.js': () => script(confirmScripts),
   'confirm.css': () => style('confirm/confirm.css'),
   'confirm.html': () => document('confirm/confirm.html', confirmTexts),
+  'setup.js': () => script(setupScripts),
+  'setup.css': () => style('setup/setup.css'),
+  'setup.html': () => document('setup/setup.html', setupTexts),
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
   'customer.html': () => document('customer/customer.html', customerTexts),

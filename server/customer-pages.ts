@@ -123,7 +123,8 @@ export function openCustomerPages(
     emailLinks: { baseUrl, mailKey: keys.mails, limiter, clock, background, log },
     checkout: ({ company }) => {
       const { db, orders, subscriptions } = shards.of(company);
-      return { db, baseUrl, orders, subscriptions, references, cards, images, guard, receiptOf, receiptUrlOf };
+      const links = { receiptOf, receiptUrlOf, linkKey };
+      return { db, baseUrl, orders, subscriptions, references, cards, images, guard, ...links };
     },
   };
 }

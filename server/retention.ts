@@ -28,6 +28,10 @@ export const retentions: Readonly<Record<string, Retention>> = {
   ),
   bulk_refund_orders: records('orders of refunds of several orders at once'),
   bulk_refunds: records('refunds of several orders at once'),
+  card_setups: bounded(
+    'cards that a customer confirms with the bank',
+    'one row for each card until the bank has decided',
+  ),
   card_testing: bounded('the latest attack with stolen cards', 'one row for each company'),
   card_tokens: time('cards that were just typed', 'a day after they expire', 'old card tokens'),
   card_warnings: bounded('fields in which card numbers arrived', 'one row for each field of each operation'),

@@ -119,6 +119,21 @@ CREATE TABLE bulk_refunds (
   CONSTRAINT bulk_refunds_pkey PRIMARY KEY (company_id, id)
 );
 
+CREATE TABLE card_setups (
+  company_id uuid NOT NULL,
+  payment_method_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  connection_id uuid,
+  step bytea,
+  customer_until timestamp with time zone NOT NULL,
+  check_at timestamp with time zone NOT NULL,
+  session_id uuid,
+  CONSTRAINT card_setups_card FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT card_setups_pkey PRIMARY KEY (company_id, payment_method_id)
+);
+CREATE INDEX card_setups_check ON public.card_setups USING btree (check_at);
+CREATE UNIQUE INDEX card_setups_customer ON public.card_setups USING btree (company_id, customer_id);
+
 CREATE TABLE card_testing (
   company_id uuid NOT NULL,
   started_at timestamp with time zone NOT NULL,
@@ -203,15 +218,17 @@ CREATE TABLE checkout_sessions (
   completed_at timestamp with time zone,
   updated_at timestamp with time zone NOT NULL,
   capture text NOT NULL DEFAULT 'automatic'::text,
+  payment_method_id uuid,
   CONSTRAINT checkout_sessions_capture_check CHECK (((capture = ANY (ARRAY['automatic'::text, 'manual'::text])) AND ((capture = 'automatic'::text) OR (mode = 'payment'::text)))),
   CONSTRAINT checkout_sessions_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT checkout_sessions_check1 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
-  CONSTRAINT checkout_sessions_check2 CHECK (((status <> 'completed'::text) OR (order_id IS NOT NULL))),
   CONSTRAINT checkout_sessions_check3 CHECK (((status = 'open'::text) = (sealed_token IS NOT NULL))),
   CONSTRAINT checkout_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT checkout_sessions_company_id_token_hash_key UNIQUE (company_id, token_hash),
-  CONSTRAINT checkout_sessions_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text]))),
+  CONSTRAINT checkout_sessions_completed CHECK (((status <> 'completed'::text) OR (((mode = 'setup'::text) = (order_id IS NULL)) AND ((mode = 'setup'::text) = (payment_method_id IS NOT NULL))))),
+  CONSTRAINT checkout_sessions_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text, 'setup'::text]))),
   CONSTRAINT checkout_sessions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT checkout_sessions_setup_has_customer CHECK (((mode <> 'setup'::text) OR (customer_id IS NOT NULL))),
   CONSTRAINT checkout_sessions_status_check CHECK ((status = ANY (ARRAY['open'::text, 'completed'::text, 'expired'::text])))
 );
 CREATE INDEX checkout_sessions_customer ON public.checkout_sessions USING btree (company_id, customer_id, id) WHERE (customer_id IS NOT NULL);

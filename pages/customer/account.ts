@@ -70,5 +70,7 @@ export interface Account {
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string };
   readonly subscriptions: readonly AccountSubscription[];
   readonly cards: readonly AccountCard[];
+  /** A card that is being saved: the bank wants to confirm it. */
+  readonly card_at_bank: { readonly bank_url: string } | null;
   readonly payments: Payments;
 }

@@ -81,12 +81,12 @@ function show(next: Account): void {
   byId('headline').textContent = next.headline ?? filled(texts.headline, words);
   const name = `${customer.first_name} ${customer.last_name}`;
   byId('signed-in').textContent = filled(texts.signedIn, { name, email: customer.email });
-  showSubscriptions(next.subscriptions, (action, subscription) => void act(action, subscription));
+  showSubscriptions(next, (action, subscription) => void act(action, subscription));
   showCard();
   showPayments(token, next.payments, false);
   nextPayments = next.payments.next;
   showFooter(merchant);
-  if (next.subscriptions.some(({ overdue }) => overdue?.in_progress)) void refreshSoon();
+  if (next.card_at_bank || next.subscriptions.some(({ overdue }) => overdue?.in_progress)) void refreshSoon();
 }
 
 function showFooter(merchant: AccountMerchant): void {
@@ -95,7 +95,7 @@ function showFooter(merchant: AccountMerchant): void {
 }
 
 function showCard(): void {
-  const { cards, allow_update_card } = account;
+  const { cards, card_at_bank, allow_update_card } = account;
   const card = cards.find(({ is_default }) => is_default);
   const line = byId('default-card');
   if (card) {
@@ -104,6 +104,8 @@ function showCard(): void {
   } else line.replaceChildren(texts.noCard);
   byId('change-card').hidden = !allow_update_card || !byId('card-form').hidden;
   byId('change-card').textContent = cards.length > 0 ? texts.changeCard : texts.addCard;
+  byId('card-at-bank').hidden = !card_at_bank;
+  if (card_at_bank) byId('card-bank', HTMLAnchorElement).href = card_at_bank.bank_url;
 }
 
 async function refreshSoon(): Promise<void> {
@@ -140,6 +142,7 @@ async function send(path: string, body: object): Promise<Exclude<Answer<Account>
 
 async function act(action: SubscriptionAction, subscription: AccountSubscription): Promise<void> {
   if (isBusy || !(await isConfirmed(action, subscription))) return;
+  if (action === 'abandon' && !subscription.overdue?.in_progress) return chooseAnotherCard();
   isBusy = true;
   const button = byId('subscriptions').querySelector<HTMLButtonElement>(
     `[data-subscription="${subscription.id}"] [data-action="${action}"]`,
@@ -162,6 +165,12 @@ async function act(action: SubscriptionAction, subscription: AccountSubscription
   if (action === 'pay') bank?.click();
 }
 
+function chooseAnotherCard(): void {
+  if (!account.allow_update_card) return;
+  openCardForm(true);
+  byId('card-form').scrollIntoView({ block: 'nearest' });
+}
+
 /** Says what happened, by the subscription as it is now. */
 function report(action: SubscriptionAction, before: AccountSubscription): void {
   const { name, currency, overdue } = before;
@@ -170,6 +179,11 @@ function report(action: SubscriptionAction, before: AccountSubscription): void {
   if (action === 'pay') {
     if (now?.overdue?.in_progress) return;
     return now?.overdue ? say('problem', texts.payDeclined) : say('done', filled(texts.paid, { amount }));
+  }
+  if (action === 'abandon') {
+    if (now?.overdue?.in_progress) return;
+    say('done', texts.abandoned);
+    return chooseAnotherCard();
   }
   const date = now?.ends_at ? dateText(now.ends_at) : '';
   const said = { end_renewal: texts.endDone, keep_renewal: texts.keepDone, cancel: texts.cancelDone }[action];
@@ -219,16 +233,24 @@ async function saveChosen(from: CardPicker): Promise<string | undefined> {
   const chosen = await from.card();
   if (!chosen) return undefined;
   const known = account.cards.map(({ id }) => id);
-  const answer = await send('card', chosen);
+  const answer = await send('card', { ...chosen, browser: browserReport() });
   if (answer.kind === 'refused') {
     await load();
     // A token works once: if the first answer was lost, the card is there and the repeated request is refused.
     if (account.cards.every(({ id }) => known.includes(id))) return problemText(answer.problem);
   } else show(answer.body);
   openCardForm(false);
+  if (account.card_at_bank) {
+    location.assign(account.card_at_bank.bank_url);
+    return undefined;
+  }
+  sayCardSaved();
+  return undefined;
+}
+
+function sayCardSaved(): void {
   const card = account.cards.find(({ is_default }) => is_default);
   say('done', filled(texts.cardSaved, { card: card ? cardName(card) : '' }));
-  return undefined;
 }
 
 function setSaving(id: string, busyText: string | undefined, text = ''): void {
@@ -295,16 +317,19 @@ byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('o
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload();
 });
-/** The browser comes back from the bank with the subscription that was paid. */
+/** The browser comes back from the bank with the subscription that was paid, or for the card that is to be saved. */
 async function loadAfterReturn(returned: Readonly<Record<string, string>>): Promise<void> {
-  const id = encodeURIComponent(returned.returned ?? '');
-  const answer = await untilAnswered(
-    () => request<Account>(`${token}/subscriptions/${id}/resume`, { returned }, actionTimeoutMs),
-    showAway,
-    true,
-  );
-  if (answer.kind === 'done') show(answer.body);
-  else await load();
+  const isCard = returned.returned === 'card';
+  const path = isCard ? 'card/resume' : `subscriptions/${encodeURIComponent(returned.returned ?? '')}/resume`;
+  const resume = () => request<Account>(`${token}/${path}`, { returned }, actionTimeoutMs);
+  const answer = await untilAnswered(resume, showAway, true);
+  if (answer.kind === 'refused') {
+    await load();
+    if (isCard) say('problem', problemText(answer.problem));
+    return;
+  }
+  show(answer.body);
+  if (isCard && !account.card_at_bank) sayCardSaved();
 }
 
 const returned = isOfCompany ? undefined : takeReturn();

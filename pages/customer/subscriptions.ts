@@ -2,12 +2,12 @@ import { byId, drawing, element, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
 import { periodText } from '../shared/periods.ts';
 import { cardName } from '../shared/saved-cards.ts';
-import type { AccountSubscription } from './account.ts';
+import type { Account, AccountSubscription } from './account.ts';
 import { texts } from './texts.ts';
 
 /** The subscriptions of the customer, each with what can be done with it. */
 
-export type SubscriptionAction = 'pay' | 'end_renewal' | 'keep_renewal' | 'cancel';
+export type SubscriptionAction = 'pay' | 'abandon' | 'end_renewal' | 'keep_renewal' | 'cancel';
 
 export type OnAction = (action: SubscriptionAction, subscription: AccountSubscription) => void;
 
@@ -15,7 +15,14 @@ export type OnAction = (action: SubscriptionAction, subscription: AccountSubscri
 export const dateText = (moment: string): string =>
   new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(moment));
 
-export function showSubscriptions(subscriptions: readonly AccountSubscription[], onAction: OnAction): void {
+/** Whether the merchant lets customers use another card. */
+let allowsCards = false;
+
+export function showSubscriptions(
+  { subscriptions, allow_update_card }: Pick<Account, 'subscriptions' | 'allow_update_card'>,
+  onAction: OnAction,
+): void {
+  allowsCards = allow_update_card;
   byId('no-subscriptions').hidden = subscriptions.length > 0;
   byId('subscriptions').replaceChildren(...subscriptions.map((subscription) => panelOf(subscription, onAction)));
 }
@@ -57,9 +64,14 @@ function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLE
   const declined = confirmUrl ? texts.overdueConfirm : texts.overdue;
   const text = filled(isInProgress ? inProgress : declined, { amount });
   const notice = element('div', { class: 'overdue' }, drawing('sign', 'icon'), element('p', {}, text));
-  if (bank) return element('div', { class: 'due' }, notice, bank);
-  if (isInProgress) return notice;
-  if (confirmUrl) return element('div', { class: 'due' }, notice, confirmationLink(confirmUrl, subscription.name));
+  const way = bank ?? (confirmUrl && confirmationLink(confirmUrl, subscription.name));
+  if (isInProgress && !bank) return notice;
+  if (way) {
+    const canOtherwise = isInProgress || allowsCards;
+    const otherwise = canOtherwise && buttonOf('abandon', texts.payOtherwise, 'secondary', subscription, onAction);
+    const ways = otherwise ? [way, otherwise] : [way];
+    return element('div', { class: 'due' }, notice, element('div', { class: 'actions' }, ...ways));
+  }
   const button = buttonOf('pay', filled(texts.payNow, { amount }), 'pay', subscription, onAction);
   return element('div', { class: 'due' }, notice, button);
 }

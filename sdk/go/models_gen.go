@@ -407,13 +407,14 @@ const (
 	PlanChangeLineTypeCredit   PlanChangeLineType = "credit"
 )
 
-// CheckoutMode can have values that this version does not know. `payment` charges once for `items`. `subscription` subscribes to `plan_id`.
+// CheckoutMode can have values that this version does not know. `payment` charges once for `items`. `subscription` subscribes to `plan_id`. `setup` is for sessions only: it saves a card of `customer_id` without a charge. The bank may confirm it, so that it can be charged later without the customer.
 type CheckoutMode string
 
 // Values of CheckoutMode.
 const (
 	CheckoutModePayment      CheckoutMode = "payment"
 	CheckoutModeSubscription CheckoutMode = "subscription"
+	CheckoutModeSetup        CheckoutMode = "setup"
 )
 
 // CheckoutField can have values that this version does not know.
@@ -448,29 +449,30 @@ type CheckoutSessionField string
 
 // Values of CheckoutSessionField.
 const (
-	CheckoutSessionFieldID             CheckoutSessionField = "id"
-	CheckoutSessionFieldMode           CheckoutSessionField = "mode"
-	CheckoutSessionFieldItems          CheckoutSessionField = "items"
-	CheckoutSessionFieldPlanID         CheckoutSessionField = "plan_id"
-	CheckoutSessionFieldCapture        CheckoutSessionField = "capture"
-	CheckoutSessionFieldSuccessURL     CheckoutSessionField = "success_url"
-	CheckoutSessionFieldCouponCode     CheckoutSessionField = "coupon_code"
-	CheckoutSessionFieldAllowCoupons   CheckoutSessionField = "allow_coupons"
-	CheckoutSessionFieldCollect        CheckoutSessionField = "collect"
-	CheckoutSessionFieldMetadata       CheckoutSessionField = "metadata"
-	CheckoutSessionFieldStatus         CheckoutSessionField = "status"
-	CheckoutSessionFieldURL            CheckoutSessionField = "url"
-	CheckoutSessionFieldCustomerID     CheckoutSessionField = "customer_id"
-	CheckoutSessionFieldCancelURL      CheckoutSessionField = "cancel_url"
-	CheckoutSessionFieldPaymentLinkID  CheckoutSessionField = "payment_link_id"
-	CheckoutSessionFieldOrderID        CheckoutSessionField = "order_id"
-	CheckoutSessionFieldSubscriptionID CheckoutSessionField = "subscription_id"
-	CheckoutSessionFieldNextAction     CheckoutSessionField = "next_action"
-	CheckoutSessionFieldLivemode       CheckoutSessionField = "livemode"
-	CheckoutSessionFieldExpiresAt      CheckoutSessionField = "expires_at"
-	CheckoutSessionFieldCompletedAt    CheckoutSessionField = "completed_at"
-	CheckoutSessionFieldCreatedAt      CheckoutSessionField = "created_at"
-	CheckoutSessionFieldUpdatedAt      CheckoutSessionField = "updated_at"
+	CheckoutSessionFieldID              CheckoutSessionField = "id"
+	CheckoutSessionFieldMode            CheckoutSessionField = "mode"
+	CheckoutSessionFieldItems           CheckoutSessionField = "items"
+	CheckoutSessionFieldPlanID          CheckoutSessionField = "plan_id"
+	CheckoutSessionFieldCapture         CheckoutSessionField = "capture"
+	CheckoutSessionFieldSuccessURL      CheckoutSessionField = "success_url"
+	CheckoutSessionFieldCouponCode      CheckoutSessionField = "coupon_code"
+	CheckoutSessionFieldAllowCoupons    CheckoutSessionField = "allow_coupons"
+	CheckoutSessionFieldCollect         CheckoutSessionField = "collect"
+	CheckoutSessionFieldMetadata        CheckoutSessionField = "metadata"
+	CheckoutSessionFieldStatus          CheckoutSessionField = "status"
+	CheckoutSessionFieldURL             CheckoutSessionField = "url"
+	CheckoutSessionFieldCustomerID      CheckoutSessionField = "customer_id"
+	CheckoutSessionFieldCancelURL       CheckoutSessionField = "cancel_url"
+	CheckoutSessionFieldPaymentLinkID   CheckoutSessionField = "payment_link_id"
+	CheckoutSessionFieldOrderID         CheckoutSessionField = "order_id"
+	CheckoutSessionFieldSubscriptionID  CheckoutSessionField = "subscription_id"
+	CheckoutSessionFieldPaymentMethodID CheckoutSessionField = "payment_method_id"
+	CheckoutSessionFieldNextAction      CheckoutSessionField = "next_action"
+	CheckoutSessionFieldLivemode        CheckoutSessionField = "livemode"
+	CheckoutSessionFieldExpiresAt       CheckoutSessionField = "expires_at"
+	CheckoutSessionFieldCompletedAt     CheckoutSessionField = "completed_at"
+	CheckoutSessionFieldCreatedAt       CheckoutSessionField = "created_at"
+	CheckoutSessionFieldUpdatedAt       CheckoutSessionField = "updated_at"
 )
 
 // PaymentLinkField can have values that this version does not know.
@@ -1342,29 +1344,30 @@ type CheckoutNextAction struct {
 
 // CheckoutSession is an object of the API.
 type CheckoutSession struct {
-	ID             string                `json:"id"`
-	Mode           CheckoutMode          `json:"mode"`
-	Items          []CheckoutItem        `json:"items"`
-	PlanID         *string               `json:"plan_id"`
-	Capture        CaptureMode           `json:"capture"`
-	SuccessURL     *string               `json:"success_url"`
-	CouponCode     *string               `json:"coupon_code"`
-	AllowCoupons   bool                  `json:"allow_coupons"`
-	Collect        []CheckoutField       `json:"collect"`
-	Metadata       map[string]any        `json:"metadata"`
-	Status         CheckoutSessionStatus `json:"status"`
-	URL            *string               `json:"url"`
-	CustomerID     *string               `json:"customer_id"`
-	CancelURL      *string               `json:"cancel_url"`
-	PaymentLinkID  *string               `json:"payment_link_id"`
-	OrderID        *string               `json:"order_id"`
-	SubscriptionID *string               `json:"subscription_id"`
-	NextAction     *CheckoutNextAction   `json:"next_action"`
-	Livemode       bool                  `json:"livemode"`
-	ExpiresAt      time.Time             `json:"expires_at"`
-	CompletedAt    *time.Time            `json:"completed_at"`
-	CreatedAt      time.Time             `json:"created_at"`
-	UpdatedAt      time.Time             `json:"updated_at"`
+	ID              string                `json:"id"`
+	Mode            CheckoutMode          `json:"mode"`
+	Items           []CheckoutItem        `json:"items"`
+	PlanID          *string               `json:"plan_id"`
+	Capture         CaptureMode           `json:"capture"`
+	SuccessURL      *string               `json:"success_url"`
+	CouponCode      *string               `json:"coupon_code"`
+	AllowCoupons    bool                  `json:"allow_coupons"`
+	Collect         []CheckoutField       `json:"collect"`
+	Metadata        map[string]any        `json:"metadata"`
+	Status          CheckoutSessionStatus `json:"status"`
+	URL             *string               `json:"url"`
+	CustomerID      *string               `json:"customer_id"`
+	CancelURL       *string               `json:"cancel_url"`
+	PaymentLinkID   *string               `json:"payment_link_id"`
+	OrderID         *string               `json:"order_id"`
+	SubscriptionID  *string               `json:"subscription_id"`
+	PaymentMethodID *string               `json:"payment_method_id"`
+	NextAction      *CheckoutNextAction   `json:"next_action"`
+	Livemode        bool                  `json:"livemode"`
+	ExpiresAt       time.Time             `json:"expires_at"`
+	CompletedAt     *time.Time            `json:"completed_at"`
+	CreatedAt       time.Time             `json:"created_at"`
+	UpdatedAt       time.Time             `json:"updated_at"`
 }
 
 // PaymentLink is an object of the API.
@@ -2162,7 +2165,7 @@ type CheckoutSessionCreate struct {
 	// What the page asks for besides name, email address and phone number.
 	Collect  []CheckoutField     `svc:"collect"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
-	// A customer you have identified. The page then offers the saved cards. Without it, the customer enters name and email address.
+	// A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address.
 	CustomerID Opt[string] `svc:"customer_id"`
 	// Where the page leads if the customer turns back.
 	CancelURL Opt[string] `svc:"cancel_url"`

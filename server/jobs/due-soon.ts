@@ -41,6 +41,7 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'due chargebacks': dueByClock('scheduled_chargebacks', 'due_at', 'true'),
   'ended authorizations': dueByClock('orders', 'capture_before', 't.capture_before IS NOT NULL'),
   'customers at their bank': due('open_transactions', 'customer_check_at'),
+  'cards at the bank': due('card_setups', 'check_at', 'true'),
   'index of orders': followsUse,
   'unanswered disputes': dueByClock(
     'disputes',

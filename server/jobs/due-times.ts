@@ -102,6 +102,12 @@ export const dueTimes: readonly DueTime[] = [
     furthestMs: String(10 * minuteMs),
   },
   {
+    table: 'card_setups',
+    column: 'check_at',
+    key: ['company_id', 'payment_method_id'],
+    furthestMs: String(minuteMs),
+  },
+  {
     table: 'checkout_payments',
     column: 'check_at',
     key: ['company_id', 'session_id', 'number'],
@@ -229,6 +235,7 @@ export const otherTimes: Readonly<Record<string, string>> = {
   'open_transactions.valid_until': expiry,
   'open_transactions.customer_until':
     'by the clock of the company; `next_check_at` says the same by that of the database',
+  'card_setups.customer_until': 'by the clock of the company; `check_at` says by that of the database when to look',
   'checkout_payments.customer_until': 'shown to the merchant, and no work waits for it',
   'checkout_sessions.expires_at': merchants,
   'coupons.expires_at': merchants,

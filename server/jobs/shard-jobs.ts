@@ -10,7 +10,9 @@ import { bringBackDueTimes } from './bring-back.ts';
 import { atOnce, inBatches, type Job } from './job.ts';
 import { measureTables } from './table-sizes.ts';
 import { exportedLists } from './exported-lists.ts';
+import { continueSetups } from '../features/card-setups/jobs.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
+import { completeSetupSession } from '../features/checkout-sessions/setup.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
 import { sumEndedDays } from '../features/figures/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
@@ -118,6 +120,11 @@ export const shardJobs = [
     name: 'customers at their bank',
     everyMs: 1_000,
     run: inBatches(({ orders }, size) => orders.askAboutCustomers(size)),
+  },
+  {
+    name: 'cards at the bank',
+    everyMs: 1_000,
+    run: inBatches((shard, size) => continueSetups(shard, completeSetupSession, size)),
   },
   { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },
   { name: 'unanswered disputes', everyMs: 5_000, run: inBatches(({ orders }, size) => orders.loseDueDisputes(size)) },

@@ -24,7 +24,7 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
   const proof = asset(scriptType, () => pageFile('proof.js'));
   mountAsset(app, '/pages/proof.js', proof);
   mountAsset(app, '/pages/closed.css', closedStyle);
-  for (const name of ['checkout', 'confirm', 'customer'] as const) {
+  for (const name of ['checkout', 'confirm', 'customer', 'setup'] as const) {
     const script = asset(scriptType, () => pageFile(`${name}.js`));
     const style = asset(styleType, () => pageFile(`${name}.css`));
     mountAsset(app, `/pages/${name}.js`, script);

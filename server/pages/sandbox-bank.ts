@@ -17,6 +17,7 @@ import { sendMessage } from './closed-page.ts';
 const texts = {
   title: 'Bank of the sandbox',
   asks: '{merchant} wants to take {amount} from your card that ends in {last4}. Do you confirm this payment?',
+  asksToSave: '{merchant} wants to save your card that ends in {last4}, to charge it later. Do you confirm this?',
   silent: 'This bank never decides. Close this page, or go back.',
   answered: 'You have answered already. Nothing else happens here.',
   confirm: 'Confirm',
@@ -79,7 +80,8 @@ async function partsOf(
   const filled = (text: string): string =>
     escaped(text.replaceAll(/\{(\w+)\}/g, (_place, name: keyof typeof words) => words[name]));
   const isOpen = page.state === 'open';
-  const question = page.behaviour === 'abandoned' ? texts.silent : texts.asks;
+  const asks = page.amount === 0 ? texts.asksToSave : texts.asks;
+  const question = page.behaviour === 'abandoned' ? texts.silent : asks;
   const hrefOf = (answer: BankAnswer): string => escaped(`${token}/${answer}?return=${encodeURIComponent(back)}`);
   const answers = `<a id="confirm" class="pay" href="${hrefOf('confirm')}">${texts.confirm}</a>
 <p class="note"><a id="refuse" href="${hrefOf('refuse')}">${texts.refuse}</a></p>`;

@@ -147,6 +147,7 @@ const setUpCheck = checkOf(
           timeZoneOffsetMinutes: Type.Integer(),
         }),
       ),
+      sandboxBankUrl: Type.Optional(Type.String()),
     }),
     customerIp: Type.Optional(Type.String()),
     startsSeries: Type.Optional(Type.Boolean()),

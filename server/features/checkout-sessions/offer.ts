@@ -13,15 +13,21 @@ import type { CheckoutSessionCreate } from './schemas.ts';
 type OfferInput = Pick<CheckoutSessionCreate, 'mode' | 'items' | 'plan_id' | 'capture' | 'success_url'>;
 
 export interface Offer {
-  readonly mode: 'payment' | 'subscription';
+  readonly mode: 'payment' | 'subscription' | 'setup';
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
   readonly capture: CaptureMode;
 }
 
-export async function offerOf(context: RequestContext, input: OfferInput): Promise<Offer> {
+/** What is paid. */
+export interface Sale extends Offer {
+  readonly mode: 'payment' | 'subscription';
+}
+
+export async function offerOf(context: RequestContext, input: OfferInput): Promise<Sale> {
   checkReturnUrl(context, 'success_url', input.success_url);
   requireProcessor(context.company);
+  if (input.mode === 'setup') throw invalidField('mode', 'must be payment or subscription');
   if (input.mode === 'subscription') return planOffer(context, input);
   if (input.plan_id) throw invalidField('plan_id', 'must be omitted unless mode is subscription');
   if (!input.items) throw invalidField('items', 'is required if mode is payment', 'required_field');
@@ -29,7 +35,21 @@ export async function offerOf(context: RequestContext, input: OfferInput): Promi
   return { mode: 'payment', items: await itemsOffered(context, input.items), plan_id: null, capture };
 }
 
-async function planOffer({ db, company }: RequestContext, { items, plan_id, capture }: OfferInput): Promise<Offer> {
+/** What a session sells that only saves a card: nothing. */
+export function setupOffer(context: RequestContext, input: CheckoutSessionCreate): Offer & { readonly mode: 'setup' } {
+  checkReturnUrl(context, 'success_url', input.success_url);
+  requireProcessor(context.company);
+  for (const field of ['items', 'plan_id', 'coupon_code'] as const) {
+    if (input[field] !== undefined) throw invalidField(field, 'must be omitted if mode is setup');
+  }
+  if (input.capture === 'manual') throw invalidField('capture', 'must be automatic if mode is setup');
+  if (input.allow_coupons) throw invalidField('allow_coupons', 'must be false if mode is setup');
+  if (input.collect && input.collect.length > 0) throw invalidField('collect', 'must be empty if mode is setup');
+  if (!input.customer_id) throw invalidField('customer_id', 'is required if mode is setup', 'required_field');
+  return { mode: 'setup', items: [], plan_id: null, capture: 'automatic' };
+}
+
+async function planOffer({ db, company }: RequestContext, { items, plan_id, capture }: OfferInput): Promise<Sale> {
   if (items) throw invalidField('items', 'must be omitted if mode is subscription');
   if (!plan_id) throw invalidField('plan_id', 'is required if mode is subscription', 'required_field');
   if (capture === 'manual') throw invalidField('capture', 'must be automatic if mode is subscription');

@@ -7,10 +7,11 @@ import { createCardToken, testedFingerprint, vaultCard } from '../payment-method
 import { type CheckoutPageDependencies, paySession, showSession, shownQuote, statusOf } from './page.ts';
 import { abandonPayment, resumeSession } from './at-bank.ts';
 import { forgetPaid } from './card-testing.ts';
-import { abandonInput, choiceInput, paymentInput, returnInput } from './page-schemas.ts';
+import { abandonInput, choiceInput, paymentInput, returnInput, setupInput } from './page-schemas.ts';
 import { withPresence } from './presence.ts';
 import { findSession, type SessionRow } from './queries.ts';
 import { quoteOf } from './quote.ts';
+import { resumeInSession, saveInSession, showSetup } from './setup.ts';
 
 const closed = (): ApiError => new ApiError('invalid_request', 'This checkout is over. Ask the shop for a new link.');
 
@@ -81,6 +82,36 @@ export function checkoutPageRoutes(
         const shown = await showAgain(context, subject);
         if (subject.paying && shown.status === 'completed') await forgetPaid(dependencies.guard, context, address);
         return shown;
+      },
+    }),
+    definePageRoute({
+      method: 'GET',
+      path: '/checkout/:token/setup',
+      category: 'read',
+      handle: ({ context, subject }) => showSetup(dependenciesOf(context), context, subject),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/checkout/:token/setup/save',
+      category: 'write',
+      body: setupInput,
+      handle: async ({ context, subject, body, address, token, browser }) => {
+        const dependencies = dependenciesOf(context);
+        const page = { baseUrl: dependencies.baseUrl, path: `/setup/${token}?returned=card` };
+        const present = withPresence(context, browser, page, body.browser);
+        await saveInSession(dependencies, present, subject, body.card_token, address);
+        return showSetup(dependencies, context, subject);
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/checkout/:token/setup/resume',
+      category: 'write',
+      body: returnInput,
+      handle: async ({ context, subject, body, address }) => {
+        const dependencies = dependenciesOf(context);
+        await resumeInSession(dependencies, context, subject, body.returned, address);
+        return showSetup(dependencies, context, subject);
       },
     }),
     definePageRoute({

@@ -66,6 +66,14 @@ export const returnInput = Type.Object(
   { additionalProperties: false },
 );
 
+export const setupInput = Type.Object(
+  {
+    card_token: Type.String({ minLength: 1, maxLength: limits.textLength }),
+    browser: Type.Optional(browserInput),
+  },
+  { additionalProperties: false },
+);
+
 export const abandonInput = Type.Object(
   { attempt: Type.Integer({ minimum: 0, maximum: limits.checkoutAttempts }) },
   { additionalProperties: false },

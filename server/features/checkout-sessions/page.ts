@@ -2,6 +2,7 @@ import { translatedReason } from '../../customer-texts/payments.ts';
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -32,6 +33,7 @@ import { type Choice, NoLongerSold, type Quote, quoteOf } from './quote.ts';
 export interface CheckoutPageDependencies extends PayDependencies {
   readonly baseUrl: string;
   readonly guard: CardTestingGuard;
+  readonly linkKey: ServiceKey;
   readonly images: ImageLinks;
   readonly receiptOf: (context: RequestContext, order: Order, profile: Profile) => Promise<ShownReceipt>;
 }
@@ -67,6 +69,8 @@ export async function showSession(
     notice,
     cancel_url: session.cancel_url,
   };
+  // It saves a card, on a page of its own.
+  if (session.mode === 'setup') return { ...common, ...empty, status: 'unavailable' };
   if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session, profile)) };
   if (status === 'expired') return { ...common, ...empty, status };
   if (status === 'processing') return { ...common, ...(await inProgress(dependencies, context, session, choice)) };
@@ -298,7 +302,7 @@ async function payAtItsPrice(
     const current = (await findSession(context.db, context.company.id, session.id)) ?? session;
     return showSession(dependencies, context, current, input, notice);
   };
-  const isOver = statusOf(context, session) !== 'open' || !context.company.processor;
+  const isOver = statusOf(context, session) !== 'open' || !context.company.processor || session.mode === 'setup';
   if (isOver || input.attempt < session.attempts) return show();
   if (input.attempt > session.attempts) throw invalidField('attempt', `must be ${session.attempts}`);
   checkAttempts(session);

@@ -25,7 +25,7 @@ export interface SessionRow {
   readonly company_id: string;
   readonly id: string;
   readonly sealed_token: Buffer | null;
-  readonly mode: 'payment' | 'subscription';
+  readonly mode: 'payment' | 'subscription' | 'setup';
   readonly status: 'open' | 'completed' | 'expired';
   readonly items: readonly SessionItem[];
   readonly plan_id: string | null;
@@ -42,6 +42,8 @@ export interface SessionRow {
   readonly payment_link_id: string | null;
   readonly order_id: string | null;
   readonly subscription_id: string | null;
+  /** The card that a session of the mode setup has saved. */
+  readonly payment_method_id: string | null;
   readonly attempts: number;
   readonly failure: Failure | null;
   readonly expires_at: Date;
@@ -59,7 +61,7 @@ const isPaying = (session: string): string =>
     WHERE p.company_id = ${session}.company_id AND p.session_id = ${session}.id AND p.state = 'open'`);
 
 const columns = `company_id, id, sealed_token, mode, status, items, plan_id, capture, customer_id, made_customer_id, success_url, cancel_url,
-  coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, attempts, failure, expires_at,
+  coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, payment_method_id, attempts, failure, expires_at,
   completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying,
   (SELECT p.customer_until FROM checkout_payments p
    WHERE p.company_id = checkout_sessions.company_id AND p.session_id = checkout_sessions.id AND p.state = 'open') AS customer_until`;
@@ -169,6 +171,23 @@ export async function completeSession(
        subscription_id = $4, completed_at = $5, updated_at = $5
      WHERE company_id = $1 AND id = $2 AND status <> 'completed' RETURNING ${columns}`,
     [company_id, id, made.order_id, made.subscription_id, now],
+  );
+  return row;
+}
+
+/** Returns the session if it was open. */
+export async function completeSetup(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  paymentMethodId: string,
+  now: Date,
+): Promise<SessionRow | undefined> {
+  const [row] = await db.query<SessionRow>(
+    `UPDATE checkout_sessions SET status = 'completed', sealed_token = NULL, payment_method_id = $3, completed_at = $4,
+       updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND status = 'open' AND mode = 'setup' RETURNING ${columns}`,
+    [companyId, id, paymentMethodId, now],
   );
   return row;
 }

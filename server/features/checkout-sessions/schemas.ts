@@ -4,9 +4,11 @@ import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { captureMode } from '../orders/schemas.ts';
 
-const checkoutMode = choice(['payment', 'subscription'], {
+const checkoutMode = choice(['payment', 'subscription', 'setup'], {
   title: 'CheckoutMode',
-  description: '`payment` charges once for `items`. `subscription` subscribes to `plan_id`.',
+  description:
+    '`payment` charges once for `items`. `subscription` subscribes to `plan_id`. `setup` is for sessions only: it saves a card of ' +
+    '`customer_id` without a charge. The bank may confirm it, so that it can be charged later without the customer.',
 });
 export const checkoutStatus = choice(['open', 'completed', 'expired'], { title: 'CheckoutSessionStatus' });
 const collected = choice(['shipping', 'company'], { title: 'CheckoutField' });
@@ -74,7 +76,7 @@ export const checkoutSessionCreate = Type.Object(
     customer_id: Type.Optional(
       uuid({
         description:
-          'A customer you have identified. The page then offers the saved cards. Without it, the customer enters name and email address.',
+          'A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address.',
       }),
     ),
     cancel_url: Type.Optional(returnUrl('Where the page leads if the customer turns back.')),
@@ -155,6 +157,7 @@ export const checkoutSession = Type.Object(
     payment_link_id: nullable(uuid()),
     order_id: nullable(uuid({ description: 'The order that was paid, or whose funds are held.' })),
     subscription_id: nullable(uuid()),
+    payment_method_id: nullable(uuid({ description: 'The card that was saved, with mode `setup`.' })),
     next_action: nullable(nextAction),
     livemode: Type.Boolean(),
     expires_at: timestamp(),
@@ -175,6 +178,7 @@ export const checkoutSession = Type.Object(
         payment_link_id: null,
         order_id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
         subscription_id: null,
+        payment_method_id: null,
         next_action: null,
         livemode: false,
         expires_at: '2026-02-12T09:30:00.000Z',

@@ -13,7 +13,7 @@ import { ensureActiveCustomer } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { findCardTesting } from './card-testing-queries.ts';
 import { isUnderAttack } from './card-testing.ts';
-import { checkReturnUrl, offerOf } from './offer.ts';
+import { checkReturnUrl, offerOf, setupOffer } from './offer.ts';
 import {
   expireSession,
   findDueSessionsOf,
@@ -28,13 +28,14 @@ import {
 import type { CheckoutSession, CheckoutSessionCreate } from './schemas.ts';
 import { aboutToken, toWire, urlOf } from './session.ts';
 
-export { type CardTestingGuard, limitingDeclines } from './card-testing.ts';
+export { type CardTestingGuard, forgetPaid, limitingDeclines } from './card-testing.ts';
 export { checkReturnUrl, offerOf } from './offer.ts';
 export { type CheckoutPageDependencies, merchantOf, paySessionById } from './page.ts';
 export type { Merchant } from './page-session.ts';
 export { withPresence } from './presence.ts';
 export { browserInput, returnInput } from './page-schemas.ts';
 export { priceNow } from './quote.ts';
+export { completeSetupSession } from './setup.ts';
 export { aboutToken } from './session.ts';
 
 export interface LinkDependencies {
@@ -53,7 +54,7 @@ export async function createSession(
   input: CheckoutSessionCreate,
 ): Promise<CheckoutSession> {
   checkReturnUrl(context, 'cancel_url', input.cancel_url);
-  const offer = await offerOf(context, input);
+  const offer = input.mode === 'setup' ? setupOffer(context, input) : await offerOf(context, input);
   if (input.customer_id) await ensureActiveCustomer(context, input.customer_id.toLowerCase(), 'customer_id');
   return openSession(context, dependencies, {
     ...offer,
@@ -101,6 +102,7 @@ export async function openSession(
     made_customer_id: null,
     order_id: null,
     subscription_id: null,
+    payment_method_id: null,
     attempts: 0,
     failure: null,
     expires_at: new Date(nowMs + expiresInSeconds * 1000),

@@ -24,6 +24,7 @@ export function toWire(row: SessionRow, company: Pick<Company, 'mode'>, url: str
     payment_link_id: row.payment_link_id,
     order_id: row.order_id,
     subscription_id: row.subscription_id,
+    payment_method_id: row.payment_method_id,
     next_action: row.customer_until
       ? { type: 'confirm_with_bank', expires_at: row.customer_until.toISOString() }
       : null,
@@ -40,9 +41,10 @@ export const aboutToken = ({ company_id, id }: { readonly company_id: string; re
 
 /** The URL of the page, which only an open session has. */
 export function urlOf(
-  row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token'>,
+  row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token' | 'mode'>,
   { baseUrl, linkKey }: { readonly baseUrl: string; readonly linkKey: ServiceKey },
 ): string | null {
   if (!row.sealed_token) return null;
-  return `${baseUrl}/checkout/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`;
+  const page = row.mode === 'setup' ? 'setup' : 'checkout';
+  return `${baseUrl}/${page}/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`;
 }

@@ -4,9 +4,9 @@ import { returnInput, withPresence } from '../checkout-sessions/service.ts';
 import { cardTokenCreate } from '../payment-methods/schemas.ts';
 import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
 import {
+  abandonRenewal,
   type AccountDependencies,
   actAndShow,
-  chooseCard,
   payNow,
   receiptUrl,
   resumeRenewal,
@@ -14,6 +14,7 @@ import {
   showPayments,
   subscriptionActs,
 } from './page.ts';
+import { chooseCard, resumeSavedCard } from './card.ts';
 import { cardChoice, paymentsAfter, renewalPayment } from './page-schemas.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
@@ -75,9 +76,23 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/card',
       category: 'write',
       body: cardChoice,
+      handle: async ({ context, subject, body: { browser: reported, ...choice }, address, token, browser }) => {
+        const dependencies = dependenciesOf(context);
+        const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}?returned=card` };
+        const present = withPresence(context, browser, page, reported);
+        await chooseCard(dependencies, present, subject, choice, address);
+        return showAccount(dependencies, context, subject);
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/card/resume',
+      category: 'write',
+      body: returnInput,
       handle: async ({ context, subject, body, address }) => {
-        await chooseCard(dependenciesOf(context), context, subject, body, address);
-        return showAccount(dependenciesOf(context), context, subject);
+        const dependencies = dependenciesOf(context);
+        await resumeSavedCard(dependencies, context, subject, body.returned, address);
+        return showAccount(dependencies, context, subject);
       },
     }),
     definePageRoute({
@@ -93,6 +108,15 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
           payNow(dependencies, present, subject, id, body.declines, address),
         );
       },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/abandon',
+      category: 'write',
+      handle: ({ context, subject, params }) =>
+        actAndShow(dependenciesOf(context), context, subject, () =>
+          abandonRenewal(dependenciesOf(context), context, subject, params.id ?? ''),
+        ),
     }),
     definePageRoute({
       method: 'POST',

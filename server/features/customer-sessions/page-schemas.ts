@@ -5,11 +5,12 @@ import { browserInput } from '../checkout-sessions/service.ts';
 
 /** What the customer page sends. */
 
-/** One of the two. */
+/** One of the two cards. */
 export const cardChoice = Type.Object(
   {
     card_token: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     payment_method_id: Type.Optional(uuid()),
+    browser: Type.Optional(browserInput),
   },
   { additionalProperties: false },
 );

@@ -1,34 +1,26 @@
-import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { unknownPage } from '../../http/page-caller.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
+import { type CardAtBank, cardAtBank } from '../card-setups/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { type Orders, paidOf } from '../orders/service.ts';
 import type { CustomerPageSettings } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
-import {
-  attachCard,
-  type CardDependencies,
-  CardNotVerified,
-  changeCard,
-  type PaymentMethodReferences,
-  paymentMethodsOf,
-} from '../payment-methods/service.ts';
+import { type CardDependencies, type PaymentMethodReferences, paymentMethodsOf } from '../payment-methods/service.ts';
 import {
   cancelSubscription,
   type CustomerSubscription,
   endRenewal,
   getSubscription,
   keepRenewal,
-  moveFailedTo,
   overdueOrderOf,
   payFailedRenewal,
   shownToCustomer,
   subscriptionReferences,
-  tryAnotherCard,
 } from '../subscriptions/service.ts';
-import type { CardChoice } from './page-schemas.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
 /** What the customer page shows and does. Everything is limited to the customer of the session. */
@@ -39,6 +31,7 @@ export interface AccountDependencies {
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
   readonly guard: CardTestingGuard;
+  readonly linkKey: ServiceKey;
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
 }
 
@@ -81,6 +74,8 @@ interface Account {
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string };
   readonly subscriptions: readonly ShownSubscription[];
   readonly cards: readonly object[];
+  /** A card that the customer wants to save: the bank wants to confirm it. */
+  readonly card_at_bank: CardAtBank | null;
   readonly payments: ShownPayments;
 }
 
@@ -116,6 +111,7 @@ export async function showAccount(
       exp_year,
       is_default,
     })),
+    card_at_bank: await cardAtBank(dependencies, context, customer_id),
     payments: await showPayments(dependencies, context, session, null),
   };
 }
@@ -152,6 +148,17 @@ export async function resumeRenewal(
 ): Promise<void> {
   const orderId = await overdueOrderOf(context, customer_id, id);
   if (orderId !== undefined) await orders.resumeAtBank(context.company.id, orderId, returned);
+}
+
+/** The customer wants to pay otherwise. The payment that waits at the bank ends at the processor first. */
+export async function abandonRenewal(
+  { orders }: Pick<AccountDependencies, 'orders'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  id: string,
+): Promise<void> {
+  const orderId = await overdueOrderOf(context, customer_id, id);
+  if (orderId !== undefined) await orders.endAtBank(context.company.id, orderId);
 }
 
 export async function showPayments(
@@ -205,41 +212,7 @@ export async function receiptUrl(
   return url;
 }
 
-/** Makes a card the default and moves the subscriptions to it. A payment that is due is then made with it. */
-export async function chooseCard(
-  { cards, references, guard }: Pick<AccountDependencies, 'cards' | 'references' | 'guard'>,
-  context: RequestContext,
-  { customer_id }: CustomerSessionRow,
-  choice: CardChoice,
-  address: string,
-): Promise<void> {
-  await ensureAllowed(context, 'allow_update_card');
-  if ((choice.card_token === undefined) === (choice.payment_method_id === undefined)) {
-    throw invalidField('card_token', 'must be sent, or payment_method_id, but not both', 'required_field');
-  }
-  const use = { set_as_default: true, update_subscriptions: true };
-  const move = (): Promise<void> =>
-    context.db.transaction(async (transaction) => {
-      const inside = { ...context, db: transaction };
-      const { id, card } =
-        choice.card_token !== undefined
-          ? await attachCard(inside, cards, references, customer_id, { card_token: choice.card_token, ...use })
-          : await changeCard(inside, references, customer_id, choice.payment_method_id ?? '', use);
-      await moveFailedTo(inside, transaction, customer_id, { id, brand: card.brand, last4: card.last4 });
-    });
-  const limiting = (work: () => Promise<void>): Promise<void> =>
-    limitingDeclines(guard, context, address, async (tried) => {
-      await work().catch((error: unknown) => {
-        if (error instanceof CardNotVerified) tried.outcome = 'declined';
-        throw error;
-      });
-      // A worker makes the charge after this request.
-      tried.outcome = 'unknown';
-    });
-  await tryAnotherCard(context, customer_id, limiting, move);
-}
-
-async function ensureAllowed({ db, company }: RequestContext, what: keyof CustomerPageSettings): Promise<void> {
+export async function ensureAllowed({ db, company }: RequestContext, what: keyof CustomerPageSettings): Promise<void> {
   const { customer_page: settings } = await profileOf(db, company);
   if (settings[what]) return;
   throw new ApiError('invalid_request', 'This shop does not allow this here. Write to the shop instead.');
@@ -278,6 +251,7 @@ export const subscriptionActs = { cancel, end_renewal: endIt, keep_renewal: keep
 /** It was done before, or its outcome is not known yet: the page shows the account as it is. */
 const shownInstead = [
   'already_canceled',
+  'request_in_progress',
   'invalid_state_transition',
   'resource_in_use',
   'gateway_error',

@@ -256,6 +256,11 @@ export async function listPaymentMethod(db: Queryable, companyId: string, id: st
   ]);
 }
 
+/** The card may be charged without the customer from now on. */
+export async function setMandate(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
+  await db.query('UPDATE payment_methods SET mandated_at = $3 WHERE company_id = $1 AND id = $2', [companyId, id, at]);
+}
+
 /** The rows stay for the orders that refer to them; the cards themselves leave the vault. */
 export async function deletePaymentMethods(
   db: Queryable,

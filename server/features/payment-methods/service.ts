@@ -2,13 +2,13 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
-import { limits } from '../../limits.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
-import { createdAt, newId } from '../../platform/ids.ts';
+import { newId } from '../../platform/ids.ts';
 import { type EventRow, emitEvents, newEvent } from '../events/service.ts';
 import { changeDefaultPaymentMethod, lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
 import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
 import { refuseToken } from './card-rules.ts';
+import { attachedEvent, detachedSequence, noLongerStored, tooManyCards, toWire } from './shown.ts';
 import {
   attachAtOnce,
   type CardFacts,
@@ -20,7 +20,6 @@ import {
   insertPaymentMethod,
   listPaymentMethod,
   listPaymentMethods,
-  type PaymentMethodRow,
 } from './queries.ts';
 import type {
   BillingDetails,
@@ -35,6 +34,7 @@ import type { RequestContext } from '../../request-context.ts';
 export { createCardToken, testedFingerprint } from './card-tokens.ts';
 export { CardNotVerified, noCardRules } from './card-rules.ts';
 export { type CardDependencies, vaultCard, type VaultedCard };
+export { attachPending, dropPending, listPending } from './pending-cards.ts';
 
 /** Whether subscriptions use a card. The checks run inside the transaction that changes it. */
 export interface PaymentMethodReferences {
@@ -47,25 +47,6 @@ export interface PaymentMethodReferences {
     to: { readonly id: string; readonly brand: BrandName; readonly last4: string },
     from?: string,
   ): Promise<void>;
-}
-
-function toWire(row: Omit<PaymentMethodRow, 'listed'>): PaymentMethod {
-  return {
-    id: row.id,
-    type: 'card',
-    customer_id: row.customer_id,
-    is_default: row.is_default,
-    card: {
-      brand: row.brand,
-      last4: row.last4,
-      exp_month: row.exp_month,
-      exp_year: row.exp_year,
-      fingerprint: row.fingerprint,
-    },
-    billing_details: row.billing_details,
-    mandate: row.mandated_at ? { created_at: row.mandated_at.toISOString() } : null,
-    created_at: createdAt(row.id),
-  };
 }
 
 interface AttachOptions {
@@ -170,27 +151,14 @@ async function addCard(
     verification,
   };
   if (!(await insertPaymentMethod(transaction, company.id, row))) {
-    if (row.listed && !(await hasPlaceForCard(transaction, company.id, customer.id))) {
-      const message = `A customer can have at most ${limits.paymentMethods} cards. Remove one that is no longer needed.`;
-      throw new ApiError('invalid_request', message);
-    }
-    throw new ApiError('invalid_request', 'The vault no longer has this card. Capture it again.', {
-      param: 'card_token',
-    });
+    if (row.listed && !(await hasPlaceForCard(transaction, company.id, customer.id))) throw tooManyCards();
+    throw noLongerStored();
   }
   const isDefault = row.listed && (options.set_as_default === true || customer.defaultPaymentMethodId === null);
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
   if (options.update_subscriptions) await references.repoint(context, transaction, customer.id, row);
   await emitEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
   return toWire({ ...row, is_default: isDefault });
-}
-
-/** A card has two events in its life; these are their sequence numbers. */
-const attachedSequence = 1;
-const detachedSequence = 2;
-
-function attachedEvent({ company, nowMs, requestId }: RequestContext, row: Omit<PaymentMethodRow, 'listed'>): EventRow {
-  return newEvent(company.id, nowMs, 'payment_method.attached', toWire(row), attachedSequence, requestId);
 }
 
 export async function getPaymentMethod(

@@ -152,17 +152,16 @@ export async function cardToConfirm(context: RequestContext, order: Order): Prom
 
 /**
  * Does what moves the subscriptions of a customer to another card. Those that are past due are then charged with it, so it
- * counts as a try to pay each of them. `limiting` runs it if there are any.
+ * counts as a try to pay each of them. `limiting` runs it.
  */
 export async function tryAnotherCard(
   { db, company }: RequestContext,
   customerId: string,
-  limiting: (work: () => Promise<void>) => Promise<void>,
-  move: () => Promise<void>,
+  limiting: (work: (move: () => Promise<void>) => Promise<void>, isCharged: boolean) => Promise<void>,
 ): Promise<void> {
   const rows = await findSubscriptionsOf(db, company.id, [customerId]);
   const due = rows.flatMap(({ status, latest_order_id: id }) => (status === 'past_due' && id ? [id] : []));
-  const work = async (): Promise<void> => {
+  const work = async (move: () => Promise<void>): Promise<void> => {
     const taken: string[] = [];
     try {
       for (const id of due) {
@@ -175,7 +174,7 @@ export async function tryAnotherCard(
       throw error;
     }
   };
-  await (due.length > 0 ? limiting(work) : work());
+  await limiting(work, due.length > 0);
 }
 
 /** Attaching a card moves running subscriptions to it; a customer who wants to pay a failed one needs it there too. */

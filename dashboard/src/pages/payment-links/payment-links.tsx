@@ -69,7 +69,11 @@ export function PaymentLinksPage() {
         )}
         columns={[
           { header: paymentLinks.name, cell: ({ name }) => name, wraps: true },
-          { header: paymentLinks.mode, cell: ({ mode }) => paymentLinks.modesShort[mode], wide: true },
+          {
+            header: paymentLinks.mode,
+            cell: ({ mode }) => (mode === 'setup' ? '' : paymentLinks.modesShort[mode]),
+            wide: true,
+          },
           {
             header: paymentLinks.payments,
             cell: ({ payments, max_payments }) => paymentLinks.of(payments, max_payments),

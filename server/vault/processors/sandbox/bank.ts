@@ -1,6 +1,8 @@
 import type { Database } from '../../../platform/database.ts';
 import { randomBase62 } from '../../../platform/ids.ts';
 import { CardNumber } from '../../card-number.ts';
+import type { CustomerAction } from '../authentication.ts';
+import type { SetUpOutcome, SetUpRequest } from '../setup.ts';
 import type {
   AuthenticationResult,
   ChargeRequest,
@@ -44,19 +46,60 @@ export async function chargeAtBank(db: Database, request: ChargeRequest, asks: A
   }
   // The customer is not there to be asked.
   if (!presence) return record(db, request, 'transaction_not_allowed');
-  const { card, amount, currency } = request;
+  const { amount, currency } = request;
+  return answerTo(reference, await newChallenge(db, request, asks, { amount, currency }), presence);
+}
+
+async function newChallenge(
+  db: Database,
+  { companyId, reference, card }: Pick<ChargeRequest, 'companyId' | 'reference' | 'card'>,
+  behaviour: ChallengeKind,
+  money: { readonly amount: number; readonly currency: string },
+): Promise<Challenge> {
   const challenge = await openChallenge(db, {
+    ...money,
     companyId,
     reference,
     token: randomBase62(bankTokenLength),
     cardId: card.cardId,
-    behaviour: asks,
-    amount,
-    currency,
+    behaviour,
     last4: CardNumber.open(card.number).slice(-4),
   });
   if (!challenge) throw new Error('the bank of the sandbox has lost a challenge');
-  return answerTo(reference, challenge, presence);
+  return challenge;
+}
+
+/** Nothing is charged. */
+const noMoney = { amount: 0, currency: 'usd' } as const;
+
+/** The customer saves the card. */
+export async function saveAtBank(db: Database, request: SetUpRequest, asks: Asks): Promise<SetUpOutcome> {
+  const { companyId, reference, presence } = request;
+  if (asks === 'unavailable') {
+    return { ...declined(reference, 'issuer_unavailable'), authentication: result('unavailable', null) };
+  }
+  const challenge = (await findChallenge(db, companyId, reference)) ?? (await newChallenge(db, request, asks, noMoney));
+  const outcome = savedAs(reference, challenge);
+  return outcome.outcome === 'needs_customer' ? { ...outcome, action: actionFor(challenge, presence) } : outcome;
+}
+
+export async function savedAtBank(
+  db: Database,
+  { companyId, reference }: Pick<SetUpRequest, 'companyId' | 'reference'>,
+): Promise<SetUpOutcome> {
+  const challenge = await findChallenge(db, companyId, reference);
+  return challenge ? savedAs(reference, challenge) : { outcome: 'ended' };
+}
+
+function savedAs(reference: string, challenge: Challenge): SetUpOutcome {
+  const found = decided(reference, challenge);
+  if (!found) return { outcome: 'needs_customer', handle: challenge.token };
+  if (found.outcome === 'not_found') return { outcome: 'ended' };
+  if (found.outcome === 'declined') return found;
+  if (found.outcome !== 'approved') return { outcome: 'unknown', reason: 'the bank of the sandbox was not clear' };
+  const { authentication } = found;
+  const checks = { networkTransactionId: null, avsResult: null, cvvResult: null };
+  return { outcome: 'set_up', ...checks, ...(authentication && { authentication }) };
 }
 
 /** A charge without the customer is allowed after one that the customer confirmed with this card. */
@@ -95,13 +138,16 @@ function decided(reference: string, { state, known, behaviour }: Challenge): Loo
   };
 }
 
+function actionFor({ token }: Challenge, presence: Presence | undefined): CustomerAction {
+  const { sandboxBankUrl = '', returnUrl = '' } = presence ?? {};
+  return { kind: 'redirect', url: `${sandboxBankUrl}${token}?return=${encodeURIComponent(returnUrl)}` };
+}
+
 /** The address has the way back, so that no page of the shop is stored here. */
 function answerTo(reference: string, challenge: Challenge, presence: Presence | undefined): Outcome {
   const outcome = decided(reference, challenge);
   if (!outcome) {
-    const { sandboxBankUrl = '', returnUrl = '' } = presence ?? {};
-    const url = `${sandboxBankUrl}${challenge.token}?return=${encodeURIComponent(returnUrl)}`;
-    return { outcome: 'needs_customer', action: { kind: 'redirect', url } };
+    return { outcome: 'needs_customer', action: actionFor(challenge, presence) };
   }
   if (outcome.outcome === 'not_found') {
     return { outcome: 'not_sent', reason: 'the time of the customer at the bank was over', isFinal: true };
@@ -121,7 +167,7 @@ export async function resumeAtBank(
 /** Ends what waits for the customer. Undefined if the bank was not asked. */
 export async function endAtBank(
   db: Database,
-  { companyId, reference }: LookupRequest,
+  { companyId, reference }: Pick<LookupRequest, 'companyId' | 'reference'>,
 ): Promise<LookupOutcome | undefined> {
   if (!(await findChallenge(db, companyId, reference))) return undefined;
   await endChallenge(db, companyId, reference);

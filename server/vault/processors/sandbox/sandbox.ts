@@ -13,7 +13,7 @@ import {
   type Processor,
 } from '../processor.ts';
 import { approved, declined, fromRecord } from './answers.ts';
-import { chargeAtBank, endAtBank, resumeAtBank } from './bank.ts';
+import { chargeAtBank, endAtBank, resumeAtBank, saveAtBank, savedAtBank } from './bank.ts';
 import { type Behaviour, behaviourOf } from './cards.ts';
 import { findCharge, findDeclines, lookUpOperation, recordOperation } from './queries.ts';
 
@@ -89,6 +89,8 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
 
     resume: (request) => resumeAtBank(db, request),
 
+    ...cardSaving(db, behaviour),
+
     async refund({ companyId, reference, chargeReference }) {
       const charge = await findCharge(db, companyId, chargeReference);
       if (charge?.behaviour === 'refund_rejected_once') {
@@ -121,6 +123,25 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
     },
   };
 }
+
+/** Only some cards have a bank that asks. */
+const cardSaving = (
+  db: Database,
+  behaviourOfCard: (request: Pick<ChargeRequest, 'companyId' | 'card'>) => Promise<Behaviour | undefined>,
+): Required<Pick<Processor, 'setUp' | 'resumeSetUp' | 'endSetUp'>> => ({
+  async setUp(request) {
+    const kind = await behaviourOfCard(request);
+    if (kind?.kind === 'bank') return saveAtBank(db, request, kind.asks);
+    return kind?.kind === 'decline'
+      ? declined(request.reference, kind.failureCode, kind.responseText)
+      : { outcome: 'set_up', networkTransactionId: null, avsResult: null, cvvResult: null };
+  },
+  resumeSetUp: (request) => savedAtBank(db, request),
+  async endSetUp(request) {
+    await endAtBank(db, request);
+    return savedAtBank(db, request);
+  },
+});
 
 const cacheMs = 2_000;
 

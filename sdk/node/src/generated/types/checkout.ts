@@ -4,8 +4,8 @@ import type { CaptureMode } from './orders.ts';
 import type { Metadata, MetadataPatch } from './customers.ts';
 import type { PricingInput } from './products.ts';
 
-/** `payment` charges once for `items`. `subscription` subscribes to `plan_id`. */
-export type CheckoutMode = 'payment' | 'subscription';
+/** `payment` charges once for `items`. `subscription` subscribes to `plan_id`. `setup` is for sessions only: it saves a card of `customer_id` without a charge. The bank may confirm it, so that it can be charged later without the customer. */
+export type CheckoutMode = 'payment' | 'subscription' | 'setup';
 
 export interface CheckoutItemInput {
   product_id: string;
@@ -36,7 +36,7 @@ export interface CheckoutSessionCreate {
   /** What the page asks for besides name, email address and phone number. Default: `[]`. */
   collect?: readonly CheckoutField[] | undefined;
   metadata?: Metadata | null | undefined;
-  /** A customer you have identified. The page then offers the saved cards. Without it, the customer enters name and email address. */
+  /** A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address. */
   customer_id?: string | undefined;
   /** Where the page leads if the customer turns back. */
   cancel_url?: string | undefined;
@@ -81,6 +81,7 @@ export interface CheckoutSession {
   payment_link_id: string | null;
   order_id: string | null;
   subscription_id: string | null;
+  payment_method_id: string | null;
   next_action: CheckoutNextAction | null;
   livemode: boolean;
   expires_at: string;

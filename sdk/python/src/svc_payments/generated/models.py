@@ -177,11 +177,11 @@ PlanChangeTime = Literal["now", "renewal"]
 Proration = Literal["difference", "restart", "none"]
 PlanChangeStatus = Literal["applied", "scheduled", "declined", "superseded"]
 PlanChangeLineType = Literal["charge", "discount", "credit"]
-CheckoutMode = Literal["payment", "subscription"]
+CheckoutMode = Literal["payment", "subscription", "setup"]
 CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
 CheckoutNextActionType = Literal["confirm_with_bank"]
-CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
+CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
@@ -1001,6 +1001,7 @@ class CheckoutSession(Model):
     payment_link_id: str | None
     order_id: str | None
     subscription_id: str | None
+    payment_method_id: str | None
     next_action: CheckoutNextAction | None
     livemode: bool
     expires_at: datetime
@@ -1008,7 +1009,7 @@ class CheckoutSession(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
 
 
 class PaymentLink(Model):

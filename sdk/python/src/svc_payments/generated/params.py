@@ -481,7 +481,7 @@ class CheckoutSessionCreate(_CheckoutSessionCreate, total=False):
     #: What the page asks for besides name, email address and phone number.
     collect: Sequence[models.CheckoutField]
     metadata: Mapping[str, Any] | None
-    #: A customer you have identified. The page then offers the saved cards. Without it, the customer enters name and email address.
+    #: A customer you have identified; required with mode `setup`. The page then offers the saved cards. Without it, the customer enters name and email address.
     customer_id: str
     #: Where the page leads if the customer turns back.
     cancel_url: str
