@@ -110,8 +110,11 @@ export const returnedWith = (url: URL): Record<string, string> => Object.fromEnt
 
 /** The worker asks about every customer who is at the bank, and continues the payments of checkout pages. */
 export async function runBankJobs(service: TestService): Promise<void> {
+  // Other requests of the test may hold some: two such statements would wait for each other.
   await service.db.query(
-    'UPDATE open_transactions SET customer_check_at = now(), customer_locked_until = NULL WHERE customer_step IS NOT NULL',
+    `UPDATE open_transactions SET customer_check_at = now(), customer_locked_until = NULL
+     WHERE (company_id, id) IN (SELECT company_id, id FROM open_transactions WHERE customer_step IS NOT NULL
+       FOR UPDATE SKIP LOCKED)`,
   );
   await service.orders.askAboutCustomers(1_000);
   await continueTills(service);
