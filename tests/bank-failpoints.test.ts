@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { bankFailpoints, type Failpoint } from '../server/platform/failpoints.ts';
 import {
@@ -14,9 +12,8 @@ import {
   switchAuthentication,
   type Till,
 } from './support/bank.ts';
-import { freePort } from './support/listen.ts';
+import { dieOf as dieByPage, endDoomed, launch, publicUrl } from './support/doomed.ts';
 import { openShop, type Shop } from './support/orders.ts';
-import { programPath } from './support/programs.ts';
 import { startTestService, type TestService } from './support/service.ts';
 
 /**
@@ -25,14 +22,8 @@ import { startTestService, type TestService } from './support/service.ts';
  * confirmed.
  */
 
-const program = programPath('main');
-/** Both processes make the same links. */
-const publicUrl = 'http://pay.localhost';
-const masterSecret = '\x07'.repeat(32);
-
 let survivor: TestService;
 let shop: Shop;
-const children: ChildProcess[] = [];
 before(async () => {
   const limits = Object.fromEntries(
     ['CAPTURE', 'WRITE', 'READ', 'REFUSED_CARDS'].map((name) => [`SVC_RATE_LIMIT_${name}`, 'off']),
@@ -42,77 +33,17 @@ before(async () => {
   shop = await openShop(survivor);
 });
 after(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  endDoomed();
   await survivor.stop();
 });
 
-interface Doomed {
-  readonly child: ChildProcess;
-  readonly exited: Promise<unknown>;
-  readonly baseUrl: Promise<string>;
-}
-
-/** The program itself, with a failpoint armed. */
-async function launch(failpoint: Failpoint, roles: string): Promise<Doomed> {
-  const { database, config } = survivor;
-  const port = await freePort();
-  const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [program], {
-    env: {
-      ...{ PATH, HOME, ...(TMPDIR && { TMPDIR }) },
-      SVC_FAILPOINT: failpoint,
-      SVC_ROLES: roles,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      DATABASE_URL: database.connectionString,
-      SVC_VAULT_DATABASE_URL: database.vaultUrl,
-      SVC_DATA_DIR: config.dataDir,
-      SVC_BASE_URL: publicUrl,
-      SVC_MASTER_SECRET: masterSecret,
-      SVC_RATE_LIMIT_GLOBAL: 'off',
-      SVC_RATE_LIMIT_READ: 'off',
-      SVC_RATE_LIMIT_WRITE: 'off',
-      SVC_RATE_LIMIT_REFUSED_CARDS: 'off',
-      SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
-      SVC_LOG_LEVEL: 'warn',
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  let printed = '';
-  const baseUrl = new Promise<string>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (chunk: string) => {
-        printed += chunk;
-        if (/"body":"ready"/.test(printed)) resolve(`http://127.0.0.1:${port}`);
-      });
-    }
-    child.once('exit', () => reject(new Error(`it ended before it listened:\n${printed}`)));
-  });
-  baseUrl.catch(() => undefined);
-  return { child, exited: once(child, 'exit'), baseUrl };
-}
-
-/** The page asks the process that dies of it. */
-async function dieOf(failpoint: Failpoint, { token }: Till, path: string, body: object): Promise<void> {
-  const { child, exited, baseUrl } = await launch(failpoint, 'api,vault');
-  const origin = await baseUrl;
-  await fetch(`${origin}/checkout/${token}/${path}`, {
-    method: 'POST',
-    headers: { origin, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  }).then(
-    async (response) => assert.fail(`it lived and said ${response.status} ${await response.text()}`),
-    () => undefined,
-  );
-  await exited;
-  assert.equal(child.signalCode, 'SIGKILL');
-}
+const dieOf = (failpoint: Failpoint, { token }: Till, path: string, body: object): Promise<void> =>
+  dieByPage(survivor, failpoint, `/checkout/${token}/${path}`, body);
 
 /** A worker that dies of the first customer at a bank whom it asks about. */
 async function dieAsWorker(failpoint: Failpoint): Promise<void> {
   await survivor.db.query('UPDATE open_transactions SET customer_check_at = now() WHERE customer_step IS NOT NULL');
-  const { child, exited } = await launch(failpoint, 'worker,api,vault');
+  const { child, exited } = await launch(survivor, failpoint, 'worker,api,vault');
   await exited;
   assert.equal(child.signalCode, 'SIGKILL');
 }

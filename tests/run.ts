@@ -32,7 +32,7 @@ const onlyWithAll = [
   'tests/{chaos,explore,fuzz,generators}/**',
   // With Python and Go, where they are.
   'tests/sdks/!(node).test.ts',
-  'tests/{failpoints,bank-failpoints,operation-fuzz,parser-fuzz}.test.ts',
+  'tests/{failpoints,bank-failpoints,card-failpoints,operation-fuzz,parser-fuzz}.test.ts',
   'server/features/coupons/race.test.ts',
   // A thousand notices; adyen/notices.test.ts has as many without the service.
   'server/vault/processors/adyen/queue.test.ts',

@@ -49,6 +49,16 @@ export const bankFailpoints = [
   'bank.before_end',
 ] as const;
 
+/** While a customer saves a card; in `tests/card-failpoints.test.ts`. */
+export const cardFailpoints = [
+  'card.after_wish',
+  'card.after_processor',
+  'card.after_step',
+  'card.before_resume',
+  'card.after_resume',
+  'card.after_record',
+] as const;
+
 /** Between two writes on different servers, which no transaction joins. */
 export const accountFailpoints = [
   'sign_up.after_companies',
@@ -61,6 +71,7 @@ export const accountFailpoints = [
 export type Failpoint =
   | (typeof failpoints)[number]
   | (typeof bankFailpoints)[number]
+  | (typeof cardFailpoints)[number]
   | (typeof accountFailpoints)[number];
 
 const armed = process.env.SVC_FAILPOINT;

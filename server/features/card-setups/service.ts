@@ -1,6 +1,7 @@
 import { connects } from '../../company.ts';
 import { ApiError } from '../../errors.ts';
 import { dayMs, minuteMs } from '../../platform/durations.ts';
+import { failpoint } from '../../platform/failpoints.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { CustomerAction } from '../../vault/processors/authentication.ts';
@@ -93,12 +94,14 @@ export async function saveCard(
   if (!where || !presence) return 'not_asked';
   await endEarlier(dependencies, context, customerId);
   const row = await begin(dependencies, context, { customerId, cardToken, sessionId }, where);
+  failpoint('card.after_wish');
   const outcome = await dependencies.cards.vault.setUp({
     ...operationOf(dependencies, context, row),
     presence,
     ...(customerIp && { customerIp }),
     startsSeries: sessionId === null,
   });
+  failpoint('card.after_processor');
   if (outcome.outcome === 'unknown') {
     await refuse(context, row);
     throw new ApiError('gateway_error', 'The processor did not answer, so the card was not saved. Try again.');
@@ -107,7 +110,9 @@ export async function saveCard(
     await save(dependencies, context, row, false);
     return 'saved';
   }
-  return conclude(dependencies, context, row, outcome);
+  const state = await conclude(dependencies, context, row, outcome);
+  failpoint('card.after_step');
+  return state;
 }
 
 /** Null for the sandbox. Undefined if no bank is asked. */
@@ -247,10 +252,13 @@ async function ask(
   const overMs = context.nowMs - row.customer_until.getTime();
   const isEnd = hint.ends === true || overMs >= 0;
   const { returned } = hint;
+  failpoint('card.before_resume');
   const outcome = isEnd
     ? await vault.endSetUp(known)
     : await vault.resumeSetUp({ ...known, ...(returned && { returned }) });
+  failpoint('card.after_resume');
   const state = await conclude(dependencies, context, row, outcome);
+  failpoint('card.after_record');
   // The connection may be gone, so that the processor will never answer.
   if (state === 'at_bank' && overMs > lostAfterMs) await refuse(context, row);
   return state;
