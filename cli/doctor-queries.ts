@@ -19,8 +19,8 @@ export const checks: readonly Check[] = [
     name: 'refunded_beyond_captured',
     means: 'order with refunds above the captured amount',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
-          WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total, o.captured_amount
-          HAVING sum(t.amount) > coalesce(o.captured_amount, o.total)`,
+          WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total, o.captured_amount, o.credit_applied
+          HAVING sum(t.amount) > coalesce(o.captured_amount, o.total - coalesce(o.credit_applied, 0))`,
   },
   {
     name: 'refunded_amount_differs',
@@ -29,7 +29,8 @@ export const checks: readonly Check[] = [
           LEFT JOIN all_transactions t ON t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'refund'
             AND (t.status = 'succeeded' OR (t.status = 'in_progress' AND EXISTS (SELECT 1 FROM open_transactions u
               WHERE u.company_id = t.company_id AND u.order_id = t.order_id AND u.slot = u.id AND u.id = t.id)))
-          GROUP BY o.company_id, o.id, o.refunded_amount HAVING o.refunded_amount <> coalesce(sum(t.amount), 0)`,
+          GROUP BY o.company_id, o.id, o.refunded_amount, o.credit_refunded
+          HAVING o.refunded_amount - coalesce(o.credit_refunded, 0) <> coalesce(sum(t.amount), 0)`,
   },
   {
     name: 'charged_twice',
@@ -40,16 +41,16 @@ export const checks: readonly Check[] = [
   {
     name: 'paid_without_charge',
     means: 'order that is paid without a charge, or charged but not paid',
-    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > 0 AND (o.status NOT IN ('pending', 'failed')
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > coalesce(o.credit_applied, 0) AND (o.status NOT IN ('pending', 'failed')
             AND NOT (o.status = 'voided' AND o.authorized_amount IS NOT NULL AND o.captured_amount IS NULL)) <> EXISTS (
             SELECT 1 FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale'
               AND t.status <> 'failed')`,
   },
   {
     name: 'charged_other_amount',
-    means: 'order whose charge differs from its total',
+    means: 'order whose charge differs from its total less the credit that pays for it',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
-          WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> coalesce(o.captured_amount, o.total)`,
+          WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> coalesce(o.captured_amount, o.total - coalesce(o.credit_applied, 0))`,
   },
   {
     name: 'released_and_captured',
@@ -239,6 +240,27 @@ export const checks: readonly Check[] = [
             SELECT 1 FROM open_transactions t WHERE t.company_id = r.company_id AND t.type = 'sale' AND t.order_id IN (
               SELECT r.id UNION ALL SELECT s.latest_order_id FROM subscriptions s
               WHERE s.company_id = r.company_id AND s.id = r.id))`,
+  },
+  {
+    name: 'credit_miscounted',
+    means: 'customer whose credit differs from the sum of its entries, or whose entries do not follow each other',
+    sql: `SELECT b.company_id, b.customer_id AS id FROM credit_balances b LEFT JOIN (
+            SELECT e.*, sum(e.amount) OVER (PARTITION BY e.company_id, e.customer_id, e.currency ORDER BY e.number) AS summed
+            FROM credit_entries e) e
+            ON e.company_id = b.company_id AND e.customer_id = b.customer_id AND e.currency = b.currency
+          GROUP BY b.company_id, b.customer_id, b.currency, b.balance, b.entries
+          HAVING b.balance <> coalesce(sum(e.amount), 0) OR b.entries <> count(e.id) OR b.entries <> coalesce(max(e.number), 0)
+            OR coalesce(bool_or(e.balance <> e.summed), false)`,
+  },
+  {
+    name: 'credit_of_order_differs',
+    means: 'order that was paid with another amount of credit than the entries say',
+    sql: `SELECT o.company_id, o.id FROM orders o
+          LEFT JOIN credit_entries e ON e.company_id = o.company_id AND e.order_id = o.id
+          WHERE o.credit_applied IS NOT NULL OR e.id IS NOT NULL
+          GROUP BY o.company_id, o.id, o.status, o.credit_applied, o.credit_refunded
+          HAVING coalesce(sum(e.amount), 0) <> CASE WHEN o.status = 'voided' THEN 0
+            ELSE coalesce(o.credit_refunded, 0) - coalesce(o.credit_applied, 0) END`,
   },
   {
     name: 'customer_without_default_card',

@@ -43,6 +43,8 @@ before(async () => {
   for (const type of ['checkout_session.completed', 'checkout_session.expired']) {
     await service.call('POST', '/v1/sandbox/events/trigger', { body: { type } });
   }
+  const credit = { type: 'grant', amount: 500, currency: 'eur', reason: 'Late delivery' };
+  await service.call('POST', `/v1/customers/${shop.customerId}/credit`, { body: credit, idempotencyKey: randomUUID() });
   await checkAllOpen(service);
   await advance(service, { by: { months: 1, days: 2 } });
   await checkAllOpen(service);
@@ -185,6 +187,8 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   ],
   coupon_miscounted: [`UPDATE coupons SET used = used + 1`],
   coupon_reserved_for_nothing: [`UPDATE coupon_redemptions SET counted = false WHERE counted`],
+  credit_miscounted: [`UPDATE credit_balances SET balance = balance + 1`],
+  credit_of_order_differs: [`UPDATE orders SET credit_applied = total WHERE total > 0 AND credit_applied IS NULL`],
   customer_without_default_card: [
     `UPDATE payment_methods SET deleted_at = now() WHERE id = (SELECT default_payment_method_id FROM customers
        WHERE default_payment_method_id IS NOT NULL LIMIT 1)`,

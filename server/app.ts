@@ -28,6 +28,7 @@ import { companyRoutes, type SettingsDependencies } from './features/companies/r
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
+import { creditRoutes } from './features/credit/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import { paymentMethodDashboardRoutes } from './features/payment-methods/dashboard-routes.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
@@ -291,11 +292,13 @@ export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, team, shardFor, forgetAccess, pageLinks, checkout, receipts }: RouteDependencies,
+  dependencies: RouteDependencies,
 ): Route[] {
+  const { orders, subscriptions, webhooks, team, pageLinks, receipts } = dependencies;
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
     ...customerRoutes(customerReferences),
+    ...creditRoutes(),
     ...paymentMethodRoutes(cards, references),
     ...productRoutes(references, links),
     ...orderRoutes(orders),
@@ -307,18 +310,7 @@ export function apiRoutes(
     ...receiptRoutes(receipts),
     ...customerSessionRoutes(pageLinks),
     ...transactionRoutes(ordersById),
-    ...sandboxRoutes({
-      orders,
-      subscriptions,
-      cards,
-      references: customerReferences,
-      webhooks,
-      team,
-      shardFor,
-      forgetAccess,
-      pageLinks,
-      checkout,
-    }),
+    ...sandboxRoutes({ ...dependencies, cards, references: customerReferences }),
     ...eventRoutes(event),
     ...requestRoutes(),
     ...webhookRoutes(webhooks, exampleObjectOf),

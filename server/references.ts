@@ -1,3 +1,4 @@
+import { endCredit } from './features/credit/service.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
 import type { PaymentMethodReferences } from './features/payment-methods/service.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
@@ -9,6 +10,7 @@ export type References = CustomerHistory & ProductReferences & PaymentMethodRefe
 
 export const usualReferences: References = {
   ...subscriptionReferences,
+  endCredit,
   inActivePlans: productInActivePlans,
   inArchivedPlans: productInArchivedPlans,
 };

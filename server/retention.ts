@@ -50,6 +50,8 @@ export const retentions: Readonly<Record<string, Retention>> = {
   coupon_codes: records('codes of coupons'),
   coupon_redemptions: records('uses of coupons'),
   coupons: records('coupons'),
+  credit_balances: bounded('credit of customers', 'one row for each customer and currency'),
+  credit_entries: records('changes of the credit of customers'),
   customer_sessions: time('links to the customer page', 'they expire', 'old customer sessions'),
   customers: records('customers'),
   dispute_files: records('evidence of disputes; the evidence of a deleted customer is erased'),

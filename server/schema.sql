@@ -424,6 +424,46 @@ CREATE TABLE coupons (
 CREATE INDEX coupons_name ON public.coupons USING btree (company_id, name, id);
 CREATE INDEX coupons_updated_at ON public.coupons USING btree (company_id, updated_at, id);
 
+CREATE TABLE credit_balances (
+  company_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  currency text NOT NULL,
+  balance bigint NOT NULL,
+  entries integer NOT NULL,
+  CONSTRAINT credit_balances_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  CONSTRAINT credit_balances_has_entries CHECK ((entries > 0)),
+  CONSTRAINT credit_balances_not_negative CHECK ((balance >= 0)),
+  CONSTRAINT credit_balances_pkey PRIMARY KEY (company_id, customer_id, currency)
+);
+
+CREATE TABLE credit_entries (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  currency text NOT NULL,
+  number integer NOT NULL,
+  type text NOT NULL,
+  amount bigint NOT NULL,
+  balance bigint NOT NULL,
+  reason text,
+  order_id uuid,
+  subscription_id uuid,
+  actor_name text,
+  reference uuid,
+  CONSTRAINT credit_entries_adds_up CHECK (((number > 1) OR (balance = amount))),
+  CONSTRAINT credit_entries_company_id_customer_id_currency_fkey FOREIGN KEY (company_id, customer_id, currency) REFERENCES credit_balances(company_id, customer_id, currency),
+  CONSTRAINT credit_entries_direction CHECK (((amount <> 0) AND ((amount > 0) = (type = ANY (ARRAY['grant'::text, 'plan_change'::text, 'order_failed'::text, 'order_voided'::text, 'refund'::text]))))),
+  CONSTRAINT credit_entries_has_reason CHECK (((reason IS NOT NULL) = (type = ANY (ARRAY['grant'::text, 'take_back'::text])))),
+  CONSTRAINT credit_entries_not_negative CHECK ((balance >= 0)),
+  CONSTRAINT credit_entries_numbered CHECK ((number > 0)),
+  CONSTRAINT credit_entries_of_order CHECK (((order_id IS NOT NULL) = (type = ANY (ARRAY['order'::text, 'order_failed'::text, 'order_voided'::text, 'refund'::text])))),
+  CONSTRAINT credit_entries_once UNIQUE (company_id, customer_id, currency, number),
+  CONSTRAINT credit_entries_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT credit_entries_type CHECK ((type = ANY (ARRAY['grant'::text, 'take_back'::text, 'plan_change'::text, 'order'::text, 'order_failed'::text, 'order_voided'::text, 'refund'::text, 'customer_deleted'::text])))
+);
+CREATE INDEX credit_entries_customer ON public.credit_entries USING btree (company_id, customer_id, id);
+CREATE INDEX credit_entries_order ON public.credit_entries USING btree (company_id, order_id) WHERE (order_id IS NOT NULL);
+
 CREATE TABLE customer_sessions (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -908,6 +948,8 @@ END,
   off_session boolean,
   authentication_url text,
   authentication_until timestamp with time zone,
+  credit_applied bigint,
+  credit_refunded bigint,
   CONSTRAINT orders_authentication_ends CHECK (((authentication_url IS NULL) = (authentication_until IS NULL))),
   CONSTRAINT orders_authorized_at_most_total CHECK (((authorized_amount IS NULL) OR ((authorized_amount > 0) AND (authorized_amount <= total)))),
   CONSTRAINT orders_captured_at_most_authorized CHECK (((captured_amount IS NULL) OR ((captured_amount > 0) AND (captured_amount <= authorized_amount) AND (sale_id IS NOT NULL)))),
@@ -917,6 +959,8 @@ END,
   CONSTRAINT orders_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   CONSTRAINT orders_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT orders_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id),
+  CONSTRAINT orders_credit_applied CHECK (((credit_applied IS NULL) OR ((credit_applied > 0) AND (credit_applied <= total)))),
+  CONSTRAINT orders_credit_refunded CHECK (((credit_refunded IS NULL) OR ((credit_refunded > 0) AND (credit_refunded <= COALESCE(credit_applied, (0)::bigint)) AND (credit_refunded <= refunded_amount)))),
   CONSTRAINT orders_discount_amount_check CHECK ((discount_amount >= 0)),
   CONSTRAINT orders_held_while_pending CHECK (((capture_before IS NULL) OR ((status = 'pending'::text) AND (authorized_amount IS NOT NULL)))),
   CONSTRAINT orders_number UNIQUE (company_id, order_number),
@@ -928,7 +972,7 @@ END,
   CONSTRAINT orders_sale CHECK (
 CASE
     WHEN (status = ANY (ARRAY['pending'::text, 'failed'::text])) THEN (sale_id IS NULL)
-    ELSE ((sale_id IS NOT NULL) OR (total = 0) OR ((status = 'voided'::text) AND (authorized_amount IS NOT NULL) AND (captured_amount IS NULL)))
+    ELSE ((sale_id IS NOT NULL) OR (total = COALESCE(credit_applied, (0)::bigint)) OR ((status = 'voided'::text) AND (authorized_amount IS NOT NULL) AND (captured_amount IS NULL)))
 END),
   CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'voided'::text, 'partially_refunded'::text, 'refunded'::text, 'refund_failed'::text, 'chargeback'::text, 'chargeback_accepted'::text, 'chargeback_dismissed'::text]))),
   CONSTRAINT orders_subtotal_check CHECK ((subtotal >= 0)),

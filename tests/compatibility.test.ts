@@ -80,6 +80,8 @@ const ofNewFeatures = [
   'constraint checkout_sessions.checkout_sessions_capture_check',
   'constraint payment_links.payment_links_capture_check',
   'constraint orders.orders_authentication_ends',
+  'constraint orders.orders_credit_applied',
+  'constraint orders.orders_credit_refunded',
 ];
 
 describe('the schema of this version', () => {

@@ -88,6 +88,8 @@ const broken: Readonly<Record<string, string>> = {
   orders_check: 'subtotal = subtotal + 1',
   orders_check1: `status = 'failed', sale_id = NULL`,
   orders_check2: 'subscription_cycle = 2',
+  orders_credit_applied: 'credit_applied = total + 1',
+  orders_credit_refunded: 'credit_refunded = 1, refunded_amount = 1',
   orders_discount_amount_check: 'discount_amount = -1, subtotal = total - 1',
   orders_held_while_pending: 'authorized_amount = total, capture_before = now()',
   orders_of_change: 'subscription_change = 1',

@@ -653,6 +653,21 @@ describe('the overview', () => {
     await set('UTC');
   });
 
+  it('sums the credit that the company owes its customers', async () => {
+    assert.deepEqual((await person.in('GET', '/dashboard/credit')).body.data, []);
+    const { body: list } = await person.in('GET', '/v1/customers?limit=1');
+    const path = `/v1/customers/${list.data[0].id}/credit`;
+    for (const currency of ['usd', 'eur', 'usd']) {
+      const body = { type: 'grant', amount: 700, currency, reason: 'Late delivery' };
+      const reply = await person.in('POST', path, body, { idempotencyKey: randomUUID() });
+      assert.equal(reply.status, 201, reply.text);
+    }
+    assert.deepEqual((await person.in('GET', '/dashboard/credit')).body.data, [
+      { currency: 'usd', amount: 1400, customers: 1 },
+      { currency: 'eur', amount: 700, customers: 1 },
+    ]);
+  });
+
   it('names what needs attention', async () => {
     assert.deepEqual((await person.in('GET', '/dashboard/attention')).body.data, []);
     const disputed = await person.in('POST', `/v1/sandbox/orders/${order.id}/chargeback`);

@@ -302,6 +302,8 @@ describe('an error of an operation itself', () => {
   const trigger = (type: string, overrides: object): Promise<Reply> =>
     post('/v1/sandbox/events/trigger', { type, overrides });
   const newCustomer = async (): Promise<Record<string, any>> => (await post('/v1/customers', someCustomer())).body;
+  const grant = (id: string): Promise<Reply> =>
+    post(`/v1/customers/${id}/credit`, { type: 'grant', amount: 500, currency: 'usd', reason: 'Late delivery' });
   /** Letters alone: the digits of a UUID can look like a card number. */
   const someName = (): string => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
   const newProduct = async (): Promise<Record<string, any>> => (await post('/v1/products', someProduct())).body;
@@ -362,6 +364,13 @@ describe('an error of an operation itself', () => {
     'updateCustomer 409 phone_already_exists': async () => {
       const [{ id }, { phone }] = [await newCustomer(), await newCustomer()];
       return service.call('PATCH', `/v1/customers/${id}`, { body: { phone } });
+    },
+    'createCustomerCredit 404 resource_not_found': () => grant(randomUUID()),
+    'createCustomerCredit 400 invalid_request': async () => {
+      const { id } = await newCustomer();
+      await grant(id);
+      await service.call('DELETE', `/v1/customers/${id}`);
+      return grant(id);
     },
     'deleteCustomer 400 customer_has_active_subscriptions': async () =>
       service.call('DELETE', `/v1/customers/${(await subscription()).customer_id}`),
@@ -566,9 +575,10 @@ describe('an error of an operation itself', () => {
     'changePlan 404 resource_not_found': async () => otherPlan('change_plan'),
     'changePlan 400 subscription_not_modifiable': async () => moreSeats(await ended()),
     'changePlan 400 invalid_request': async () => {
-      const { id } = await subscription();
-      const plan = await somePlan(service, { amount: 0 });
-      return post(`/v1/subscriptions/${id}/change_plan`, { plan_id: plan.id, when: 'now' });
+      const { id, customer_id } = await subscription();
+      await service.call('DELETE', `/v1/subscriptions/${id}`);
+      await service.call('DELETE', `/v1/customers/${customer_id}`);
+      return moreSeats(id);
     },
     'changePlan 400 merchant_not_configured': async () => {
       const { key, sandbox } = await service.createMerchant();

@@ -367,8 +367,15 @@ test('every operation names a permission: read to read, write to write', () => {
   }
 });
 
-// What the contract states as required; it leaves every other change open, and we honour a key there.
-const keyRequired = new Set(['POST /v1/orders', 'POST /v1/coupons', 'POST /v1/products', 'PATCH /v1/products/{id}']);
+// What the contract states as required, and the grant of credit, which is money. The contract leaves every other change open, and we
+// honour a key there.
+const keyRequired = new Set([
+  'POST /v1/orders',
+  'POST /v1/coupons',
+  'POST /v1/products',
+  'PATCH /v1/products/{id}',
+  'POST /v1/customers/{id}/credit',
+]);
 
 test('an idempotency key is required where the contract says so, accepted on other changes, and documented', () => {
   for (const { name, method, operation } of operations) {

@@ -6,6 +6,8 @@ export const methodNames: Readonly<Record<string, string>> = {
   getCustomer: 'customers.get',
   updateCustomer: 'customers.update',
   deleteCustomer: 'customers.delete',
+  getCustomerCredit: 'customers.credit.get',
+  createCustomerCredit: 'customers.credit.create',
 
   createCardToken: 'cardTokens.create',
 

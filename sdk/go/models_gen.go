@@ -27,6 +27,30 @@ const (
 	CustomerFieldUpdatedAt              CustomerField = "updated_at"
 )
 
+// CreditType can have values that this version does not know. Why the balance changed. `plan_change`: credit of a change of plan; `order`: it paid for an order; `order_failed` and `order_voided`: it came back, because the charge of the rest was declined or voided; `refund`: an order was refunded to it; `customer_deleted`: the rest ended with the customer.
+type CreditType string
+
+// Values of CreditType.
+const (
+	CreditTypeGrant           CreditType = "grant"
+	CreditTypeTakeBack        CreditType = "take_back"
+	CreditTypePlanChange      CreditType = "plan_change"
+	CreditTypeOrder           CreditType = "order"
+	CreditTypeOrderFailed     CreditType = "order_failed"
+	CreditTypeOrderVoided     CreditType = "order_voided"
+	CreditTypeRefund          CreditType = "refund"
+	CreditTypeCustomerDeleted CreditType = "customer_deleted"
+)
+
+// CreditChange can have values that this version does not know. `grant` adds the amount to the balance, `take_back` subtracts it.
+type CreditChange string
+
+// Values of CreditChange.
+const (
+	CreditChangeGrant    CreditChange = "grant"
+	CreditChangeTakeBack CreditChange = "take_back"
+)
+
 // CardBrand can have values that this version does not know.
 type CardBrand string
 
@@ -191,6 +215,8 @@ const (
 	OrderFieldAuthorizedAmount   OrderField = "authorized_amount"
 	OrderFieldCaptureBefore      OrderField = "capture_before"
 	OrderFieldCapturedAmount     OrderField = "captured_amount"
+	OrderFieldCreditApplied      OrderField = "credit_applied"
+	OrderFieldCreditRefunded     OrderField = "credit_refunded"
 	OrderFieldRefundedAmount     OrderField = "refunded_amount"
 	OrderFieldCoupon             OrderField = "coupon"
 	OrderFieldTransactions       OrderField = "transactions"
@@ -799,6 +825,42 @@ type DeletedCustomer struct {
 	Message string `json:"message"`
 }
 
+// CreditBalance is an object of the API.
+type CreditBalance struct {
+	Currency string `json:"currency"`
+	// Never negative.
+	Amount int64 `json:"amount"`
+}
+
+// CreditEntry is an object of the API.
+type CreditEntry struct {
+	ID         string     `json:"id"`
+	CustomerID string     `json:"customer_id"`
+	Type       CreditType `json:"type"`
+	// Negative if it lowers the balance.
+	Amount int64 `json:"amount"`
+	// The balance in this currency after the entry.
+	Balance        int64     `json:"balance"`
+	Currency       string    `json:"currency"`
+	Reason         *string   `json:"reason"`
+	OrderID        *string   `json:"order_id"`
+	SubscriptionID *string   `json:"subscription_id"`
+	Actor          *string   `json:"actor"`
+	Livemode       bool      `json:"livemode"`
+	CreatedAt      time.Time `json:"created_at"`
+}
+
+// CustomerCredit is an object of the API.
+type CustomerCredit struct {
+	CustomerID string `json:"customer_id"`
+	// One for each currency that has entries.
+	Balances []CreditBalance `json:"balances"`
+	// The newest first.
+	Entries []CreditEntry `json:"entries"`
+	// Whether there are older entries.
+	HasMore bool `json:"has_more"`
+}
+
 // BillingAddress is an object of the API.
 type BillingAddress struct {
 	Line1      *string `json:"line1"`
@@ -1015,8 +1077,12 @@ type Order struct {
 	Amount           int64      `json:"amount"`
 	AuthorizedAmount *int64     `json:"authorized_amount"`
 	CaptureBefore    *time.Time `json:"capture_before"`
-	// Amount taken from the card: the limit of all refunds.
+	// Amount taken from the card. With `credit_applied`, it is the limit of all refunds.
 	CapturedAmount int64 `json:"captured_amount"`
+	// The part of `total` that the credit of the customer pays; the card pays the rest. 0 once the charge is declined.
+	CreditApplied int64 `json:"credit_applied"`
+	// The part of `refunded_amount` that was given back as credit.
+	CreditRefunded int64 `json:"credit_refunded"`
 	// Amount refunded, including refunds that have not settled.
 	RefundedAmount     int64              `json:"refunded_amount"`
 	Coupon             *CouponSnapshot    `json:"coupon"`
@@ -1296,9 +1362,11 @@ type PlanChange struct {
 	Status PlanChangeStatus `json:"status"`
 	At     *time.Time       `json:"at"`
 	Lines  []PlanChangeLine `json:"lines"`
-	// Amount charged now.
+	// Amount charged to the card now.
 	AmountDue int64 `json:"amount_due"`
-	// What is credited beyond what is charged.
+	// What the credit of the customer pays now.
+	CreditApplied int64 `json:"credit_applied"`
+	// What is credited beyond what is charged. The change adds it to the credit of the customer.
 	CreditAmount int64        `json:"credit_amount"`
 	Order        *Order       `json:"order"`
 	Subscription Subscription `json:"subscription"`
@@ -1317,9 +1385,11 @@ type PlanChangePreview struct {
 	// The time that the amounts are for. Send it with the change.
 	At    time.Time        `json:"at"`
 	Lines []PlanChangeLine `json:"lines"`
-	// Amount charged now.
+	// Amount charged to the card now.
 	AmountDue int64 `json:"amount_due"`
-	// What is credited beyond what is charged.
+	// What the credit of the customer pays now.
+	CreditApplied int64 `json:"credit_applied"`
+	// What is credited beyond what is charged. The change adds it to the credit of the customer.
 	CreditAmount int64             `json:"credit_amount"`
 	Currency     string            `json:"currency"`
 	Coupon       *PlanChangeCoupon `json:"coupon"`
@@ -1761,6 +1831,17 @@ type CustomerUpdate struct {
 	// Your own labels. You can filter customers by them.
 	Tags     []string            `svc:"tags"`
 	Metadata Opt[map[string]any] `svc:"metadata"`
+}
+
+// CreditCreate is an object of the API.
+type CreditCreate struct {
+	Type CreditChange `svc:"type,required"`
+	// In the smallest unit of the currency. To take back, at most the balance.
+	Amount int64 `svc:"amount,required"`
+	// Lowercase ISO 4217 code.
+	Currency string `svc:"currency,required"`
+	// Why, for your team. The customer does not see it.
+	Reason string `svc:"reason,required"`
 }
 
 // CardInput is an object of the API.

@@ -14,6 +14,8 @@ var (
 	opGetCustomer                     = operation{method: "GET", path: "/v1/customers/{id}", keyed: false, fieldsOf: "customers"}
 	opUpdateCustomer                  = operation{method: "PATCH", path: "/v1/customers/{id}", keyed: true}
 	opDeleteCustomer                  = operation{method: "DELETE", path: "/v1/customers/{id}", keyed: true}
+	opGetCustomerCredit               = operation{method: "GET", path: "/v1/customers/{id}/credit", keyed: false}
+	opCreateCustomerCredit            = operation{method: "POST", path: "/v1/customers/{id}/credit", keyed: true}
 	opCreateCardToken                 = operation{method: "POST", path: "/v1/card_tokens", keyed: true}
 	opCaptureCard                     = operation{method: "POST", path: "/capture", keyed: true}
 	opAttachPaymentMethod             = operation{method: "POST", path: "/v1/customers/{id}/payment_methods", keyed: true}

@@ -33,7 +33,7 @@ type Resources struct {
 
 func newResources(client *Client) Resources {
 	return Resources{
-		Customers:        &CustomersCalls{client: client},
+		Customers:        &CustomersCalls{client: client, Credit: &CustomersCallsCredit{client: client}},
 		CardTokens:       &CardTokensCalls{client: client},
 		PaymentMethods:   &PaymentMethodsCalls{client: client},
 		Products:         &ProductsCalls{client: client, Images: &ProductsCallsImages{client: client}},
@@ -54,9 +54,33 @@ func newResources(client *Client) Resources {
 	}
 }
 
+// CustomersCallsCredit are the calls of one resource.
+type CustomersCallsCredit struct {
+	client *Client
+}
+
+// GetCustomerCreditParams are the optional parameters of a call.
+type GetCustomerCreditParams struct {
+	// Number of entries.
+	Limit Opt[int64] `svc:"limit"`
+	// Returns the entries that are older than the one with this ID.
+	StartingAfter Opt[string] `svc:"starting_after"`
+}
+
+// Get: Retrieve the credit of a customer.
+func (r *CustomersCallsCredit) Get(ctx context.Context, customerID string, params *GetCustomerCreditParams, opts ...RequestOption) (*CustomerCredit, error) {
+	return fetch[CustomerCredit](ctx, r.client, call{operation: opGetCustomerCredit, ids: []string{customerID}, query: queryOf(params), options: opts})
+}
+
+// Create: Grant credit to a customer, or take it back.
+func (r *CustomersCallsCredit) Create(ctx context.Context, customerID string, params *CreditCreate, opts ...RequestOption) (*CreditEntry, error) {
+	return fetch[CreditEntry](ctx, r.client, call{operation: opCreateCustomerCredit, ids: []string{customerID}, body: bodyOf(params), options: opts})
+}
+
 // CustomersCalls are the calls of one resource.
 type CustomersCalls struct {
 	client *Client
+	Credit *CustomersCallsCredit
 }
 
 // Create: Create a customer.

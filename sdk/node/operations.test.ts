@@ -222,6 +222,14 @@ describe('the SDK', () => {
       await assert.rejects(call, (error) => error instanceof ProcessingError && error.code === 'not_implemented');
     }
     assert.equal((await svc.subscriptions.cancel(made.id)).status, 'canceled');
+    const reason = 'Late delivery';
+    const granted = await svc.customers.credit.create(customerId, {
+      type: 'grant',
+      amount: 500,
+      currency: 'usd',
+      reason,
+    });
+    assert.deepEqual((await svc.customers.credit.get(customerId, { limit: 1 })).entries, [granted]);
   });
 
   it('reads and triggers events', async () => {

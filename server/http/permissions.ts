@@ -14,6 +14,8 @@ export const permissions = [
   'subscriptions:write',
   'coupons:read',
   'coupons:write',
+  'credit:read',
+  'credit:write',
   'team_members:read',
   'team_members:write',
   'webhook_endpoints:read',

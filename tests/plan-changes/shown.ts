@@ -4,8 +4,8 @@ import type { Lines, ModelOrder } from './model.ts';
 
 /** What the service shows, in the form of the model. */
 
-export const refused = ({ status, body, text }: Reply, param: string): void =>
-  assert.deepEqual([status, body.error?.param], [400, param], text);
+export const refused = ({ status, body, text }: Reply, param: string, code = 400): void =>
+  assert.deepEqual([status, body.error?.param], [code, param], text);
 
 export function linesOf({ lines }: Reply['body']): Lines {
   const amountOf = (wanted: string): number => {

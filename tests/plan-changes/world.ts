@@ -22,6 +22,8 @@ interface Life {
   readonly model: ModelSubscription;
   readonly random: Random;
   readonly told: string[];
+  /** What changes of plan have credited beyond their charge. */
+  credit: number;
 }
 
 interface Shop extends Merchant {
@@ -152,7 +154,7 @@ export class World {
     assert.equal(reply.status, 201, reply.text);
     const { id, current_period_start, payment_method } = reply.body;
     const model = new ModelSubscription(plan, quantity, fits, Date.parse(current_period_start), billing_cycles);
-    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, told: [] });
+    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, told: [], credit: 0 });
   }
 
   async #act(life: Life): Promise<void> {
@@ -207,13 +209,10 @@ export class World {
     assert.ok(lines);
     assert.deepEqual(linesOf(shown), lines, JSON.stringify({ shown, told: life.told }));
     const due = lines.charge - lines.discount - lines.credit;
-    const declines = due > 0 && life.random.chance(0.25);
+    const declines = shown.amount_due > 0 && life.random.chance(0.25);
     if (declines) await this.#useCard(life, await addCard(this.#service, this.#buyer(life), cards.declinesFirst));
-    const reply = await this.#call('POST', path, { ...wanted, at: shown.at, expected_amount: Math.max(0, due) });
-    if (due < 0) {
-      this.#count('worth more');
-      return refused(reply, 'when');
-    }
+    const reply = await this.#call('POST', path, { ...wanted, at: shown.at, expected_amount: shown.amount_due });
+    assert.equal(shown.amount_due + shown.credit_applied, Math.max(0, due));
     assert.equal(reply.status, 201, reply.text);
     assert.deepEqual(linesOf(reply.body), lines);
     if (declines) {
@@ -225,7 +224,23 @@ export class World {
     assert.equal(reply.body.status, 'applied', reply.text);
     const order = model.changeNow(plan, seats, lines, restarts, at);
     if (order) assert.equal(reply.body.order.total, order.total);
+    if (due < 0) {
+      life.credit -= due;
+      this.#count('worth more');
+    }
+    await this.#checkCredit(life);
     this.#count(restarts ? 'restart' : 'difference');
+  }
+
+  async #checkCredit({ customer_id, credit }: Life): Promise<void> {
+    const { body } = await this.#call('GET', `/v1/customers/${customer_id}/credit`);
+    const { body: list } = await this.#call('GET', `/v1/orders?customer_id=${customer_id}&limit=100`);
+    const paid = list.data.filter(({ status }: Reply['body']) => status !== 'voided');
+    const spent = paid.reduce(
+      (sum: number, { credit_applied, credit_refunded }: Reply['body']) => sum + credit_applied - credit_refunded,
+      0,
+    );
+    assert.equal((body.balances[0]?.amount ?? 0) + spent, credit);
   }
 
   #buyer({ customer_id }: Life): Parameters<typeof addCard>[1] {
@@ -311,7 +326,10 @@ export class World {
       return this.#count(`dispute ${outcome}`);
     }
     if (order.state !== 'paid' || order.refunded >= order.total || life.random.chance(0.6)) return;
+    const { body: shown } = await this.#call('GET', `/v1/orders/${order.id}`);
     const reply = await this.#call('POST', path);
+    // Credit cannot be disputed.
+    if (shown.captured_amount === shown.refunded_amount - shown.credit_refunded) return refused(reply, 'id', 422);
     assert.equal(reply.status, 200, reply.text);
     order.state = 'disputed';
     this.#count('dispute');

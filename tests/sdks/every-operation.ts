@@ -214,6 +214,10 @@ async function subscriptions(svc: Caller, planId: string): Promise<void> {
   assert.equal(await svc.refused('subscriptions.pause', { ids }), 'not_implemented');
   assert.equal(await svc.refused('subscriptions.resume', { ids }), 'not_implemented');
   assert.equal((await svc.call('subscriptions.cancel', { ids })).status, 'canceled');
+  const granted = { type: 'grant', amount: 500, currency: 'usd', reason: 'Late delivery' };
+  const { balance } = await svc.call('customers.credit.create', { ids: [customer.id], body: granted });
+  const { balances } = await svc.call('customers.credit.get', { ids: [customer.id], query: { limit: 1 } });
+  assert.deepEqual([balance, balances[0].amount], [500, 500]);
 }
 
 async function events(svc: Caller): Promise<void> {

@@ -56,6 +56,8 @@ const shardTables = new Set([
   'company_gates',
   'company_profiles',
   'coupons',
+  'credit_balances',
+  'credit_entries',
   'customers',
   'disputes',
   'email_cursors',

@@ -5,7 +5,7 @@ import { receiptTexts } from '../../customer-texts/receipts.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paidOf } from '../orders/service.ts';
-import { receiptLines } from '../receipts/service.ts';
+import { creditSums, receiptLines } from '../receipts/service.ts';
 import type { PlanCharge } from '../subscriptions/service.ts';
 
 /** What each email says, independent of how it is laid out. Pure functions without I/O. */
@@ -257,6 +257,7 @@ function sumLines(order: Order): EmailContent['lines'] {
   const sums = [
     { text: receiptTexts.total, amount: amountText(total, currency), isStrong: true },
     ...(paid < total ? [{ text: receiptTexts.captured, amount: amountText(paid, currency), isStrong: true }] : []),
+    ...creditSums(order).map(({ label, amount }) => ({ text: label, amount })),
   ];
   if (discount_amount === 0) return sums;
   return [
@@ -270,5 +271,6 @@ const receiptFacts = (order: Order, { number }: LinkedReceipt, at: string): Emai
   [receiptTexts.number, number],
   [receiptTexts.date, dateText(at)],
   [receiptTexts.order, order.order_number],
-  [emailTexts.card, textOf(order.payment_method)],
+  // Credit alone may have paid the order.
+  ...(paidOf(order) > (order.credit_applied ?? 0) ? [[emailTexts.card, textOf(order.payment_method)] as const] : []),
 ];

@@ -4,6 +4,7 @@ import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { type CardTestingGuard, limitingDeclines, type Merchant, merchantOf } from '../checkout-sessions/service.ts';
 import { type CardAtBank, cardAtBank } from '../card-setups/service.ts';
+import { balancesOf } from '../credit/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { type Orders, paidOf } from '../orders/service.ts';
@@ -76,6 +77,8 @@ interface Account {
   readonly cards: readonly object[];
   /** A card that the customer wants to save: the bank wants to confirm it. */
   readonly card_at_bank: CardAtBank | null;
+  /** What the merchant owes the customer; none in most cases. */
+  readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: ShownPayments;
 }
 
@@ -91,6 +94,7 @@ export async function showAccount(
   const { customer_page: settings } = await profileOf(db, company);
   const subscriptions = await shownToCustomer(context, customer_id);
   const cards = (await paymentMethodsOf(db, company.id, [customer_id])).get(customer_id) ?? [];
+  const credit = await balancesOf(db, company.id, customer_id);
   const { email, first_name, last_name } = customer;
   return {
     livemode: company.mode === 'live',
@@ -112,6 +116,7 @@ export async function showAccount(
       is_default,
     })),
     card_at_bank: await cardAtBank(dependencies, context, customer_id),
+    credit: credit.filter(({ amount }) => amount > 0),
     payments: await showPayments(dependencies, context, session, null),
   };
 }

@@ -37,6 +37,8 @@ export interface CustomerHistory {
   hasOpenSubscriptions(db: Database, companyId: string, customerId: string): Promise<boolean>;
   /** Whether there are orders, or subscriptions that were never charged. */
   hasHistory(db: Database, companyId: string, customerId: string): Promise<boolean>;
+  /** Ends what is left of the credit. Returns whether there ever was any, so that its entries are kept. */
+  endCredit(db: Database, companyId: string, customerId: string, nowMs: number): Promise<boolean>;
   /** Cancels the subscriptions that wait for a payment which will not arrive. */
   cancelSubscriptions(context: RequestContext, db: Database, customerId: string): Promise<void>;
   subscriptionsOf(context: RequestContext, customerIds: readonly string[]): Promise<Map<string, object[]>>;
@@ -215,6 +217,11 @@ export async function ensureActiveCustomer(
   if (row.deleted_at && !options.deletedToo) refuseDeleted();
 }
 
+export async function isCustomerDeleted(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  const row = await findCustomer(db, companyId, id);
+  return row === undefined || row.deleted_at !== null;
+}
+
 export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
 
 /**
@@ -352,7 +359,8 @@ export async function deleteCustomer(
     const event = newEvent(company.id, nowMs, 'customer.deleted', gone, row.sequence + 1, requestId);
     await emitEvents(transaction, [event]);
     await references.cancelSubscriptions(context, transaction, id);
-    const keep = await references.hasHistory(transaction, company.id, id);
+    const hadCredit = await references.endCredit(transaction, company.id, id, nowMs);
+    const keep = hadCredit || (await references.hasHistory(transaction, company.id, id));
     await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);
     if (keep) {
       await softDeleteCustomer(transaction, company.id, id, new Date(nowMs));

@@ -25,6 +25,8 @@ interface Shown {
   readonly total?: number;
   readonly amount?: number;
   readonly refunded_amount?: number;
+  readonly credit_applied?: number;
+  readonly credit_refunded?: number;
   readonly transactions?: readonly {
     readonly id: string;
     readonly type: string;
@@ -97,7 +99,11 @@ function amountOf({ type }: EventFacts, object: Shown, seen: Seen): number | nul
   const changed = refunds.findLast(({ id, status }) => status === refundStatus[type] && seen.get(id) !== status);
   for (const { id, status } of refunds) seen.set(id, status);
   if (type in refundStatus) return changed?.amount ?? null;
-  if (type.startsWith('order.chargeback')) return (object.total ?? 0) - (object.refunded_amount ?? 0);
+  // Credit cannot be disputed.
+  if (type.startsWith('order.chargeback')) {
+    const { total = 0, refunded_amount = 0, credit_applied = 0, credit_refunded = 0 } = object;
+    return total - credit_applied - (refunded_amount - credit_refunded);
+  }
   if (object.total !== undefined) return object.total;
   return object.plan ? object.plan.amount * (object.quantity ?? 1) : null;
 }

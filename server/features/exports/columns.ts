@@ -45,6 +45,7 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     failure_code: ({ failure_code }) => failure_code,
     created_at: ({ created_at }) => created_at,
     captured_amount: ({ captured_amount, currency }) => decimalText(captured_amount, currency),
+    credit_applied: ({ credit_applied, currency }) => decimalText(credit_applied, currency),
   },
   transactions: {
     id: ({ id }) => id,

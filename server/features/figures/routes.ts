@@ -4,6 +4,8 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { formatMessages } from '../../http/formats.ts';
 import { limits } from '../../limits.ts';
 import { isUuid } from '../../platform/ids.ts';
+import { creditOwed } from '../credit/schemas.ts';
+import { sumCredit } from '../credit/service.ts';
 import { getAttention } from './attention.ts';
 import { intervals, ranges } from './period.ts';
 import { getCustomerSummaries, getCustomerValue } from './customer-value.ts';
@@ -69,6 +71,15 @@ export function figureRoutes(brokenConnections: () => readonly string[]): Route[
       },
       success: { status: 200, schema: statistics, shape: 'other' },
       handle: ({ context, query }) => getStatistics(context, query),
+    }),
+    defineRoute({
+      ...common,
+      path: '/dashboard/credit',
+      operationId: 'getCreditOwed',
+      summary: 'Retrieve what the company owes its customers as credit',
+      permission: 'credit:read',
+      success: { status: 200, schema: creditOwed, shape: 'other' },
+      handle: ({ context }) => sumCredit(context),
     }),
     defineRoute({
       ...common,

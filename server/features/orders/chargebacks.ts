@@ -13,7 +13,7 @@ import {
   hasReported,
   saveDispute,
 } from './dispute-queries.ts';
-import { capturedAmount, type OrderRow, type OrderState, toWire } from './order.ts';
+import { capturedFromCard, refundedToCard, type OrderRow, type OrderState, toWire } from './order.ts';
 import {
   changeSale,
   type DueChargeback,
@@ -65,6 +65,7 @@ async function dispute(
     const { order } = state;
     const status = nextOrderStatus(order.status, trigger);
     if (!status || !order.sale_id) throw wrongStatus(order, trigger);
+    if (trigger === 'chargeback_raised' && !isReported && leftOnCard(order) === 0) throw nothingLeft();
     // If the void in progress succeeds, there is nothing left to dispute.
     if (state.voiding) throw inUse();
     const at = new Date(atMs ?? clock.nowMs() + state.clockOffsetMs);
@@ -92,7 +93,7 @@ async function recordUnreported(
   at: Date,
   endsAs: DisputeState,
 ): Promise<void> {
-  const { company_id, id, sale_id, currency, refunded_amount } = order;
+  const { company_id, id, sale_id, currency } = order;
   if (trigger !== 'chargeback_raised') {
     return endDisputes(transaction, order, endsAs, at);
   }
@@ -104,7 +105,7 @@ async function recordUnreported(
     connection_id: null,
     processor_id: `order_${id}`,
     state: 'needs_response',
-    amount: capturedAmount(order) - refunded_amount,
+    amount: leftOnCard(order),
     currency,
     reason: 'fraudulent',
     network_reason_code: null,
@@ -113,6 +114,14 @@ async function recordUnreported(
     created_at: at,
     updated_at: at,
   });
+}
+
+/** What a dispute can be about: not what credit has paid. */
+const leftOnCard = (order: OrderRow): number => capturedFromCard(order) - refundedToCard(order);
+
+function nothingLeft(): ApiError {
+  const message = 'Everything that the card was charged for this order has been refunded. Credit cannot be disputed.';
+  return new ApiError('invalid_state_transition', message, { param: 'id' });
 }
 
 function wrongStatus(order: OrderRow, trigger: ChargebackTrigger): ApiError {

@@ -39,6 +39,10 @@ export interface OrderRow {
   /** The page where the customer can confirm the payment with the bank; null unless the bank asked for that. */
   authentication_url?: string | null;
   authentication_until?: Date | null;
+  /** The part of the total that the credit of the customer pays. Null, and not written, for most orders. */
+  credit_applied?: number | null;
+  /** What of it was given back by refunds. */
+  credit_refunded?: number | null;
   coupon: CouponSnapshot | null;
   description: string | null;
   shipping: Shipping | null;
@@ -115,10 +119,27 @@ function transactionToWire(transaction: TransactionSummary): OrderTransaction {
 
 const unpaid: readonly OrderStatus[] = ['pending', 'failed', 'voided'];
 
-/** What was taken from the card: the limit of all refunds. */
+/** What was paid, from the card and with credit: the limit of all refunds. */
 export function capturedAmount({ status, total, captured_amount }: OrderRow): number {
   if (unpaid.includes(status)) return 0;
   return captured_amount ?? total;
+}
+
+/** What the card pays of the total; the credit of the customer pays the rest. */
+export const cardPart = ({ total, credit_applied }: Pick<OrderRow, 'total' | 'credit_applied'>): number =>
+  total - (credit_applied ?? 0);
+
+/** What was taken from the card. */
+export const capturedFromCard = (order: OrderRow): number =>
+  Math.max(0, capturedAmount(order) - (order.credit_applied ?? 0));
+
+export const refundedToCard = ({ refunded_amount, credit_refunded }: OrderRow): number =>
+  refunded_amount - (credit_refunded ?? 0);
+
+/** How much of a refund goes to the card, which comes first, and how much to the credit of the customer. */
+export function refundParts(order: OrderRow, amount: number): { readonly card: number; readonly credit: number } {
+  const card = Math.min(amount, capturedFromCard(order) - refundedToCard(order));
+  return { card, credit: amount - card };
 }
 
 /** The same of an order as it is shown. An event of the release before has no captured amount, and no authorization. */
@@ -169,7 +190,9 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
     amount: order.total,
     authorized_amount: order.authorized_amount ?? null,
     capture_before: order.capture_before?.toISOString() ?? null,
-    captured_amount: capturedAmount(order),
+    captured_amount: capturedFromCard(order),
+    credit_applied: order.credit_applied ?? 0,
+    credit_refunded: order.credit_refunded ?? 0,
     refunded_amount: order.refunded_amount,
     coupon: order.coupon,
     transactions: transactions.map(transactionToWire),

@@ -79,6 +79,8 @@ describe('POST /v1/orders', () => {
       authorized_amount: null,
       capture_before: null,
       captured_amount: 9800,
+      credit_applied: 0,
+      credit_refunded: 0,
       refunded_amount: 0,
       coupon: null,
       subscription_id: null,

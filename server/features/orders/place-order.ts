@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors.ts';
 import { newId, pooledRandom } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { cardPart, type OrderRow, type OrderState, toWire } from './order.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
 import type { ChargeCause } from './operations/operation-moves.ts';
 import type { Numbered } from './operations/reference.ts';
@@ -29,11 +29,12 @@ export type NewOrder = Partial<Pick<OrderRow, 'id'>> &
     | 'subscription_change'
     | 'request_id'
     | 'off_session'
+    | 'credit_applied'
   >;
 
 export interface PlacedOrder {
   readonly state: OrderState;
-  /** Undefined for an order with a total of zero. */
+  /** Undefined for an order that charges no card. */
   readonly sale: NewSale | undefined;
   readonly events: readonly EventRow[];
 }
@@ -50,7 +51,7 @@ interface Surroundings
   readonly numbered: Numbered;
 }
 
-/** Creates the first version of an order. An order with a total of zero succeeds at once. */
+/** Creates the first version of an order. An order that charges no card succeeds at once: its total is zero, or credit pays it. */
 export function placeOrder(
   input: NewOrder,
   { type = 'sale', cause, numbered, ...surroundings }: Surroundings,
@@ -74,7 +75,7 @@ export function placeOrder(
   };
   const { company_id, request_id, currency } = order;
   const common = { ...surroundings, customerDeleted: false };
-  if (total === 0) {
+  if (cardPart(order) === 0) {
     const done: OrderState = { ...common, order: { ...order, status: 'succeeded', sequence: 2 }, transactions: [] };
     const created = newEvent(company_id, nowMs, 'order.created', toWire({ ...done, order }), 1, request_id);
     const succeeded = newEvent(company_id, nowMs, 'order.succeeded', toWire(done), 2, request_id);

@@ -15,7 +15,7 @@ export const orderColumns = `company_id, id, order_number, customer_id, payment_
   updated_at`;
 
 /** Also what few orders have. */
-export const readColumns = `${orderColumns}, authorized_amount, captured_amount, capture_before,
+export const readColumns = `${orderColumns}, authorized_amount, captured_amount, capture_before, credit_applied, credit_refunded,
   subscription_change, off_session, authentication_url, authentication_until`;
 
 interface StateRow extends OrderRow {
@@ -142,6 +142,27 @@ export async function moveOrder(db: Queryable, { from, to, events }: OrderMove):
   if (rows.length === 0) return false;
   if (events.length > 0) await insertEvents(db, events);
   return true;
+}
+
+/** The columns of credit, which few orders have. */
+export async function writeCredit(db: Queryable, order: OrderRow): Promise<void> {
+  const { company_id, id, credit_applied, credit_refunded } = order;
+  await db.query('UPDATE orders SET credit_applied = $3, credit_refunded = $4 WHERE company_id = $1 AND id = $2', [
+    company_id,
+    id,
+    credit_applied ?? null,
+    credit_refunded ?? null,
+  ]);
+}
+
+/** Credit has paid the order, and no card. */
+export async function writePaidByCredit(db: Queryable, order: OrderRow): Promise<void> {
+  const { company_id, id, status, credit_applied, sequence, updated_at } = order;
+  await db.query(
+    `UPDATE orders SET status = $3, credit_applied = $4, sequence = $5, updated_at = $6, failure_code = NULL,
+       failure_reason = NULL, next_retry_at = NULL WHERE company_id = $1 AND id = $2`,
+    [company_id, id, status, credit_applied, sequence, updated_at],
+  );
 }
 
 /** Called when the schedule does not retry the order any more. */

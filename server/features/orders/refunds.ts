@@ -6,6 +6,7 @@ import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { FailureCode, LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
+import { wasCredited } from '../credit/service.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import { generationOf } from './operations/generations.ts';
 import { connectionOf } from './operations/connection.ts';
@@ -14,11 +15,13 @@ import {
   chargeOf,
   type OrderRow,
   type OrderState,
+  refundParts,
   toWire,
   type TransactionSummary,
   withTransaction,
 } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
+import { refundToCredit } from './credit.ts';
 import { endFollowing } from './operations/following.ts';
 import { send, type Sent } from './operations/sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
@@ -84,11 +87,16 @@ export async function refundOrder(
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
         await refuseWhileInFlight(transaction, order);
-        const amount = amountOf(order, input);
+        const { card, credit } = refundParts(order, amountOf(order, input));
+        // The part of the card has the id of the request; without one, the part of the credit has it.
         const numbered = generation?.numbered ?? nextRefund(state);
-        return { state, refund: await openRefund(transaction, context, order, id, amount, numbered) };
+        const reference = generation ? deriveReference(order.company_id, numbered) : null;
+        const entry = { id: card > 0 ? newId(context.nowMs) : id, amount: credit, reference };
+        const after = credit > 0 ? await refundToCredit(transaction, context, state, entry) : state;
+        if (card === 0) return { state: after, refund: undefined };
+        return { state: after, refund: await openRefund(transaction, context, order, id, card, numbered) };
       });
-      return begun && refund(charging, begun.state, begun.refund);
+      return begun && (begun.refund ? refund(charging, begun.state, begun.refund) : toWire(begun.state));
     },
     resume: (refundId) => resumeRefund(charging, context.company.id, orderId, refundId),
   });
@@ -205,7 +213,10 @@ async function resumeRefund(
 ): Promise<Order | undefined> {
   await reconcileOrFail(charging, companyId, orderId, (open) => open.id === refundId);
   const state = await findOrder(charging.db, companyId, orderId);
-  return state?.transactions.some(({ id }) => id === refundId) ? toWire(state) : undefined;
+  if (!state) return undefined;
+  const isMade =
+    state.transactions.some(({ id }) => id === refundId) || (await wasCredited(charging.db, companyId, refundId));
+  return isMade ? toWire(state) : undefined;
 }
 
 type RefundOutcome = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
@@ -297,7 +308,7 @@ async function closeRefund(
       sequence: order.sequence + 1,
       updated_at: at,
     };
-    const type = change === 'declined' ? 'order.refund_failed' : settledEvent(capturedAmount(order), transactions);
+    const type = change === 'declined' ? 'order.refund_failed' : settledEvent(order, transactions);
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, intent.request_id);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
@@ -316,9 +327,11 @@ function endOfRefund(outcome: Extract<Outcome | LookupOutcome, { outcome: 'appro
   return { change: 'declined', code: outcome.failureCode, reason: outcome.failureReason };
 }
 
-function settledEvent(captured: number, transactions: readonly TransactionSummary[]): EventType {
+function settledEvent(order: OrderRow, transactions: readonly TransactionSummary[]): EventType {
   const settledInAll = transactions
     .filter(({ type, status }) => type === 'refund' && status === 'succeeded')
     .reduce((sum, { amount }) => sum + amount, 0);
-  return settledInAll === captured ? 'order.refunded' : 'order.partially_refunded';
+  return settledInAll + (order.credit_refunded ?? 0) === capturedAmount(order)
+    ? 'order.refunded'
+    : 'order.partially_refunded';
 }

@@ -8,7 +8,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
 import { isAfterRestore } from '../restores/service.ts';
-import { capturedAmount, isManual, type OrderRow, type OrderState, toWire } from './order.ts';
+import { isManual, type OrderRow, type OrderState, refundParts, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
@@ -187,7 +187,7 @@ async function openRefundAgain(
   }
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
-  const amount = Math.min(rejected.amount, capturedAmount(order) - order.refunded_amount);
+  const { card: amount } = refundParts(order, rejected.amount);
   return {
     kind: 'refund',
     state,

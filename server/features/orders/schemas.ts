@@ -216,7 +216,11 @@ export const order = Type.Object(
         description: 'Until when the held funds can be captured. Null unless funds are held now.',
       }),
     ),
-    captured_amount: cents('Amount taken from the card: the limit of all refunds.'),
+    captured_amount: cents('Amount taken from the card. With `credit_applied`, it is the limit of all refunds.'),
+    credit_applied: cents(
+      'The part of `total` that the credit of the customer pays; the card pays the rest. 0 once the charge is declined.',
+    ),
+    credit_refunded: cents('The part of `refunded_amount` that was given back as credit.'),
     refunded_amount: cents('Amount refunded, including refunds that have not settled.'),
     coupon: nullable(couponSnapshot),
     transactions: Type.Array(orderTransaction),
@@ -276,6 +280,8 @@ export const order = Type.Object(
         authorized_amount: null,
         capture_before: null,
         captured_amount: 9800,
+        credit_applied: 0,
+        credit_refunded: 0,
         refunded_amount: 0,
         coupon: null,
         transactions: [

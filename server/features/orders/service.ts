@@ -72,6 +72,7 @@ import { voidOrder } from './voids.ts';
 export type { Billing, BillingEffect, MoneyDependencies } from './operations/charging.ts';
 export type { PlannedCharge } from './operations/intent-queries.ts';
 export type { Opened } from './operations/open-queries.ts';
+export { payByCredit, payPartAgain } from './credit.ts';
 export { returnCustomerTry, takeCustomerTry } from './customer-tries.ts';
 export { openOperation } from './operations/open-operation.ts';
 export { refundable as refundableStatuses } from './transitions.ts';

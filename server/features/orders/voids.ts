@@ -8,7 +8,8 @@ import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { connectionOf } from './operations/connection.ts';
-import { capturedAmount, chargeOf, isAuthorized, type OrderRow, type OrderState, toWire } from './order.ts';
+import { capturedFromCard, chargeOf, isAuthorized, type OrderRow, type OrderState, toWire } from './order.ts';
+import { releaseCredit } from './credit.ts';
 import { recordReleased } from './authorizations.ts';
 import { changeSale, countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { endFollowing } from './operations/following.ts';
@@ -116,7 +117,7 @@ export async function sendVoid(
   const charge = chargeOf(state) ?? { chargeReference: '' };
   const charged = isAuthorized(order)
     ? { ofAuthorization: true }
-    : { charged: { amount: capturedAmount(order), currency: order.currency } };
+    : { charged: { amount: capturedFromCard(order), currency: order.currency } };
   const sent = await send(charging, {
     mode,
     cause: 'void',
@@ -190,6 +191,7 @@ export async function recordVoid(charging: Charging, intent: VoidIntent, known: 
     if (!status || !order.sale_id) return;
     await changeSale(transaction, order.company_id, order.sale_id, 'voided', at);
     const to: OrderRow = { ...order, status, sequence: order.sequence + 1, updated_at: at };
+    await releaseCredit(transaction, order, { type: 'order_voided', nowMs: at.getTime() });
     const transactions = state.transactions.map((entry) =>
       entry.id === order.sale_id ? { ...entry, status: transactionChanges.voided.to } : entry,
     );

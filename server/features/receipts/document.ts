@@ -118,7 +118,7 @@ function shipToLines({ shipping }: Order): string[] {
 
 function markOf(order: Order, refund: RefundTransaction | undefined): string | null {
   if (refund || order.status === 'refunded') return receiptTexts.refundedMark;
-  return saleOf(order) ? receiptTexts.paidMark : null;
+  return saleOf(order) || order.credit_applied > 0 ? receiptTexts.paidMark : null;
 }
 
 /** What was charged for. Items of a plan have no price of their own, so the plan is a line with the price. */
@@ -146,7 +146,8 @@ function orderSums(order: Order): ReceiptSum[] {
   const { subtotal, discount_amount, total, coupon, currency } = order;
   const amount = (value: number): string => amountText(value, currency);
   const refunds = refundsOf(order);
-  const refunded = refunds.reduce((sum, refund) => sum + refund.amount, 0);
+  const toCredit = order.credit_refunded ?? 0;
+  const refunded = refunds.reduce((sum, refund) => sum + refund.amount, toCredit);
   const paid = paidOf(order);
   return [
     { label: receiptTexts.subtotal, amount: amount(subtotal) },
@@ -155,11 +156,22 @@ function orderSums(order: Order): ReceiptSum[] {
       : []),
     { label: receiptTexts.total, amount: amount(total), isStrong: true },
     ...(paid < total ? [{ label: receiptTexts.captured, amount: amount(paid), isStrong: true }] : []),
+    ...creditSums(order),
     ...refunds.map((refund) => ({
       label: receiptTexts.refund(dateText(refund.created_at)),
       amount: `−${amount(refund.amount)}`,
     })),
+    ...(toCredit > 0 ? [{ label: receiptTexts.refundedToCredit, amount: `−${amount(toCredit)}` }] : []),
     ...(refunded > 0 ? [{ label: receiptTexts.net, amount: amount(paid - refunded), isStrong: true }] : []),
+  ];
+}
+
+/** What the credit of the customer paid, and what the card. An event of the release before has no credit. */
+export function creditSums({ total, credit_applied, currency }: Order): ReceiptSum[] {
+  if (!credit_applied) return [];
+  return [
+    { label: receiptTexts.creditApplied, amount: amountText(credit_applied, currency) },
+    { label: receiptTexts.fromCard, amount: amountText(total - credit_applied, currency) },
   ];
 }
 
@@ -176,7 +188,8 @@ const saleOf = ({ transactions }: Order) =>
 
 function paidText(order: Order): string {
   const sale = saleOf(order);
-  return sale ? receiptTexts.paid(cardOf(order), dateText(sale.created_at)) : receiptTexts.free;
+  if (sale) return receiptTexts.paid(cardOf(order), dateText(sale.created_at));
+  return order.credit_applied > 0 ? receiptTexts.paidWithCredit : receiptTexts.free;
 }
 
 const refundedText = (order: Order, refund: RefundTransaction): string =>

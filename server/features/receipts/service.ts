@@ -17,7 +17,7 @@ import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts'
 import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
 
-export { receiptLines, refundsOf } from './document.ts';
+export { creditSums, receiptLines, refundsOf } from './document.ts';
 export { openRenderer } from './renderer.ts';
 
 export interface ReceiptLinks {

@@ -39,6 +39,8 @@ const steps: readonly Step[] = [
     'coupons',
     'plan_products',
     'plans',
+    'credit_entries',
+    'credit_balances',
   ].map((table) => rowsOf(table)),
   (db, companyId) => deleteImages(db, companyId, rowsAtOnce),
   rowsOf('products'),

@@ -17,6 +17,8 @@ export function orderForChange(
     readonly orderId: string;
     readonly card: CardOfCustomer;
     readonly context: RequestContext;
+    /** What the credit of the customer pays. */
+    readonly credit: number;
   },
 ): PlacedOrder {
   const { company, nowMs, requestId, customerIp } = of.context;
@@ -33,6 +35,7 @@ export function orderForChange(
       currency: row.currency,
       subtotal: due + discount,
       discount_amount: discount,
+      ...(of.credit > 0 && { credit_applied: of.credit }),
       coupon,
       description: describeChange(row, terms),
       shipping: row.shipping,

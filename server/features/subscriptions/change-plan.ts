@@ -1,5 +1,5 @@
 import { requireProcessor } from '../../company.ts';
-import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { invalidField, notFound } from '../../errors.ts';
 import { claimKey } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
@@ -7,6 +7,7 @@ import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { creditChange, emptyPurse, lockPurse, recordUse } from '../credit/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { previousOf } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -25,7 +26,7 @@ import { lockOne } from './change-subscription.ts';
 import { orderForChange } from './change-order.ts';
 import { cardFor, type SubscriptionDependencies } from './create-subscription.ts';
 import { releaseUnused } from './plan-coupon.ts';
-import { changedAtOnce, changedPaid, type ChangeLine, type Decision, pendingOf } from './plan-change.ts';
+import { changedAtOnce, changedPaid, type ChangeLine, pendingOf } from './plan-change.ts';
 import { chargeInProgress, draftChange, type Draft } from './plan-draft.ts';
 import { fundedBy } from './period-payment.ts';
 import { findSubscription, isBeingCharged } from './queries.ts';
@@ -84,16 +85,20 @@ async function begin(
   await lockActiveCustomer(transaction, company.id, found.customer_id);
   const row = await lockOne(transaction, company.id, id);
   const draft = await draftChange(transaction, context, row, input);
-  checkExpected(input, draft.decision);
+  const { due } = draft.decision;
+  const purse = due > 0 ? await lockPurse(transaction, [row]) : emptyPurse;
+  const credit = purse.take(row, due);
+  checkExpected(input, due - credit);
   if (draft.isScheduled) await schedule(transaction, context, row, draft, operationId);
-  else if (draft.decision.due > 0) return beginCharge(transaction, context, row, draft, operationId);
+  else if (due > credit) return beginCharge(transaction, context, row, draft, { orderId: operationId, credit });
+  else if (credit > 0) await applyByCredit(transaction, context, row, draft, operationId);
   else await apply(transaction, context, row, draft, operationId);
   return { operationId };
 }
 
-function checkExpected({ expected_amount: expected }: PlanChangeRequest, { due }: Decision): void {
-  if (expected === undefined || expected === due) return;
-  throw invalidField('expected_amount', `is ${expected}, but the change would charge ${due} now. Preview it again`);
+function checkExpected({ expected_amount: expected }: PlanChangeRequest, charged: number): void {
+  if (expected === undefined || expected === charged) return;
+  throw invalidField('expected_amount', `is ${expected}, but the change would charge ${charged} now. Preview it again`);
 }
 
 const record = async (
@@ -135,7 +140,6 @@ async function apply(
   const { nowMs } = context;
   const { terms, restarts, lines, paid } = decision;
   const at = new Date(decision.atMs).toISOString();
-  if (decision.credit > 0) throw worthMore(decision.credit);
   const funded = paid === undefined ? payment : { paid, orders: await fundedBy(transaction, row, payment) };
   const counted = { ...row, change_count: row.change_count + 1 };
   const to =
@@ -143,16 +147,32 @@ async function apply(
       ? changedAtOnce(row, decision, row.current_cycle === 0 ? null : payment, nowMs)
       : changedPaid(counted, { ...terms, at, restarts, paid, orders: funded.orders }, nowMs);
   await releaseUnused(transaction, row, to);
+  if (decision.credit > 0) await creditChange(transaction, row, decision.credit, nowMs);
   const change = { number: to.change_count, order_id: null, id, at, restarts, lines };
   const applied = [appliedRow(row, to, change, nowMs)];
   await record(transaction, context, row, to, 'subscription.plan_changed', { applied });
 }
 
-function worthMore(credit: number): ApiError {
-  const message =
-    `The unused time is worth ${credit} more than the rest of the period with the new plan, and there is no credit to keep it. ` +
-    'Change the plan with when: renewal.';
-  return new ApiError('invalid_request', message, { param: 'when' });
+/** The credit of the customer pays for the change, so it takes effect at once. Its order has no charge. */
+async function applyByCredit(
+  transaction: Database,
+  context: RequestContext,
+  row: SubscriptionRow,
+  { decision, payment }: Draft,
+  orderId: string,
+): Promise<void> {
+  const { company, nowMs } = context;
+  if (await isBeingCharged(transaction, company.id, row.id)) throw chargeInProgress();
+  const card = await cardFor(transaction, company.id, row.customer_id, row.payment_method_id);
+  const change = pendingOf(row, decision, await fundedBy(transaction, row, payment), orderId);
+  const of = { number: change.number, orderId, card, context, credit: decision.due };
+  const placed = orderForChange(row, decision, of);
+  await planScheduledCharges(transaction, [plannedSale(placed, lockMs[company.mode])]);
+  await recordUse(transaction, placed.state.order, { id: newId(nowMs), amount: decision.due });
+  const orders = [...change.orders, { id: orderId, refunded: 0 }];
+  const to = changedPaid({ ...row, change_count: change.number }, { ...change, orders }, nowMs);
+  const applied = [appliedRow(row, to, change, nowMs)];
+  await record(transaction, context, row, to, 'subscription.plan_changed', { applied });
 }
 
 async function beginCharge(
@@ -160,7 +180,7 @@ async function beginCharge(
   context: RequestContext,
   row: SubscriptionRow,
   { decision, payment }: Draft,
-  orderId: string,
+  { orderId, credit }: { readonly orderId: string; readonly credit: number },
 ): Promise<Begun> {
   const { company, nowMs } = context;
   requireProcessor(company);
@@ -168,7 +188,7 @@ async function beginCharge(
   const card = await cardFor(transaction, company.id, row.customer_id, row.payment_method_id);
   const orders = await fundedBy(transaction, row, payment);
   const pending_change = pendingOf(row, decision, orders, orderId);
-  const placed = orderForChange(row, decision, { number: pending_change.number, orderId, card, context });
+  const placed = orderForChange(row, decision, { number: pending_change.number, orderId, card, context, credit });
   const waiting = {
     ...row,
     pending_change,
@@ -180,6 +200,7 @@ async function beginCharge(
   const opened = await planScheduledCharges(transaction, [plannedSale(placed, lockMs[company.mode])]);
   const sale = placed.sale && opened.get(placed.sale.id);
   if (!sale) throw new Error('the charge of a change of plan was not recorded');
+  if (credit > 0) await recordUse(transaction, placed.state.order, { id: newId(nowMs), amount: credit });
   return { operationId: orderId, charge: placed, opened: sale };
 }
 
@@ -205,11 +226,13 @@ async function resultOf(
   const known = applied ?? [row.pending_change].find((change) => change?.order_id === operationId);
   const lines: readonly ChangeLine[] = known?.lines ?? [];
   const total = lines.reduce((sum, { amount }) => sum + amount, 0);
+  const credit_applied = order?.credit_applied ?? 0;
   return {
     status: statusOf(order, applied !== undefined),
     at: known ? new Date(known.at).toISOString() : null,
     lines: [...lines],
-    amount_due: Math.max(0, total),
+    amount_due: Math.max(0, total) - credit_applied,
+    credit_applied,
     credit_amount: Math.max(0, -total),
     order,
     subscription: toWire(row, company.mode === 'live'),

@@ -1,5 +1,6 @@
 import { notFound } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { creditFor } from '../credit/service.ts';
 import { previousOf } from '../events/service.ts';
 import { changed, recordChanges } from './billing.ts';
 import type { PlanChangePreview, PlanChangeRequest } from './change-schemas.ts';
@@ -25,10 +26,12 @@ export async function previewChange(
   const draft = await draftChange(context.db, context, row, input);
   const { decision } = draft;
   const next = after(row, draft, context.nowMs);
+  const credit_applied = await creditFor(context.db, row, decision.due);
   return {
     at: new Date(decision.atMs).toISOString(),
     lines: [...decision.lines],
-    amount_due: decision.due,
+    amount_due: decision.due - credit_applied,
+    credit_applied,
     credit_amount: decision.credit,
     currency: row.currency,
     coupon: couponOf(row, decision),

@@ -50,8 +50,11 @@ const line = Type.Object(
 
 const amounts = {
   lines: Type.Array(line),
-  amount_due: Type.Integer({ description: 'Amount charged now.' }),
-  credit_amount: Type.Integer({ description: 'What is credited beyond what is charged.' }),
+  amount_due: Type.Integer({ description: 'Amount charged to the card now.' }),
+  credit_applied: Type.Integer({ description: 'What the credit of the customer pays now.' }),
+  credit_amount: Type.Integer({
+    description: 'What is credited beyond what is charged. The change adds it to the credit of the customer.',
+  }),
 };
 const someLines = [
   { type: 'charge', description: 'Large', amount: 1500 },
@@ -82,6 +85,7 @@ export const planChangePreview = Type.Object(
         at: '2026-02-26T09:35:00.000Z',
         lines: someLines,
         amount_due: 1000,
+        credit_applied: 0,
         credit_amount: 0,
         currency: 'usd',
         coupon: null,
@@ -122,6 +126,7 @@ export const planChange = Type.Object(
         at: '2026-02-26T09:35:00.000Z',
         lines: someLines,
         amount_due: 1000,
+        credit_applied: 0,
         credit_amount: 0,
         order: (order as { examples?: unknown[] }).examples?.[0],
         subscription: (subscription as { examples?: unknown[] }).examples?.[0],

@@ -180,13 +180,21 @@ describe('a change now, with the difference', () => {
     assertInvalid(await change(service, at, { plan_id, quantity: 2, at: later(onDay(at, 15), -1000) }), 'at');
   });
 
-  it('is refused if its credit is more than its charge', async () => {
+  it('adds the rest to the credit of the customer if its credit is more than its charge', async () => {
     const at = await subscribed(service, { amount: 6000 });
     const plan_id = await otherPlan(service, at, { amount: 3000 });
     await pass(service, at, 15);
     assert.equal((await preview(service, at, { plan_id, at: onDay(at, 15) })).body.credit_amount, 1500);
-    assertRefused(await change(service, at, { plan_id, at: onDay(at, 15) }), 400, 'invalid_request', 'when');
-    assert.equal((await read(at)).plan_id, at.plan_id);
+    const body = await changed(service, at, { plan_id, at: onDay(at, 15), expected_amount: 0 });
+    assert.deepEqual([body.status, body.amount_due, body.credit_amount, body.order], ['applied', 0, 1500, null]);
+    const { customer_id } = await read(at);
+    const { body: credit } = await service.call('GET', `/v1/customers/${customer_id}/credit`, { key: at.key });
+    assert.deepEqual(credit.balances, [{ currency: 'usd', amount: 1500 }]);
+    const [{ type, amount, subscription_id }] = credit.entries;
+    assert.deepEqual([type, amount, subscription_id], ['plan_change', 1500, at.id]);
+    // What is left of the new plan is worth half of it, and no more is credited by another change.
+    const back = await preview(service, at, { plan_id: at.plan_id, at: onDay(at, 15) });
+    assert.deepEqual(amountsOf(back.body), { charge: 3000, credit: -1500 });
   });
 });
 

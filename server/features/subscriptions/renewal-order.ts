@@ -24,11 +24,17 @@ interface Surroundings {
   readonly presence?: OrderState['presence'];
   /** The subject of the charge's reference, if it is not the cycle. */
   readonly numbered?: Numbered;
+  /** What the credit of the customer pays. */
+  readonly credit?: number;
 }
+
+/** Left out by the orders that no credit pays for, which do not write it. */
+const paidByCredit = (credit = 0): Pick<OrderState['order'], 'credit_applied'> =>
+  credit > 0 ? { credit_applied: credit } : {};
 
 /** Creates the order of one cycle. The order of the first charge has no cycle until it succeeds. */
 export function orderFor(row: SubscriptionRow, cycle: number | null, surroundings: Surroundings): PlacedOrder {
-  const { company, card, nowMs, requestId, customerIp, presence } = surroundings;
+  const { company, card, nowMs, requestId, customerIp, presence, credit } = surroundings;
   const { subtotal, discount, total } = amountsOf(row, cycle ?? 1);
   const free = total === 0;
   return placeOrder(
@@ -42,6 +48,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       currency: row.currency,
       subtotal,
       discount_amount: discount,
+      ...paidByCredit(credit),
       coupon:
         row.coupon && coversCycle(termsOf(row.coupon), cycle ?? 1)
           ? { ...row.coupon, discount_amount: discount }

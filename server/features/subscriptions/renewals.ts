@@ -15,13 +15,17 @@ import {
   type Opened,
   nextAttempt,
   type Orders,
+  type OrderRow,
   type OrderState,
+  payByCredit,
+  payPartAgain,
   planScheduledCharges,
   type PlannedCharge,
   saleOf,
   subjects,
 } from '../orders/service.ts';
 import { closeRedemptions } from '../coupons/service.ts';
+import { emptyPurse, lockPurse, type Purse, recordUse } from '../credit/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { type EventType, previousOf } from '../events/service.ts';
 import { completed, writesPlan } from './changes.ts';
@@ -29,7 +33,7 @@ import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
 import { chargedCard, openSale, orderFor, plannedSale } from './renewal-order.ts';
-import { forNextCycle, nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
+import { amountsOf, forNextCycle, nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
 import { appliedRow } from './after-change.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
@@ -65,6 +69,8 @@ interface Step {
   readonly change: Change;
   readonly planned?: PlannedCharge;
   readonly charge?: Charge;
+  /** What credit pays of the order. */
+  readonly credit?: number;
 }
 
 /** Bills one batch over all companies. Returns how many subscriptions were due. */
@@ -124,7 +130,9 @@ async function begin(
   due: readonly DueSubscription[],
   at: (subscription: DueSubscription) => number,
 ): Promise<OpenedCharge[]> {
-  const steps = await Promise.all(due.map((subscription) => stepOf(transaction, subscription, at(subscription))));
+  const withCredit = due.filter(({ credit }) => credit > 0);
+  const purse = withCredit.length > 0 ? await lockPurse(transaction, withCredit) : emptyPurse;
+  const steps = await Promise.all(due.map((one) => stepOf(transaction, one, at(one), purse)));
   const changes = steps.map(({ change }) => change);
   const charges = steps.flatMap(({ planned }) => planned ?? []);
   // Both are sent at once.
@@ -132,6 +140,10 @@ async function begin(
     recordChanges(transaction, changes),
     charges.length > 0 ? planScheduledCharges(transaction, charges) : new Map<string, Opened>(),
   ]);
+  await useCredits(
+    transaction,
+    steps.filter(({ charge }) => !charge || opened.has(charge.sale.id)),
+  );
   // An order with a total of zero is paid at once, and its coupon is redeemed with it.
   const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
   if (redeemed.length > 0) {
@@ -144,8 +156,27 @@ async function begin(
   });
 }
 
-async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
-  const { mode, clock_offset_ms, authenticates, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
+/** Takes the credit that pays for orders, or for a part of them. A declined order was placed without it. */
+async function useCredits(transaction: Database, steps: readonly Step[]): Promise<void> {
+  for (const { credit, planned, charge } of steps) {
+    const order = planned?.placed ?? charge?.state.order;
+    if (!credit || !order) continue;
+    const use = { id: newId(charge?.atMs ?? order.updated_at.getTime()), amount: credit };
+    await (planned?.placed ? recordUse(transaction, order, use) : payPartAgain(transaction, order, use));
+  }
+}
+
+async function stepOf(transaction: Database, due: DueSubscription, nowMs: number, purse: Purse): Promise<Step> {
+  const {
+    mode,
+    clock_offset_ms,
+    authenticates,
+    dunning_days: _,
+    after_dunning: __,
+    now: ___,
+    credit: ____,
+    ...facts
+  } = due;
   const { card_id, exp_month, exp_year, billing_details, kept_reference, ...row } = facts;
   const livemode = mode === 'live';
   const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
@@ -154,7 +185,7 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   });
 
   if (row.status === 'past_due') {
-    if (row.next_retry_at && row.next_retry_at.getTime() <= nowMs) return retryOf(transaction, due, row, nowMs);
+    if (row.next_retry_at && row.next_retry_at.getTime() <= nowMs) return retryOf(transaction, due, row, nowMs, purse);
     const ended = endDunning(row, policyOf(due), nowMs);
     countDunningEnd({ mode });
     return announced(ended.row, ended.events);
@@ -167,8 +198,9 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const company = { mode, clockOffsetMs: clock_offset_ms, authenticates };
   const card = { card_id, exp_month, exp_year, billing_details };
   const turned = forNextCycle(row);
+  const credit = first ? 0 : creditFor(turned, next.cycle, kept_reference, purse);
   const placed = orderFor(turned, first ? null : next.cycle, {
-    ...{ company, card, nowMs, requestId: null },
+    ...{ company, card, nowMs, requestId: null, credit },
     ...paidAs(row, next.cycle, kept_reference),
   });
   const { order } = placed.state;
@@ -177,11 +209,21 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const asChanged = (to: SubscriptionRow, events: readonly EventType[]): Change =>
     withPlanChange(row, to, events, livemode, nowMs);
   if (placed.sale) {
-    return { change: asChanged(begun, []), planned, charge: { state: placed.state, sale: placed.sale, atMs: nowMs } };
+    const charge = { state: placed.state, sale: placed.sale, atMs: nowMs };
+    return { change: asChanged(begun, []), planned, charge, credit };
   }
   const cycle = first ? null : next.cycle;
   const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
-  return { change: asChanged(paid.row, paid.events), planned };
+  return { change: asChanged(paid.row, paid.events), planned, credit };
+}
+
+/**
+ * The credit that pays for a renewal. After a restore, a cycle that a processor was paid for is not paid by credit alone: the charge
+ * that was forgotten is looked up.
+ */
+function creditFor(row: SubscriptionRow, cycle: number, keptReference: string | null, purse: Purse): number {
+  const { total } = amountsOf(row, cycle);
+  return purse.take(row, keptReference === null ? total : Math.max(0, total - 1));
 }
 
 /** The order of the cycle pays for all of it, and has the products that were added to it. A declined change is superseded. */
@@ -247,11 +289,15 @@ async function retryOf(
   due: DueSubscription,
   row: SubscriptionRow,
   nowMs: number,
+  purse: Purse,
 ): Promise<Step> {
   const { company_id, payment_method_id, card_brand, card_last4 } = row;
   const state = await getOrderState(transaction, company_id, row.latest_order_id ?? '');
   if (!state) throw new Error('a subscription is past due without an order');
-  const withCard = { ...state.order, payment_method_id, card_brand, card_last4 };
+  const credit = purse.take(row, state.order.total);
+  if (credit === state.order.total) return retryByCredit(transaction, due, row, state.order, nowMs);
+  const order = credit > 0 ? { ...state.order, credit_applied: credit } : state.order;
+  const withCard = { ...order, payment_method_id, card_brand, card_last4 };
   const numbered = nextAttempt(state);
   const sale = saleOf(withCard, { id: newId(nowMs), cause: 'renewal', request_id: null, numbered });
   const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
@@ -259,6 +305,22 @@ async function retryOf(
     // A manual retry in progress sets the next due time when its outcome is recorded.
     change: { row: { ...row, due_at: null }, events: [] },
     planned: { placed: undefined, sale: open, events: [] },
-    charge: { state: { ...state, card: chargedCard(due) }, sale, atMs: nowMs },
+    charge: { state: { ...state, order, card: chargedCard(due) }, sale, atMs: nowMs },
+    credit,
   };
+}
+
+/** Credit that was granted since the charge was declined pays all of it. */
+async function retryByCredit(
+  transaction: Database,
+  due: DueSubscription,
+  row: SubscriptionRow,
+  order: OrderRow,
+  nowMs: number,
+): Promise<Step> {
+  const isPaid = await payByCredit(transaction, order, nowMs);
+  // A manual retry in progress sets the next due time when its outcome is recorded.
+  if (!isPaid) return { change: { row: { ...row, due_at: null }, events: [] } };
+  const paid = afterCharge(row, freeOfCharge(row, order.subscription_cycle, nowMs), policyOf(due));
+  return { change: changed(paid.row, paid.events, due.mode === 'live', nowMs, null) };
 }

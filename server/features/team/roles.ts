@@ -43,14 +43,16 @@ export const roleTemplates: readonly RoleTemplate[] = [
     name: 'Finance',
     description: 'Orders, refunds, subscriptions and coupons.',
     defaultPage: '/orders',
-    permissions: together(reads, all('orders', 'transactions', 'plans', 'subscriptions', 'coupons'), ['company:read']),
+    permissions: together(reads, all('orders', 'transactions', 'plans', 'subscriptions', 'coupons', 'credit'), [
+      'company:read',
+    ]),
   },
   {
     name: 'Support',
     description: 'Customers and their cards, orders and subscriptions.',
     defaultPage: '/customers',
     permissions: together(
-      all('customers', 'payment_methods', 'orders', 'subscriptions'),
+      all('customers', 'payment_methods', 'orders', 'subscriptions', 'credit'),
       reads.filter((permission) => !permission.startsWith('team_members') && !permission.startsWith('webhook')),
     ),
   },

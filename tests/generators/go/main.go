@@ -131,6 +131,10 @@ func customers() {
 	customer := newCustomer()
 	changed := done(client.UpdateCustomerWithResponse(ctx, customer.Id, nil, api.CustomerUpdate{FirstName: some("Grace")})).JSON200
 	expect(changed.FirstName == "Grace" && changed.Company == nil, "the new name")
+	created(client.CreateCustomerCreditWithResponse(ctx, customer.Id, &api.CreateCustomerCreditParams{XSVCIdempotencyKey: uuid.NewString()}, api.CreditCreate{
+		Type: api.CreditChangeGrant, Amount: 500, Currency: "usd", Reason: "Late delivery",
+	}))
+	expect(done(client.GetCustomerCreditWithResponse(ctx, customer.Id, nil)).JSON200.Entries[0].Balance == 500, "the credit")
 	shown := done(client.GetCustomerWithResponse(ctx, customer.Id, &api.GetCustomerParams{
 		Expand: &[]api.GetCustomerParamsExpand{api.GetCustomerParamsExpandPaymentMethods},
 	})).JSON200

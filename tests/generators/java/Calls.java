@@ -161,6 +161,8 @@ public class Calls {
     same(changed.get("first_name").asText(), "Grace", "first_name");
     same(call("getCustomer", "{\"id\": \"%s\", \"expand\": [\"payment_methods\"]}", id(customer)).get("payment_methods").size(), 0, "cards");
     same(call("listCustomers", "{\"email\": \"%s\"}", customer.get("email").asText()).get("data").size(), 1, "customers");
+    call("createCustomerCredit", "{\"id\": \"%s\", \"type\": \"grant\", \"amount\": 500, \"currency\": \"usd\", \"reason\": \"Late delivery\"}", id(customer));
+    same(call("getCustomerCredit", "{\"id\": \"%s\"}", id(customer)).get("entries").get(0).get("balance").asInt(), 500, "balance");
     check(call("deleteCustomer", "{\"id\": \"%s\"}", id(customer)).get("deleted").asBoolean(), "deleted");
   }
 

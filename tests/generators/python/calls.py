@@ -96,6 +96,10 @@ def customers() -> None:
     assert changed.first_name == "Grace" and changed.company is None
     expand = [models.GetCustomerExpandItem.PAYMENT_METHODS]
     assert call("customers.get_customer", customer.id, expand=expand).payment_methods == []
+    grant = models.CreditCreate(type_=models.CreditChange.GRANT, amount=500, currency="usd", reason="Late delivery")
+    key = str(uuid.uuid4())
+    call("customers.create_customer_credit", customer.id, expected=201, body=grant, x_svc_idempotency_key=key)
+    assert call("customers.get_customer_credit", customer.id).entries[0].balance == 500
     listed = call("customers.list_customers", email=customer.email)
     assert [one.id for one in listed.data] == [customer.id]
     assert call("customers.delete_customer", customer.id).deleted is True

@@ -97,6 +97,10 @@ async function customers(): Promise<void> {
   const path = { id };
   const changed = await done(svc.PATCH('/v1/customers/{id}', { params: { path }, body: { first_name: 'Grace' } }));
   assert.deepEqual([changed.first_name, changed.company], ['Grace', null]);
+  const grant = { type: 'grant', amount: 500, currency: 'usd', reason: 'Late delivery' } as const;
+  await done(svc.POST('/v1/customers/{id}/credit', { params: { path, ...key() }, body: grant }));
+  const credit = await done(svc.GET('/v1/customers/{id}/credit', { params: { path } }));
+  assert.equal(credit.entries[0]?.balance, 500);
   const expand = ['payment_methods' as const];
   const shown = await done(svc.GET('/v1/customers/{id}', { params: { path, query: { expand } } }));
   assert.deepEqual(shown.payment_methods, []);

@@ -12,6 +12,8 @@ export const operations = {
   getCustomer: { method: 'GET', path: '/v1/customers/{id}', keyed: false, fieldsOf: 'customers' },
   updateCustomer: { method: 'PATCH', path: '/v1/customers/{id}', keyed: true },
   deleteCustomer: { method: 'DELETE', path: '/v1/customers/{id}', keyed: true },
+  getCustomerCredit: { method: 'GET', path: '/v1/customers/{id}/credit', keyed: false },
+  createCustomerCredit: { method: 'POST', path: '/v1/customers/{id}/credit', keyed: true },
   createCardToken: { method: 'POST', path: '/v1/card_tokens', keyed: true },
   captureCard: { method: 'POST', path: '/capture', keyed: true },
   attachPaymentMethod: { method: 'POST', path: '/v1/customers/{id}/payment_methods', keyed: true },

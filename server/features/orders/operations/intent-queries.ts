@@ -194,8 +194,8 @@ export interface PlannedCharge {
 }
 
 // Only the schedule and changes of plan write these columns, so other orders pay nothing for them.
-const placedRows = rowsOf({ ...orderTypes, subscription_change: 'integer' });
-const placedColumns = `${orderColumns}, subscription_change`;
+const placedRows = rowsOf({ ...orderTypes, subscription_change: 'integer', credit_applied: 'bigint' });
+const placedColumns = `${orderColumns}, subscription_change, credit_applied`;
 const saleRows = rowsOf({
   company_id: 'uuid',
   order_id: 'uuid',
@@ -239,7 +239,9 @@ export async function planCharges(
 ): Promise<ReadonlyMap<string, Opened>> {
   const sales = charges.flatMap(({ sale }) => sale ?? []);
   const rows = await db.query<OpenedRow>(planStatement, [
-    ...placedRows.values(charges.flatMap(({ placed }) => (placed ? { subscription_change: null, ...placed } : []))),
+    ...placedRows.values(
+      charges.flatMap(({ placed }) => (placed ? { subscription_change: null, credit_applied: null, ...placed } : [])),
+    ),
     ...saleRows.values(sales),
     ...eventValues(charges.flatMap(({ events }) => events)),
   ]);

@@ -15,6 +15,7 @@ import { type OutcomeRecord, type RareChange, writeOutcomes } from './outcome-qu
 import { authenticationOf, confirmableUntil, givesMandate } from './authentication.ts';
 import { captureBefore } from './capture-times.ts';
 import { credentialOf } from './connection.ts';
+import { releaseCredit } from '../credit.ts';
 import { redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from '../schemas.ts';
 import { nextOrderStatus, transactionChanges } from '../transitions.ts';
@@ -72,13 +73,21 @@ export async function recordOutcomes(
   }
   return batchDb.transaction(async (transaction) => {
     const effect = await billing.applyOutcomes(transaction, billed);
-    const changes = new Map(billed.map((one, index) => [one, effect.orders[index]]));
+    const changes = new Map(billed.map((one, index) => [one, { ...effect.orders[index], ...withoutCredit(one) }]));
     const records = outcomes.map((one) => outcomeRecordOf(one, changes.get(one)));
     const orders = await recordAll(transaction, records, redemptions);
+    for (const one of billed) {
+      if (!withoutCredit(one) || orders[outcomes.indexOf(one)] === undefined) continue;
+      await releaseCredit(transaction, one.state.order, { type: 'order_failed', nowMs: one.nowMs });
+    }
     await effect.record(billed.map((one) => orders[outcomes.indexOf(one)] !== undefined));
     return orders;
   });
 }
+
+/** A declined charge gives back the credit that was to pay the rest of the order. Only orders of subscriptions have any. */
+const withoutCredit = ({ state: { order }, outcome }: ChargeOutcome): Partial<OrderRow> | undefined =>
+  order.credit_applied && outcome.outcome !== 'approved' ? { credit_applied: null } : undefined;
 
 async function recordAll(
   db: Queryable,

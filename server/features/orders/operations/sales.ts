@@ -2,7 +2,7 @@ import type { OperationKind } from '../../../vault/processors/processor.ts';
 import type { BrandName } from '../../../platform/card-brands.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
-import { isFirstCharge, type OrderRow, type TransactionSummary } from '../order.ts';
+import { cardPart, isFirstCharge, type OrderRow, type TransactionSummary } from '../order.ts';
 import { deriveReference, type Numbered, recordedSubject } from './reference.ts';
 
 export interface Sale {
@@ -29,14 +29,12 @@ export interface NewSale extends Sale {
 
 type ForSale = Pick<NewSale, 'id' | 'cause' | 'request_id' | 'numbered'> & Partial<Pick<NewSale, 'type'>>;
 
-export function saleOf(
-  { company_id, total, payment_method_id, card_brand, card_last4 }: OrderRow,
-  { id, type = 'sale', cause, request_id, numbered }: ForSale,
-): NewSale {
+export function saleOf(order: OrderRow, { id, type = 'sale', cause, request_id, numbered }: ForSale): NewSale {
+  const { company_id, payment_method_id, card_brand, card_last4 } = order;
   const reference = deriveReference(company_id, numbered);
   const subject = recordedSubject(numbered);
   const card = { payment_method_id, card_brand, card_last4 };
-  return { id, type, cause, subject, reference, numbered, amount: total, request_id, ...card };
+  return { id, type, cause, subject, reference, numbered, amount: cardPart(order), request_id, ...card };
 }
 
 /** A sale whose intent is recorded, so that it may be sent. One with an idempotency key that was loaded has no subject. */

@@ -26,7 +26,7 @@ export async function openExecuted(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, reference, opened_at, valid_until, locked_until, next_check_at,
        state, adopted, connection_id, cause, subject, number)
-     SELECT o.company_id, o.id, '${inFlightSlot}', $3, o.customer_id, o.payment_method_id, $4, coalesce($5, o.total),
+     SELECT o.company_id, o.id, '${inFlightSlot}', $3, o.customer_id, o.payment_method_id, $4, coalesce($5, o.total - coalesce(o.credit_applied, 0)),
        o.currency, o.card_brand, coalesce($8, o.card_last4), $6, $7, now() - $9 * interval '1 ms', now(), now(), now(),
        'in_doubt', true, $10, $11, $12, $13
      FROM orders o WHERE o.company_id = $1 AND o.id = $2

@@ -5,6 +5,7 @@ import type { Charging } from '../operations/charging.ts';
 import { insertOpen } from '../operations/open-queries.ts';
 import { openOperation } from '../operations/open-operation.ts';
 import type { OrderState } from '../order.ts';
+import { takeCreditAgain } from '../credit.ts';
 import { lockOrder } from '../queries.ts';
 import { nextAttempt } from '../retry.ts';
 import { isKeyed, nextFree, type Numbered, subjects } from '../operations/reference.ts';
@@ -18,7 +19,7 @@ import { lockMs } from '../operations/timing.ts';
  */
 export async function chargeElsewhere(
   charging: Charging,
-  { order: { company_id, id, currency }, card, presence }: OrderState,
+  { order: { company_id, id, currency, credit_applied }, card, presence }: OrderState,
   declined: OpenedSale,
   failed: readonly string[],
   atMs: number | undefined,
@@ -33,7 +34,10 @@ export async function chargeElsewhere(
       if (state?.order.status !== 'failed') return undefined;
       const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
       if (state.order.subscription_id) await charging.billing.checkRetry(transaction, state.order, nowMs);
-      const order = { ...state.order, payment_method_id, card_brand: brand, card_last4 };
+      const paidWith = credit_applied
+        ? await takeCreditAgain(transaction, state.order, credit_applied, nowMs)
+        : state.order;
+      const order = { ...paidWith, payment_method_id, card_brand: brand, card_last4 };
       const numbered = attemptElsewhere(state, declined);
       const sale = saleOf(order, { id: newId(nowMs), type: declined.type, cause, request_id, numbered });
       const redemptionId = redemptionIdOf(order);
@@ -42,7 +46,9 @@ export async function chargeElsewhere(
       }
       const operation = openOperation(order, { ...sale, updated_at: new Date(nowMs) });
       const opened = await insertOpen(transaction, operation, lockMs[state.mode]);
-      return opened && { state: { ...state, card, presence }, sale: { ...sale, ...opened } };
+      // Rolls back the credit too.
+      if (!opened && credit_applied) throw new Error('another charge of this order is in progress');
+      return opened && { state: { ...state, order: paidWith, card, presence }, sale: { ...sale, ...opened } };
     });
   // The decline is recorded, so an order that cannot be charged again is simply declined.
   const begun = await begin().catch((error: unknown) => {

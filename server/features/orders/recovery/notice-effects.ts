@@ -8,6 +8,7 @@ import { adoptRecorded, type DisputeRow, saveDispute } from '../dispute-queries.
 import { type NoticedTransaction, returnRefund } from './notice-queries.ts';
 import { findOpenOf } from '../operations/open-queries.ts';
 import { recordReleased } from '../authorizations.ts';
+import { releaseCredit } from '../credit.ts';
 import { isAuthorized, type OrderState, toWire } from '../order.ts';
 import { changeSale, lockOrder, moveOrder } from '../queries.ts';
 import type { NoticeToApply } from './resolve-notice.ts';
@@ -108,6 +109,7 @@ export async function voidNotCaptured(
     if (!(await moveOrder(transaction, { from: state.order, to, events: [event] }))) {
       throw new Error('a locked order has changed');
     }
+    await releaseCredit(transaction, state.order, { type: 'order_voided', nowMs: at.getTime() });
     return done('the order is voided');
   });
 }

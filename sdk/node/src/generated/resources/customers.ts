@@ -4,13 +4,33 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { ExpandChoice, FieldChoice, Shown } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { Customer, CustomerCreate, CustomerExpansions, CustomerUpdate, DeletedCustomer, ListCustomersParams } from '../types/customers.ts';
+import type { CreditCreate, CreditEntry, Customer, CustomerCreate, CustomerCredit, CustomerExpansions, CustomerUpdate, DeletedCustomer, GetCustomerCreditParams, ListCustomersParams } from '../types/customers.ts';
 
-export class Customers {
+export class CustomersCredit {
   readonly #call: Call;
 
   constructor(call: Call) {
     this.#call = call;
+  }
+
+  /** Retrieve the credit of a customer. */
+  get(customerId: string, params: GetCustomerCreditParams = {}, options?: RequestOptions): Promise<CustomerCredit> {
+    return this.#call(operations.getCustomerCredit, [customerId], { query: params }, options);
+  }
+
+  /** Grant credit to a customer, or take it back. */
+  create(customerId: string, body: CreditCreate, options?: RequestOptions): Promise<CreditEntry> {
+    return this.#call(operations.createCustomerCredit, [customerId], { body }, options);
+  }
+}
+
+export class Customers {
+  readonly #call: Call;
+  readonly credit: CustomersCredit;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.credit = new CustomersCredit(call);
   }
 
   /** Create a customer. */

@@ -89,6 +89,55 @@ export interface DeletedCustomer {
   message: string;
 }
 
+export interface CreditBalance {
+  currency: string;
+  /** Never negative. */
+  amount: number;
+}
+
+/** Why the balance changed. `plan_change`: credit of a change of plan; `order`: it paid for an order; `order_failed` and `order_voided`: it came back, because the charge of the rest was declined or voided; `refund`: an order was refunded to it; `customer_deleted`: the rest ended with the customer. */
+export type CreditType = 'grant' | 'take_back' | 'plan_change' | 'order' | 'order_failed' | 'order_voided' | 'refund' | 'customer_deleted';
+
+export interface CreditEntry {
+  id: string;
+  customer_id: string;
+  type: CreditType;
+  /** Negative if it lowers the balance. */
+  amount: number;
+  /** The balance in this currency after the entry. */
+  balance: number;
+  currency: string;
+  reason: string | null;
+  order_id: string | null;
+  subscription_id: string | null;
+  actor: string | null;
+  livemode: boolean;
+  created_at: string;
+}
+
+export interface CustomerCredit {
+  customer_id: string;
+  /** One for each currency that has entries. */
+  balances: CreditBalance[];
+  /** The newest first. */
+  entries: CreditEntry[];
+  /** Whether there are older entries. */
+  has_more: boolean;
+}
+
+/** `grant` adds the amount to the balance, `take_back` subtracts it. */
+export type CreditChange = 'grant' | 'take_back';
+
+export interface CreditCreate {
+  type: CreditChange;
+  /** In the smallest unit of the currency. To take back, at most the balance. */
+  amount: number;
+  /** Lowercase ISO 4217 code. */
+  currency: string;
+  /** Why, for your team. The customer does not see it. */
+  reason: string;
+}
+
 export interface CustomerExpansions {
   payment_methods: PaymentMethod[];
   subscriptions: Subscription[];
@@ -112,4 +161,11 @@ export interface ListCustomersParams {
   /** `true` includes deleted customers. Default: `false`. */
   deleted?: boolean | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface GetCustomerCreditParams {
+  /** Number of entries. Default: `10`. */
+  limit?: number | undefined;
+  /** Returns the entries that are older than the one with this ID. */
+  starting_after?: string | undefined;
 }

@@ -131,8 +131,12 @@ export interface Order {
   amount: number;
   authorized_amount: number | null;
   capture_before: string | null;
-  /** Amount taken from the card: the limit of all refunds. */
+  /** Amount taken from the card. With `credit_applied`, it is the limit of all refunds. */
   captured_amount: number;
+  /** The part of `total` that the credit of the customer pays; the card pays the rest. 0 once the charge is declined. */
+  credit_applied: number;
+  /** The part of `refunded_amount` that was given back as credit. */
+  credit_refunded: number;
   /** Amount refunded, including refunds that have not settled. */
   refunded_amount: number;
   coupon: CouponSnapshot | null;

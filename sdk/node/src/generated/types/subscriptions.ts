@@ -189,9 +189,11 @@ export interface PlanChange {
   status: PlanChangeStatus;
   at: string | null;
   lines: PlanChangeLine[];
-  /** Amount charged now. */
+  /** Amount charged to the card now. */
   amount_due: number;
-  /** What is credited beyond what is charged. */
+  /** What the credit of the customer pays now. */
+  credit_applied: number;
+  /** What is credited beyond what is charged. The change adds it to the credit of the customer. */
   credit_amount: number;
   order: Order | null;
   subscription: Subscription;
@@ -208,9 +210,11 @@ export interface PlanChangePreview {
   /** The time that the amounts are for. Send it with the change. */
   at: string;
   lines: PlanChangeLine[];
-  /** Amount charged now. */
+  /** Amount charged to the card now. */
   amount_due: number;
-  /** What is credited beyond what is charged. */
+  /** What the credit of the customer pays now. */
+  credit_applied: number;
+  /** What is credited beyond what is charged. The change adds it to the credit of the customer. */
   credit_amount: number;
   currency: string;
   coupon: PlanChangeCoupon | null;

@@ -48,8 +48,13 @@ __all__ = [
     "CouponSnapshot",
     "CouponWithCodes",
     "CreatedWebhookEndpoint",
+    "CreditBalance",
+    "CreditChange",
+    "CreditEntry",
+    "CreditType",
     "Cursors",
     "Customer",
+    "CustomerCredit",
     "CustomerEvent",
     "CustomerEventData",
     "CustomerField",
@@ -154,6 +159,8 @@ __all__ = [
 
 ApiVersion = Literal["2026-02-11"]
 CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "company", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"]
+CreditType = Literal["grant", "take_back", "plan_change", "order", "order_failed", "order_voided", "refund", "customer_deleted"]
+CreditChange = Literal["grant", "take_back"]
 CardBrand = Literal["amex", "diners", "jcb", "discover", "unionpay", "mastercard", "maestro", "visa", "unknown"]
 ProductAvailability = Literal["in_stock", "out_of_stock", "preorder"]
 ProductField = Literal["id", "name", "description", "pricing", "requires_shipping", "sku", "availability", "category", "brand", "material", "weight", "return_window", "inventory_quantity", "images", "metadata", "active", "created_at", "updated_at"]
@@ -164,7 +171,7 @@ CouponDuration = Literal["once", "repeating", "forever"]
 TransactionType = Literal["sale", "refund", "auth"]
 TransactionStatus = Literal["pending", "in_progress", "succeeded", "failed", "voided", "chargeback"]
 FailureCode = Literal["insufficient_funds", "do_not_honor", "card_limit_exceeded", "processor_declined", "issuer_unavailable", "unknown", "expired_card", "incorrect_cvv", "invalid_account", "blocked_card", "closed_card", "contact_bank", "transaction_not_allowed", "lost_stolen_card", "fraud_suspected", "duplicate_transaction", "invalid_merchant_configuration", "validation_error"]
-OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
+OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
 PlanField = Literal["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"]
 BillingInterval = Literal["day", "month"]
 PricingTierKind = Literal["recurring", "one_time"]
@@ -262,6 +269,51 @@ class DeletedCustomer(Model):
     message: str
 
     _fields = frozenset(["id", "deleted", "message"])
+
+
+class CreditBalance(Model):
+    __slots__ = ()
+
+    currency: str
+    amount: int
+    """Never negative."""
+
+    _fields = frozenset(["currency", "amount"])
+
+
+class CreditEntry(Model):
+    __slots__ = ()
+
+    id: str
+    customer_id: str
+    type: CreditType | str
+    amount: int
+    """Negative if it lowers the balance."""
+    balance: int
+    """The balance in this currency after the entry."""
+    currency: str
+    reason: str | None
+    order_id: str | None
+    subscription_id: str | None
+    actor: str | None
+    livemode: bool
+    created_at: datetime
+
+    _fields = frozenset(["id", "customer_id", "type", "amount", "balance", "currency", "reason", "order_id", "subscription_id", "actor", "livemode", "created_at"])
+
+
+class CustomerCredit(Model):
+    __slots__ = ()
+
+    customer_id: str
+    balances: List[CreditBalance]
+    """One for each currency that has entries."""
+    entries: List[CreditEntry]
+    """The newest first."""
+    has_more: bool
+    """Whether there are older entries."""
+
+    _fields = frozenset(["customer_id", "balances", "entries", "has_more"])
 
 
 class BillingAddress(Model):
@@ -549,7 +601,11 @@ class Order(Model):
     authorized_amount: int | None
     capture_before: datetime | None
     captured_amount: int
-    """Amount taken from the card: the limit of all refunds."""
+    """Amount taken from the card. With `credit_applied`, it is the limit of all refunds."""
+    credit_applied: int
+    """The part of `total` that the credit of the customer pays; the card pays the rest. 0 once the charge is declined."""
+    credit_refunded: int
+    """The part of `refunded_amount` that was given back as credit."""
     refunded_amount: int
     """Amount refunded, including refunds that have not settled."""
     coupon: CouponSnapshot | None
@@ -571,7 +627,7 @@ class Order(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
+    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
     _optional = frozenset(["customer"])
 
 
@@ -920,13 +976,15 @@ class PlanChange(Model):
     at: datetime | None
     lines: List[PlanChangeLine]
     amount_due: int
-    """Amount charged now."""
+    """Amount charged to the card now."""
+    credit_applied: int
+    """What the credit of the customer pays now."""
     credit_amount: int
-    """What is credited beyond what is charged."""
+    """What is credited beyond what is charged. The change adds it to the credit of the customer."""
     order: Order | None
     subscription: Subscription
 
-    _fields = frozenset(["status", "at", "lines", "amount_due", "credit_amount", "order", "subscription"])
+    _fields = frozenset(["status", "at", "lines", "amount_due", "credit_applied", "credit_amount", "order", "subscription"])
 
 
 class PlanChangeCoupon(Model):
@@ -947,15 +1005,17 @@ class PlanChangePreview(Model):
     """The time that the amounts are for. Send it with the change."""
     lines: List[PlanChangeLine]
     amount_due: int
-    """Amount charged now."""
+    """Amount charged to the card now."""
+    credit_applied: int
+    """What the credit of the customer pays now."""
     credit_amount: int
-    """What is credited beyond what is charged."""
+    """What is credited beyond what is charged. The change adds it to the credit of the customer."""
     currency: str
     coupon: PlanChangeCoupon | None
     renewals: List[UpcomingBill]
     """The next three renewals after the change."""
 
-    _fields = frozenset(["at", "lines", "amount_due", "credit_amount", "currency", "coupon", "renewals"])
+    _fields = frozenset(["at", "lines", "amount_due", "credit_applied", "credit_amount", "currency", "coupon", "renewals"])
 
 
 class CheckoutItem(Model):
@@ -1750,6 +1810,8 @@ WebhookEndpointEvent._converters = {"created_at": time_of, "data": WebhookEndpoi
 UnknownEvent._converters = {"created_at": time_of}
 
 Customer._converters = {"shipping_address": ShippingAddress.of, "payment_methods": list_of(PaymentMethod.of), "subscriptions": list_of(Subscription.of), "deleted_at": time_of, "created_at": time_of, "updated_at": time_of}
+CreditEntry._converters = {"created_at": time_of}
+CustomerCredit._converters = {"balances": list_of(CreditBalance.of), "entries": list_of(CreditEntry.of)}
 BillingDetails._converters = {"address": BillingAddress.of}
 CardToken._converters = {"card": TokenCard.of, "expires_at": time_of}
 Mandate._converters = {"created_at": time_of}

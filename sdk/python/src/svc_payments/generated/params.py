@@ -63,6 +63,16 @@ class CustomerUpdate(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
 
 
+class CreditCreate(TypedDict):
+    type: models.CreditChange
+    #: In the smallest unit of the currency. To take back, at most the balance.
+    amount: int
+    #: Lowercase ISO 4217 code.
+    currency: str
+    #: Why, for your team. The customer does not see it.
+    reason: str
+
+
 class CardInput(TypedDict):
     #: 12 to 19 digits; spaces and hyphens are ignored.
     number: str
