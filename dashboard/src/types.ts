@@ -36,6 +36,7 @@ export type {
   Statistics,
 } from '../../server/features/figures/schemas.ts';
 export type { SentLink, SentRequest, WhatNow } from '../../server/features/failed-orders/schemas.ts';
+export type { CreditOwed } from '../../server/features/credit/schemas.ts';
 export type { Note } from '../../server/features/notes/schemas.ts';
 export type { LinkName, LinkVisits } from '../../server/features/payment-links/schemas.ts';
 export type { SampleData } from '../../server/features/sample-data/schemas.ts';

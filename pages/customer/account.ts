@@ -72,5 +72,6 @@ export interface Account {
   readonly cards: readonly AccountCard[];
   /** A card that is being saved: the bank wants to confirm it. */
   readonly card_at_bank: { readonly bank_url: string } | null;
+  readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: Payments;
 }

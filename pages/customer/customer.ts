@@ -102,6 +102,8 @@ function showCard(): void {
     const expires = filled(texts.cardExpires, { date: expiryText(card) });
     line.replaceChildren(brandMark(card.brand), element('span', {}, cardName(card)), element('small', {}, expires));
   } else line.replaceChildren(texts.noCard);
+  const amounts = account.credit.map(({ amount, currency }) => money(amount, currency)).join(', ');
+  setText('credit', amounts === '' ? null : filled(texts.credit, { amounts }));
   byId('change-card').hidden = !allow_update_card || !byId('card-form').hidden;
   byId('change-card').textContent = cards.length > 0 ? texts.changeCard : texts.addCard;
   byId('card-at-bank').hidden = !card_at_bank;

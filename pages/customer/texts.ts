@@ -57,6 +57,8 @@ export const texts = {
   cancelDone: '{name} is canceled.',
   keep: 'Keep it',
 
+  credit: 'Your credit: {amounts}. It is used for your next payments of subscriptions before the card is charged.',
+
   card: 'Payment method',
   noCard: 'There is no card on file.',
   cardExpires: 'Expires {date}',

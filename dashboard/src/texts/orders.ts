@@ -24,6 +24,8 @@ export const orders = {
   total: 'Total',
   subtotal: 'Subtotal',
   discount: 'Discount',
+  creditApplied: 'Paid with credit',
+  creditRefunded: 'Refunded to credit',
   refunded: 'Refunded',
   addItem: 'Add product',
   removeItem: 'Remove product',

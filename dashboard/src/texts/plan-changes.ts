@@ -18,7 +18,7 @@ export const planChanges = {
   },
   lines: { charge: 'New plan', discount: 'Discount', credit: 'Unused time' },
   due: 'Charged now',
-  credit: 'Not charged',
+  credit: 'Added to the credit',
   next: (day: string) => `Next payment, ${day}`,
   coupon: (code: string, continues: boolean) =>
     continues ? `The coupon ${code} continues.` : `The coupon ${code} is not for this plan and ends.`,

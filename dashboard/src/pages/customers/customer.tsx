@@ -16,9 +16,11 @@ import { useGet, useList } from '../../data.ts';
 import { money, personName, subscriptionPrice } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { credit } from '../../texts/credit.ts';
 import { customers } from '../../texts/customers.ts';
 import type { Customer, Order, Subscription } from '../../types.ts';
 import { Cards } from './cards.tsx';
+import { balancesText, Credit, useBalances } from './credit.tsx';
 import { CustomerForm } from './customer-form.tsx';
 import { Value } from './value.tsx';
 import { navigate, useParams } from '../../routing.tsx';
@@ -44,10 +46,12 @@ function Details({ customer }: { customer: Customer }) {
   const canCharge = useCan('orders:write');
   const canSubscribe = useCan('subscriptions:write');
   const canEndLinks = useCan('customer_sessions:write') && !customer.deleted;
-  const [canCards, canOrders, canSubscriptions] = [
+  const balances = balancesText(useBalances(customer.id) ?? []);
+  const [canCards, canOrders, canSubscriptions, canCredit] = [
     useCan('payment_methods:read'),
     useCan('orders:read'),
     useCan('subscriptions:read'),
+    useCan('credit:read'),
   ];
   const close = () => setOpen(undefined);
   const address = customer.shipping_address;
@@ -86,6 +90,7 @@ function Details({ customer }: { customer: Customer }) {
           {canCards && <Cards customerId={customer.id} deleted={customer.deleted} />}
           {canOrders && <OrdersOf customerId={customer.id} />}
           {canSubscriptions && <SubscriptionsOf customerId={customer.id} />}
+          {canCredit && <Credit customerId={customer.id} deleted={customer.deleted} />}
         </div>
         <div className="min-w-0">
           <Panel
@@ -139,6 +144,7 @@ function Details({ customer }: { customer: Customer }) {
           onClose={close}
         >
           {customers.deleteText}
+          {balances && ` ${credit.deleteText(balances)}`}
         </Confirm>
       )}
     </Page>

@@ -13,6 +13,7 @@ import { home } from '../../texts/home.ts';
 import type { FigureName, Statistics } from '../../types.ts';
 import { ArrangeCards, useArrangedMetrics } from './arrange-cards.tsx';
 import { NeedsAttention } from './attention.tsx';
+import { CreditOwed } from './credit-owed.tsx';
 import { MetricCards } from './cards.tsx';
 import { Declines } from './declines.tsx';
 import { GettingStarted } from './getting-started.tsx';
@@ -90,6 +91,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
         </Panel>
         <div className="min-w-0">
           <NeedsAttention />
+          <CreditOwed />
           {statistics.declines && <Declines declines={statistics.declines} />}
         </div>
       </div>

@@ -61,7 +61,7 @@ function movesOf(order: Order, left: number, company: Company, disputes: readonl
           },
         ]
       : []),
-    ...(order.status === 'succeeded' || order.capture_before !== null
+    ...((order.status === 'succeeded' && order.captured_amount > 0) || order.capture_before !== null
       ? [
           {
             label: orders.void,
@@ -75,7 +75,7 @@ function movesOf(order: Order, left: number, company: Company, disputes: readonl
           },
         ]
       : []),
-    ...(disputable.includes(order.status) && company.mode === 'sandbox'
+    ...(disputable.includes(order.status) && order.captured_amount > 0 && company.mode === 'sandbox'
       ? [
           {
             label: orders.raise,
@@ -120,7 +120,8 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
   const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const [move, setMove] = useState<Move>();
-  const left = order.captured_amount - order.refunded_amount;
+  const left = order.captured_amount + order.credit_applied - order.refunded_amount;
+  const leftOnCard = order.captured_amount - (order.refunded_amount - order.credit_refunded);
   const refund = useRefund(order, left);
   const capture = useCapture(order);
   const receipt = useAction<string, Receipt>({
@@ -129,7 +130,7 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
     tells: true,
   });
   const toAnswer = disputes?.find(needsResponse);
-  const moves = movesOf(order, left, company, disputes);
+  const moves = movesOf(order, leftOnCard, company, disputes);
   const tools = moves.filter(({ sandbox }) => sandbox);
   return (
     <>

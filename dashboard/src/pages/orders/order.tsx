@@ -224,7 +224,9 @@ function Items({ order, subscription }: { order: Order; subscription: Subscripti
             order.discount_amount > 0 && [orders.subtotal, money(order.subtotal, currency)],
             order.discount_amount > 0 && [orders.discount, `−${money(order.discount_amount, currency)}`],
             [orders.total, money(order.total, currency)],
+            order.credit_applied > 0 && [orders.creditApplied, money(order.credit_applied, currency)],
             order.refunded_amount > 0 && [orders.refunded, `−${money(order.refunded_amount, currency)}`],
+            order.credit_refunded > 0 && [orders.creditRefunded, money(order.credit_refunded, currency)],
           ]}
         />
       </div>

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { common } from '../../dashboard/src/texts/common.ts';
+import { credit } from '../../dashboard/src/texts/credit.ts';
+import { customers } from '../../dashboard/src/texts/customers.ts';
+import type { Company } from '../../server/company.ts';
+import { companyOf, type Person, signUp } from '../support/dashboard.ts';
+import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
+import { openPagesWorld } from '../support/hosted-pages.ts';
+import { inspect } from '../support/inspect.ts';
+import { someCustomer } from '../support/service.ts';
+
+/** The credit of a customer, granted and taken back in the dashboard. */
+
+const { service, browser, stop } = await openPagesWorld();
+after(stop);
+
+const pictures = process.env.SVC_PICTURES;
+let key: string;
+let opened: DashboardPage;
+let page: Page;
+let id: string;
+
+before(async () => {
+  const owner: Person = await signUp(service);
+  const company: Company = { ...service.company, id: companyOf(owner, 'sandbox'), mode: 'sandbox' };
+  key = await service.createKey(company);
+  ({
+    body: { id },
+  } = await service.call('POST', '/v1/customers', { key, body: someCustomer() }));
+  opened = await openDashboardPage(browser, service.baseUrl, owner);
+  ({ page } = opened);
+});
+
+const balances = async (): Promise<unknown> =>
+  (await service.call('GET', `/v1/customers/${id}/credit`, { key })).body.balances;
+
+async function picture(name: string): Promise<void> {
+  if (!pictures) return;
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.screenshot({ path: `${pictures}/credit-${name}-${width}.png`, fullPage: true });
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+describe('the credit of a customer in the dashboard', () => {
+  it('is granted with a reason', async () => {
+    await page.goto(`/customers/${id}`);
+    await page.getByText(credit.none).waitFor();
+    await opened.button(credit.grant).click();
+    await opened.field(common.amount).fill('15.00');
+    await opened.button(credit.grant, opened.dialog()).click();
+    await page.getByText(credit.reasonMissing).waitFor();
+    await opened.field(credit.reason).fill('Late delivery in March');
+    await inspect(page, 'a grant of credit');
+    await opened.button(credit.grant, opened.dialog()).click();
+    await page.getByText(credit.granted).waitFor();
+    await page.getByText('Late delivery in March').waitFor();
+    assert.deepEqual(await balances(), [{ currency: 'usd', amount: 1500 }]);
+  });
+
+  it('is taken back up to the balance', async () => {
+    await opened.button(credit.takeBack).click();
+    await opened.field(common.amount).fill('20.00');
+    await opened.field(credit.reason).fill('Granted too much');
+    await opened.button(credit.takeBack, opened.dialog()).click();
+    await page.getByText(credit.tooMuch('$15.00')).waitFor();
+    await opened.field(common.amount).fill('4.00');
+    await picture('take-back');
+    await opened.button(credit.takeBack, opened.dialog()).click();
+    await page.getByText(credit.takenBack).waitFor();
+    await page.getByText('$11.00', { exact: true }).first().waitFor();
+    await inspect(page, 'a customer with credit');
+    await picture('customer');
+    assert.deepEqual(await balances(), [{ currency: 'usd', amount: 1100 }]);
+  });
+
+  it('is shown before the customer is deleted', async () => {
+    await opened.button(common.delete).click();
+    await page.getByText(credit.deleteText('$11.00')).waitFor();
+    await opened.button(common.delete, opened.dialog()).click();
+    await page.getByText(customers.deletedToast).waitFor();
+    assert.deepEqual(await balances(), [{ currency: 'usd', amount: 0 }]);
+  });
+});
