@@ -10,6 +10,7 @@ import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mail
 import type { Profile } from '../profile/schemas.ts';
 import { linkedReceipt } from '../receipts/service.ts';
 import type { Order } from '../orders/schemas.ts';
+import { absentConfirmation } from '../orders/service.ts';
 import { getRenewal, getSubscription, planChargeOf } from '../subscriptions/service.ts';
 import { type Occasion, optionalKinds, pageKinds } from './content.ts';
 import { DailyLimitError } from './each-alone.ts';
@@ -87,6 +88,16 @@ async function confirmationOf(
   return { url, until: dunning?.ends_at ?? null };
 }
 
+/** Undefined if the customer was not absent, or the order needs no confirmation any more. */
+async function toConfirm(context: RequestContext, order: Order): Promise<Occasion | undefined> {
+  const confirmation = await absentConfirmation(context, order.id);
+  if (!confirmation) return undefined;
+  const { items, order_number, total: amount, currency, payment_method: card, failure_code: failureCode } = order;
+  const [item] = items;
+  const name = item && items.length === 1 ? item.name : order_number;
+  return { kind: 'payment_failed', name, amount, currency, card, failureCode, nextAttemptAt: null, confirmation };
+}
+
 /** Reads what the email needs. Undefined if it would no longer be true. */
 async function occasionOf(
   { context, dependencies }: Maker,
@@ -107,6 +118,7 @@ async function occasionOf(
     const plan = await planChargeOf(context, order);
     return { kind: kind === 'renewal_receipt' ? kind : 'order_receipt', order, plan, receipt };
   }
+  if ('unconfirmed' in about) return toConfirm(context, about.unconfirmed);
   if ('declined' in about) {
     const { declined: order } = about;
     const subscription = await getSubscription(context, order.subscription_id ?? '', new Set());

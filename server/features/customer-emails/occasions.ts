@@ -15,6 +15,7 @@ export interface Draft {
   readonly about:
     | { readonly order: Order; readonly refundId: string | null }
     | { readonly declined: Order }
+    | { readonly unconfirmed: Order }
     | { readonly subscription: Subscription };
 }
 
@@ -33,9 +34,15 @@ const refundedOrder: Read = ({ object }) => {
   return refundsOf(order).map(({ id }) => ofOrder(order, 'refund_receipt', `refund ${id}`, { order, refundId: id }));
 };
 
-/** Only for a renewal that the schedule charged. The response to a request shows its decline at once. */
+/**
+ * For a renewal that the schedule charged: the response to a request shows its decline at once. And once for an order that the
+ * customer may have to confirm.
+ */
 const declinedOrder: Read = ({ object, request_id }) => {
   const order = object as Order;
+  if (order.subscription_id === null && order.authentication_url) {
+    return [ofOrder(order, 'payment_failed', `confirm ${order.id}`, { unconfirmed: order })];
+  }
   if (request_id !== null || order.subscription_id === null || (order.subscription_cycle ?? 1) <= 1) return [];
   return [ofOrder(order, 'payment_failed', `declined ${order.id} ${order.attempt_count}`, { declined: order })];
 };

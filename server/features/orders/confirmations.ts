@@ -2,6 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { findNotOwed, withdrawAddress } from './confirmation-queries.ts';
 import { type OrderRow, untilItsEnd } from './order.ts';
+import { findOrder } from './queries.ts';
 
 const isOffered = ({ status, authentication_url }: OrderRow): boolean =>
   status === 'failed' && (authentication_url ?? null) !== null;
@@ -24,3 +25,24 @@ export async function withCurrentAddress<Row extends OrderRow>(
 /** The payment is tried again in another way, so the page of this order has nothing to confirm. */
 export const withdrawConfirmation = (db: Queryable, companyId: string, orderId: string): Promise<void> =>
   withdrawAddress(db, companyId, orderId);
+
+export interface Confirmation {
+  readonly url: string;
+  /** When the address ends. */
+  readonly until: string | null;
+}
+
+/**
+ * Where the customer confirms an order that was charged in the customer's absence. Undefined if there is nothing to confirm, or the
+ * merchant did not say that the customer is absent: then a shop may have led the customer there, or taken another card.
+ */
+export async function absentConfirmation(
+  context: Pick<RequestContext, 'db' | 'company' | 'nowMs'>,
+  orderId: string,
+): Promise<Confirmation | undefined> {
+  const state = await findOrder(context.db, context.company.id, orderId);
+  if (!state?.order.off_session) return undefined;
+  const [order] = await withCurrentAddress(context, [state.order]);
+  if (!order || !isOffered(order) || !order.authentication_url) return undefined;
+  return { url: order.authentication_url, until: order.authentication_until?.toISOString() ?? null };
+}

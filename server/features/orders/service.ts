@@ -96,7 +96,7 @@ export {
   type Referenced,
   subjects,
 } from './operations/reference.ts';
-export { withdrawConfirmation } from './confirmations.ts';
+export { absentConfirmation, withdrawConfirmation } from './confirmations.ts';
 export { isStillFailed, nextAttempt, type RetryTerms } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
 export { lockMs } from './operations/timing.ts';
