@@ -13,6 +13,7 @@ import {
   dropPending,
   listPending,
   redeemCard,
+  wasUsedFor,
 } from '../payment-methods/service.ts';
 import { moveFailedTo, subscriptionReferences } from '../subscriptions/service.ts';
 import {
@@ -92,7 +93,12 @@ export async function saveCard(
   const where = await connectionOf(dependencies, context);
   const { presence, customerIp } = context;
   if (!where || !presence) return 'not_asked';
-  await endEarlier(dependencies, context, customerId);
+  const earlier = await findSetupOf(context.db, context.company.id, customerId);
+  if (earlier && (await wasUsedFor(context, dependencies.cards, cardToken, earlier.card_id))) {
+    if (earlier.step === null) throw anotherCard();
+    return 'at_bank';
+  }
+  if (earlier) await endEarlier(dependencies, context, earlier);
   const row = await begin(dependencies, context, { customerId, cardToken, sessionId }, where);
   failpoint('card.after_wish');
   const outcome = await dependencies.cards.vault.setUp({
@@ -265,9 +271,7 @@ async function ask(
 }
 
 /** The customer has typed another card: the earlier one ends at the processor first. What was confirmed is saved. */
-async function endEarlier(dependencies: SetupDependencies, context: RequestContext, customerId: string): Promise<void> {
-  const row = await findSetupOf(context.db, context.company.id, customerId);
-  if (!row) return;
+async function endEarlier(dependencies: SetupDependencies, context: RequestContext, row: SetupRow): Promise<void> {
   await ask(dependencies, context, row, { ends: true }).catch((error: unknown) => {
     if (!(error instanceof ApiError)) throw error;
   });

@@ -96,6 +96,18 @@ describe('a session that saves a card', () => {
     assert.equal((await at.cards()).length, 2);
   });
 
+  it('leads to the same bank if the answer was lost and the request came again', async () => {
+    const at = await visit();
+    const card = { number: bankCards.challenge, exp_month: '12', exp_year: '2036', cvc: '999' };
+    const { id: card_token } = (await at.onPage('card_tokens', { card })).body;
+    const first = await at.onPage('setup/save', { card_token, browser });
+    const again = await at.onPage('setup/save', { card_token, browser });
+    assert.deepEqual([again.status, again.body.bank_url], [200, first.body.bank_url], again.text);
+    const returned = await atBank(service, first.body.bank_url, 'confirm');
+    assert.equal((await at.onPage('setup/resume', { returned })).body.status, 'completed');
+    assert.equal((await at.cards()).length, 2);
+  });
+
   it('is completed by the worker if the browser is closed', async () => {
     const at = await visit();
     await atBank(service, (await at.save(bankCards.challenge)).body.bank_url, 'confirm');

@@ -214,6 +214,17 @@ export async function redeemToken(
   return row;
 }
 
+/** Whether this token was used for this card: the request came again, because its answer was lost. */
+export async function wasUsedFor(
+  { db, company }: Pick<RequestContext, 'db' | 'company'>,
+  { tokenHashKey }: Pick<CardDependencies, 'tokenHashKey'>,
+  token: string,
+  cardId: string,
+): Promise<boolean> {
+  const row = await findToken(db, tokenHashKey.hashes(token));
+  return row?.company_id === company.id && row.used_at !== null && row.card_id === cardId;
+}
+
 export function checkBilling(required: boolean, details: BillingDetails | null): void {
   if (!required || details?.address?.line1) return;
   throw new ApiError('invalid_request', 'The processor requires a billing address for this card.', {

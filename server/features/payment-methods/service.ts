@@ -31,7 +31,7 @@ import type {
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export { createCardToken, testedFingerprint } from './card-tokens.ts';
+export { createCardToken, testedFingerprint, wasUsedFor } from './card-tokens.ts';
 export { CardNotVerified, noCardRules } from './card-rules.ts';
 export { type CardDependencies, vaultCard, type VaultedCard };
 export { attachPending, dropPending, listPending } from './pending-cards.ts';
