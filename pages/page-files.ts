@@ -1,7 +1,4 @@
 import { classicScript, readSource } from '../sdk/browser/bundle.ts';
-import { texts as customerTexts } from './customer/texts.ts';
-import { texts as confirmTexts } from './confirm/texts.ts';
-import { texts as setupTexts } from './setup/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
 
@@ -55,13 +52,13 @@ const make = {
   'checkout.html': () => document('checkout/checkout.html'),
   'confirm.js': () => script(confirmScripts),
   'confirm.css': () => style('confirm/confirm.css'),
-  'confirm.html': () => document('confirm/confirm.html', confirmTexts),
+  'confirm.html': () => document('confirm/confirm.html'),
   'setup.js': () => script(setupScripts),
   'setup.css': () => style('setup/setup.css'),
-  'setup.html': () => document('setup/setup.html', setupTexts),
+  'setup.html': () => document('setup/setup.html'),
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
-  'customer.html': () => document('customer/customer.html', customerTexts),
+  'customer.html': () => document('customer/customer.html'),
   'closed.css': () => style('closed/closed.css'),
   'closed.html': () => document('closed/closed.html'),
   'docs.js': () => classicScript(docsScripts.map(own)),
@@ -109,17 +106,10 @@ function script(names: readonly string[]): string {
   return classicScript([...cardFields, ...server, ...sharedScripts, ...names.map(own)]);
 }
 
-/** Fills in the drawings, and the texts if the page has only one language. What differs between requests stays open: the nonce, for example. */
-function document(name: string, texts?: Readonly<Record<string, unknown>>): string {
+/** Fills in the drawings. The texts of a language, and what differs between requests, stay open: the nonce, for example. */
+function document(name: string): string {
   const drawings = readSource('src/brands.svg') + readSource(own('shared/icons.svg'));
-  const textOf = (place: string, key: string): string => {
-    if (!texts) return place;
-    const text = texts[key];
-    if (typeof text !== 'string') throw new Error(`There is no text ${key}.`);
-    return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-  };
   return readSource(own(name))
     .replace('{{symbols}}', `<svg class="symbols" aria-hidden="true">${drawings}</svg>`)
-    .replaceAll(/\{\{texts\.(\w+)\}\}/g, textOf)
     .replaceAll(/\n\s+/g, '\n');
 }

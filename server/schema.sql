@@ -219,6 +219,7 @@ CREATE TABLE checkout_sessions (
   updated_at timestamp with time zone NOT NULL,
   capture text NOT NULL DEFAULT 'automatic'::text,
   payment_method_id uuid,
+  locale text,
   CONSTRAINT checkout_sessions_capture_check CHECK (((capture = ANY (ARRAY['automatic'::text, 'manual'::text])) AND ((capture = 'automatic'::text) OR (mode = 'payment'::text)))),
   CONSTRAINT checkout_sessions_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
   CONSTRAINT checkout_sessions_check1 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
@@ -226,6 +227,7 @@ CREATE TABLE checkout_sessions (
   CONSTRAINT checkout_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT checkout_sessions_company_id_token_hash_key UNIQUE (company_id, token_hash),
   CONSTRAINT checkout_sessions_completed CHECK (((status <> 'completed'::text) OR (((mode = 'setup'::text) = (order_id IS NULL)) AND ((mode = 'setup'::text) = (payment_method_id IS NOT NULL))))),
+  CONSTRAINT checkout_sessions_locale_check CHECK ((locale ~ '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$'::text)),
   CONSTRAINT checkout_sessions_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text, 'setup'::text]))),
   CONSTRAINT checkout_sessions_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT checkout_sessions_setup_has_customer CHECK (((mode <> 'setup'::text) OR (customer_id IS NOT NULL))),
@@ -496,8 +498,10 @@ CREATE TABLE customers (
   deleted_at timestamp with time zone,
   default_payment_method_id uuid,
   sequence integer NOT NULL DEFAULT 1,
+  locale text,
   CONSTRAINT customers_company_id_default_payment_method_id_fkey FOREIGN KEY (company_id, default_payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT customers_locale_check CHECK ((locale ~ '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$'::text)),
   CONSTRAINT customers_phone_e164 CHECK (((phone = ('+'::text || phone_key)) AND (phone ~ '^\+[1-9][0-9]{6,14}$'::text))),
   CONSTRAINT customers_pkey PRIMARY KEY (company_id, id)
 );

@@ -39,8 +39,8 @@ const coupon = ['description', 'amount', 'max_discount_amount', 'duration_in_cyc
 
 /** All fields that may be null, and no other. */
 const clearable: Readonly<Record<string, readonly string[]>> = {
-  createCustomer: ['company', ...shippingAddress, 'metadata'],
-  updateCustomer: ['company', ...shippingAddress, 'metadata'],
+  createCustomer: ['company', 'locale', ...shippingAddress, 'metadata'],
+  updateCustomer: ['company', 'locale', ...shippingAddress, 'metadata'],
   createCardToken: billingDetails,
   captureCard: billingDetails,
   attachPaymentMethod: billingDetails,

@@ -68,10 +68,10 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   'POST /dashboard/invitations/:token/accept': ['password', 'totp_code'],
 };
 
-/** Only the names of time zones are accepted. */
-const isZone = ({ field }: RequestField): boolean => field === 'time_zone';
+/** Only the names of time zones and of languages are accepted. */
+const isListed = ({ field }: RequestField): boolean => field === 'time_zone' || field === 'locale';
 
-const texts = requestFields.filter((field) => isText(field) && !isZone(field));
+const texts = requestFields.filter((field) => isText(field) && !isListed(field));
 const isTyped = ({ operation, field }: RequestField): boolean => !filledByPrograms[operation]?.includes(field);
 const send = (request: RequestField, value: unknown): Promise<Reply> =>
   sendBody(service, owner, request, bodyWith(request.field, value));

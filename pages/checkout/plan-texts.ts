@@ -1,16 +1,12 @@
 import { filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { periodText } from '../shared/periods.ts';
 import type { Quote, Session, SessionPlan } from './session.ts';
 import { texts } from './texts.ts';
 
 /** How the page says what is charged, and when. */
 
-/** Seven days are a week, and twelve months are a year. */
-export function periodOf({ interval, interval_count: count }: SessionPlan): string {
-  const isWeek = interval === 'day' && count === 7;
-  const isYear = interval === 'month' && count === 12;
-  return filled(texts.period, { interval: isWeek ? 'week' : isYear ? 'year' : interval, count });
-}
+export const periodOf = (plan: SessionPlan): string => periodText(plan, texts.period);
 
 const priceOf = (plan: SessionPlan, currency: string): string =>
   filled(texts.price, { amount: money(plan.amount, currency), period: periodOf(plan) });

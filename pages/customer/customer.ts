@@ -5,6 +5,7 @@ import { showHeader } from '../shared/header.ts';
 import { createInput } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { enterOutcome } from '../shared/outcome.ts';
+import { inPageLocale, inWords, pageLocale } from '../shared/page-texts.ts';
 import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { brandMark, cardName, expiryText } from '../shared/saved-cards.ts';
 import type { Account, AccountMerchant, AccountSubscription, Payments } from './account.ts';
@@ -50,7 +51,7 @@ async function showEnded(): Promise<void> {
     text: isKnown ? texts.ended : texts.unknown,
     isAlone: true,
     link: isKnown
-      ? { url: new URL(token.slice(0, companyLength), location.href).href, text: texts.newLink }
+      ? { url: new URL(inPageLocale(token.slice(0, companyLength)), location.href).href, text: texts.newLink }
       : undefined,
     ...(isKnown && { support: { text: texts.support, email: answer.body.merchant.support_email } }),
   });
@@ -131,7 +132,7 @@ function problemText({ status, code, message, param, retryAfter }: Problem): str
   if (status === 429) return filled(texts.tooMany, { seconds: retryAfter ?? 30 });
   if (param === 'payment_method_id') return texts.noCardToCharge;
   if (param === 'card_token') return texts.cardAgain;
-  return code === 'invalid_request' || code === 'validation_error' ? message : texts.problem;
+  return code === 'invalid_request' || code === 'validation_error' ? inWords(message, texts.problem) : texts.problem;
 }
 
 /** Each action can be repeated: the service does it once. */
@@ -215,7 +216,7 @@ function openCardForm(isOpen: boolean): void {
   picker = undefined;
   if (!isOpen) return;
   const link = { page: 'customer', token, live: account.livemode } as const;
-  picker = createCardPicker(link, account.cards, texts);
+  picker = createCardPicker(link, account.cards, { ...texts, language: pageLocale() });
   byId('hint').hidden = account.livemode;
   if (account.rehearsal) byId('hint').textContent = texts.rehearsalHint;
 }

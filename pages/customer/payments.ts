@@ -1,5 +1,6 @@
 import { byId, element, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { inPageLocale } from '../shared/page-texts.ts';
 import type { AccountPayment, Payments } from './account.ts';
 import { dateText } from './subscriptions.ts';
 import { texts } from './texts.ts';
@@ -14,6 +15,8 @@ export function showPayments(token: string, { items, next }: Payments, isContinu
   byId('no-payments').hidden = !list.hidden;
   byId('more').hidden = next === null;
 }
+
+const orderStatusTexts: Readonly<Partial<Record<string, string>>> = texts.orderStatus;
 
 function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
   const { order_number: number, created_at, description, status, total, currency, has_receipt, confirm_url } = payment;
@@ -30,18 +33,20 @@ function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
       'div',
       { class: 'sum' },
       element('span', {}, money(total, currency)),
-      element('span', { class: `status ${status}` }, texts.orderStatus[status] ?? status),
+      element('span', { class: `status ${status}` }, orderStatusTexts[status] ?? status),
     ),
   );
   if (has_receipt) {
     const label = filled(texts.receiptOf, { number });
-    const href = `${token}/orders/${payment.id}/receipt`;
+    const href = inPageLocale(`${token}/orders/${payment.id}/receipt`);
     const attributes = { href, target: '_blank', rel: 'noopener noreferrer', 'aria-label': label };
     row.querySelector('.what')?.append(element('a', attributes, texts.receipt));
   }
   if (confirm_url) {
     const label = filled(texts.confirmOf, { number });
-    row.querySelector('.what')?.append(element('a', { href: confirm_url, 'aria-label': label }, texts.confirm));
+    row
+      .querySelector('.what')
+      ?.append(element('a', { href: inPageLocale(confirm_url), 'aria-label': label }, texts.confirm));
   }
   return row;
 }

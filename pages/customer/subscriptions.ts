@@ -1,5 +1,7 @@
+import { formatLocale } from '../../server/customer-texts/messages.ts';
 import { byId, drawing, element, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { inPageLocale, pageLocale } from '../shared/page-texts.ts';
 import { periodText } from '../shared/periods.ts';
 import { cardName } from '../shared/saved-cards.ts';
 import type { Account, AccountSubscription } from './account.ts';
@@ -13,7 +15,7 @@ export type OnAction = (action: SubscriptionAction, subscription: AccountSubscri
 
 /** Billing is in UTC, so dates are too. */
 export const dateText = (moment: string): string =>
-  new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(moment));
+  new Intl.DateTimeFormat(formatLocale(pageLocale()), { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(moment));
 
 /** Whether the merchant lets customers use another card. */
 let allowsCards = false;
@@ -29,7 +31,10 @@ export function showSubscriptions(
 
 function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
   const { name, amount, currency, next_payment: next, ends_at, status, card } = subscription;
-  const price = filled(texts.price, { amount: money(amount, currency), period: periodText(subscription, texts) });
+  const price = filled(texts.price, {
+    amount: money(amount, currency),
+    period: periodText(subscription, texts.period),
+  });
   const isRunning = next !== null || ends_at !== null;
   const lines = [
     next && filled(texts.nextPayment, { amount: money(next.total, currency), date: dateText(next.date) }),
@@ -49,9 +54,11 @@ function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLEle
   return panel;
 }
 
+const statusTexts: Readonly<Partial<Record<string, string>>> = texts.status;
+
 function badgeOf(status: string, isEnding: boolean): HTMLElement {
   const kind = isEnding ? 'ending' : status;
-  return element('span', { class: `status ${kind}` }, isEnding ? texts.ending : (texts.status[status] ?? status));
+  return element('span', { class: `status ${kind}` }, isEnding ? texts.ending : (statusTexts[status] ?? status));
 }
 
 function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
@@ -83,7 +90,7 @@ function bankLink(url: string | null | undefined): HTMLElement | undefined {
 }
 
 function confirmationLink(url: string, name: string): HTMLElement {
-  const attributes = { class: 'pay', href: url, 'aria-label': `${texts.confirm}: ${name}` };
+  const attributes = { class: 'pay', href: inPageLocale(url), 'aria-label': `${texts.confirm}: ${name}` };
   return element('a', attributes, texts.confirm);
 }
 

@@ -3,6 +3,7 @@ import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, element, filled, setSupport, setText } from '../shared/dom.ts';
 import { showHeader } from '../shared/header.ts';
 import { enterOutcome, leaveOutcome } from '../shared/outcome.ts';
+import { pageLocale } from '../shared/page-texts.ts';
 import { type Answer, pauseMs, type Problem, request, untilAnswered } from '../shared/requests.ts';
 import { brandMark, brandName, cardName } from '../shared/saved-cards.ts';
 import type { Setup } from './session.ts';
@@ -59,7 +60,7 @@ function showForm({ merchant, livemode, rehearsal, card_brands }: Setup): void {
   leaveOutcome();
   byId('form').hidden = false;
   const words = { merchant: merchant.name };
-  picker ??= createCardPicker({ page: 'checkout', token, live: livemode }, [], texts);
+  picker ??= createCardPicker({ page: 'checkout', token, live: livemode }, [], { ...texts, language: pageLocale() });
   byId('form-text').textContent = filled(texts.open, words);
   byId('safety').textContent = filled(texts.safety, words);
   byId('hint').hidden = livemode;

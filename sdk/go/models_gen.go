@@ -15,6 +15,7 @@ const (
 	CustomerFieldLastName               CustomerField = "last_name"
 	CustomerFieldPhone                  CustomerField = "phone"
 	CustomerFieldCompany                CustomerField = "company"
+	CustomerFieldLocale                 CustomerField = "locale"
 	CustomerFieldShippingAddress        CustomerField = "shipping_address"
 	CustomerFieldDefaultPaymentMethodID CustomerField = "default_payment_method_id"
 	CustomerFieldPaymentMethods         CustomerField = "payment_methods"
@@ -489,6 +490,7 @@ const (
 	CheckoutSessionFieldURL             CheckoutSessionField = "url"
 	CheckoutSessionFieldCustomerID      CheckoutSessionField = "customer_id"
 	CheckoutSessionFieldCancelURL       CheckoutSessionField = "cancel_url"
+	CheckoutSessionFieldLocale          CheckoutSessionField = "locale"
 	CheckoutSessionFieldPaymentLinkID   CheckoutSessionField = "payment_link_id"
 	CheckoutSessionFieldOrderID         CheckoutSessionField = "order_id"
 	CheckoutSessionFieldSubscriptionID  CheckoutSessionField = "subscription_id"
@@ -796,6 +798,7 @@ type Customer struct {
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
 	Phone                  string           `json:"phone"`
 	Company                *string          `json:"company"`
+	Locale                 *string          `json:"locale"`
 	ShippingAddress        *ShippingAddress `json:"shipping_address"`
 	DefaultPaymentMethodID *string          `json:"default_payment_method_id"`
 	// With `expand=payment_methods`.
@@ -1428,6 +1431,7 @@ type CheckoutSession struct {
 	URL             *string               `json:"url"`
 	CustomerID      *string               `json:"customer_id"`
 	CancelURL       *string               `json:"cancel_url"`
+	Locale          *string               `json:"locale"`
 	PaymentLinkID   *string               `json:"payment_link_id"`
 	OrderID         *string               `json:"order_id"`
 	SubscriptionID  *string               `json:"subscription_id"`
@@ -1811,8 +1815,10 @@ type CustomerCreate struct {
 	FirstName string `svc:"first_name,required"`
 	LastName  string `svc:"last_name,required"`
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
-	Phone           string                    `svc:"phone,required"`
-	Company         Opt[string]               `svc:"company"`
+	Phone   string      `svc:"phone,required"`
+	Company Opt[string] `svc:"company"`
+	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
 	// Your own labels. You can filter customers by them.
 	Tags     []string            `svc:"tags"`
@@ -1825,8 +1831,10 @@ type CustomerUpdate struct {
 	FirstName Opt[string] `svc:"first_name"`
 	LastName  Opt[string] `svc:"last_name"`
 	// International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
-	Phone           Opt[string]               `svc:"phone"`
-	Company         Opt[string]               `svc:"company"`
+	Phone   Opt[string] `svc:"phone"`
+	Company Opt[string] `svc:"company"`
+	// The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+	Locale          Opt[string]               `svc:"locale"`
 	ShippingAddress Opt[ShippingAddressInput] `svc:"shipping_address"`
 	// Your own labels. You can filter customers by them.
 	Tags     []string            `svc:"tags"`
@@ -2250,6 +2258,8 @@ type CheckoutSessionCreate struct {
 	CustomerID Opt[string] `svc:"customer_id"`
 	// Where the page leads if the customer turns back.
 	CancelURL Opt[string] `svc:"cancel_url"`
+	// The language of the page. Default: that of the customer; if it is not known, the page follows the browser.
+	Locale Opt[string] `svc:"locale"`
 	// Seconds until the session expires.
 	ExpiresIn Opt[int64] `svc:"expires_in"`
 }

@@ -2,16 +2,13 @@ import type { BrandName } from '../platform/card-brands.ts';
 import { formatLocale } from './messages.ts';
 import { decimalsOf, decimalText } from '../platform/currencies.ts';
 
-/**
- * How amounts, dates, addresses and cards are written for the customers of a merchant. This folder has every text that they read
- * in emails, on receipts and in answers of the service. For another language, translate this folder.
- */
+/** How amounts, dates, addresses and cards are written for the customers of a merchant, and in English for the merchant. */
 
-const locale = 'en-US';
+const merchantLocale = 'en-US';
 
-export function amountText(amount: number, currency: string): string {
+export function amountText(amount: number, currency: string, locale = merchantLocale): string {
   const decimals = decimalsOf(currency);
-  const format = new Intl.NumberFormat(locale, {
+  const format = new Intl.NumberFormat(formatLocale(locale), {
     style: 'currency',
     currency: currency.toUpperCase(),
     minimumFractionDigits: decimals,
@@ -23,29 +20,25 @@ export function amountText(amount: number, currency: string): string {
 // Loading the data of a locale takes as long as loading the rest of the service's texts, so it waits for the first use.
 const dateFormatsMax = 100;
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
-let countryNames: Intl.DisplayNames | undefined;
 
-export function dateText(at: Date | string, inLocale = locale): string {
+export function dateText(at: Date | string, locale = merchantLocale): string {
   const format =
-    dateFormats.get(inLocale) ??
-    new Intl.DateTimeFormat(formatLocale(inLocale), { dateStyle: 'long', timeZone: 'UTC' });
+    dateFormats.get(locale) ?? new Intl.DateTimeFormat(formatLocale(locale), { dateStyle: 'long', timeZone: 'UTC' });
   // Countries in the header of a browser can be invented.
   if (dateFormats.size >= dateFormatsMax) dateFormats.clear();
-  dateFormats.set(inLocale, format);
+  dateFormats.set(locale, format);
   return format.format(new Date(at));
 }
 
-export const monthText = (year: number, month: number): string =>
-  new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
+export const monthText = (year: number, month: number, locale = merchantLocale): string =>
+  new Intl.DateTimeFormat(formatLocale(locale), { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
     Date.UTC(year, month - 1),
   );
 
-function countryName(code: string): string {
-  countryNames ??= new Intl.DisplayNames(locale, { type: 'region' });
-  return countryNames.of(code) ?? code;
-}
+const countryName = (code: string, locale: string): string =>
+  new Intl.DisplayNames(locale, { type: 'region' }).of(code) ?? code;
 
-interface PostalAddress {
+export interface PostalAddress {
   readonly line1: string | null;
   readonly line2: string | null;
   readonly city: string | null;
@@ -57,15 +50,16 @@ interface PostalAddress {
 const joined = (texts: readonly (string | null)[], between: string): string => texts.filter(Boolean).join(between);
 
 /** An address as it is written on a letter: the postal code follows a state and otherwise comes before the city. */
-export function addressLines(address: PostalAddress | null): string[] {
+export function addressLines(address: PostalAddress | null, locale = merchantLocale): string[] {
   if (!address) return [];
   const { line1, line2, city, state, postal_code, country } = address;
   const town = state ? joined([city, joined([state, postal_code], ' ')], ', ') : joined([postal_code, city], ' ');
-  const lines = [line1, line2, town, country && countryName(country)];
+  const lines = [line1, line2, town, country && countryName(country, locale)];
   return lines.filter((line): line is string => Boolean(line));
 }
 
-const brandTexts: Readonly<Record<BrandName, string>> = {
+/** Without a name for cards of unknown brands, which differs by language. */
+export const brandTexts: Readonly<Record<Exclude<BrandName, 'unknown'>, string> & { readonly unknown?: undefined }> = {
   amex: 'American Express',
   diners: 'Diners Club',
   jcb: 'JCB',
@@ -74,8 +68,7 @@ const brandTexts: Readonly<Record<BrandName, string>> = {
   mastercard: 'Mastercard',
   maestro: 'Maestro',
   visa: 'Visa',
-  unknown: 'Card',
 };
 
 export const cardText = (brand: string, lastFour: string): string =>
-  `${brandTexts[brand as BrandName] ?? brandTexts.unknown} ending in ${lastFour}`;
+  `${brandTexts[brand as BrandName] ?? 'Card'} ending in ${lastFour}`;

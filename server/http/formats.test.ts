@@ -28,6 +28,11 @@ const cases: Readonly<Record<TextFormatName, { takes: string[]; refuses: string[
   'us-phone': { takes: ['+15551234567'], refuses: ['+1555123456', '+155512345678', '+25551234567', '15551234567'] },
   currency: { takes: ['usd', 'eur', 'jpy'], refuses: ['USD', 'us', 'dollar', ''], patternTakes: ['zzz'] },
   country: { takes: ['US', 'DE'], refuses: ['us', 'USA', ''], patternTakes: ['QQ'] },
+  locale: {
+    takes: ['de', 'de-AT', 'pt-BR', 'es-419', 'ar'],
+    refuses: ['DE', 'de_AT', 'de-at', 'german', 'tlh', ''],
+    patternTakes: ['xx', 'fi-FI'],
+  },
   tag: { takes: ['vip', 'a b', 'é'], refuses: ['', ' vip', 'vip ', 'a,b', ','] },
   'code-prefix': { takes: ['', 'TEA-', 'a_1'], refuses: ['TEA ', 'é', 'a.b'] },
   color: { takes: ['#0a7d5c', '#FFFFFF'], refuses: ['red', '#fff', '#0a7d5cff', '#0a7d5g'] },

@@ -1,4 +1,5 @@
 import Format from 'typebox/format';
+import { languages, localeOfTag } from '../customer-texts/languages.ts';
 import { countries } from '../platform/countries.ts';
 import { currencies } from '../platform/currencies.ts';
 
@@ -51,6 +52,11 @@ export const textFormats = {
     message: 'must be an uppercase ISO 3166-1 alpha-2 country code, for example US',
     pattern: '^[A-Z]{2}$',
     accepts: (value) => countries.has(value),
+  },
+  locale: {
+    message: `must be one of ${languages.join(', ')}, with a country if you like, for example de-AT`,
+    pattern: '^[a-z]{2}(-([A-Z]{2}|[0-9]{3}))?$',
+    accepts: (value) => localeOfTag(value) === value,
   },
   tag: {
     message: 'must not be blank, begin or end with a space, or contain a comma',

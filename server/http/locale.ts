@@ -12,5 +12,5 @@ export const localeOfRequest = (request: FastifyRequest): string =>
   chosenLocale({ asked: askedLocaleOf(request), header: request.headers['accept-language'] });
 
 /** Adds the language to an address that leads on, if the visitor asked for it. */
-export const withLocale = (address: string, locale: string | undefined): string =>
+export const withLocale = (address: string, locale: string | null | undefined): string =>
   locale ? `${address}${address.includes('?') ? '&' : '?'}locale=${locale}` : address;

@@ -85,6 +85,10 @@ const anyObject = (title: string, description: string) =>
 
 export const metadata = anyObject('Metadata', metadataText);
 
+/** The language of a customer: one of those that the pages have, with or without a country. */
+export const locale = (description: string) =>
+  Type.String({ format: 'locale', maxLength: 6, description, examples: ['de-AT'] });
+
 /**
  * Empty if omitted. The API reference has no default for it, because generators cannot create one for a named object.
  */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pageFile } from '../../pages/page-files.ts';
-import { unsubscribeTexts } from '../customer-texts/emails.ts';
+import { fill, isRightToLeft } from '../customer-texts/messages.ts';
+import { textsFor } from '../customer-texts/texts.ts';
 import { ApiError } from '../errors.ts';
 import {
   type EmailLinks,
@@ -10,6 +11,7 @@ import {
   writePreview,
 } from '../features/customer-emails/service.ts';
 import { profileOf } from '../features/profile/service.ts';
+import { localeOfRequest } from '../http/locale.ts';
 import { escaped } from '../platform/html.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { LinkQuery } from '../platform/signed-links.ts';
@@ -75,13 +77,17 @@ function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependenc
   const path = '/unsubscribe/:company/:customer';
   const policy =
     "default-src 'none'; style-src 'unsafe-inline'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-  const page = (reply: FastifyReply, content: string): FastifyReply =>
+  const page = (reply: FastifyReply, locale: string, title: string, content: string): FastifyReply =>
     sendHtml(
       reply,
       policy,
-      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(unsubscribeTexts.title)}</title><style>${pageFile('tokens.css')}${style}</style><main><h1>${escaped(unsubscribeTexts.title)}</h1>${content}</main></html>`,
+      `<!doctype html><html lang="${locale}" dir="${isRightToLeft(locale) ? 'rtl' : 'ltr'}"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title><style>${pageFile('tokens.css')}${style}</style><main><h1>${escaped(title)}</h1>${content}</main></html>`,
     );
+  const wordsOf = async (request: FastifyRequest<UnsubscribePath>) => {
+    const locale = localeOfRequest(request);
+    return { locale, stop: (await textsFor(locale)).emails.stop };
+  };
   const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
   const contextOf = async (request: FastifyRequest<UnsubscribePath>): Promise<RequestContext | undefined> => {
     const { company, customer } = request.params;
@@ -91,16 +97,18 @@ function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependenc
   };
   app.get<UnsubscribePath>(path, async (request, reply) => {
     const context = await contextOf(request);
-    if (!context) return page(reply.code(400), paragraph(unsubscribeTexts.invalid));
-    const { display_name } = await profileOf(context.db, context.company);
-    const form = `<form method="post"><button>${escaped(unsubscribeTexts.confirm)}</button></form>`;
-    return page(reply, paragraph(unsubscribeTexts.ask(display_name)) + form);
+    const { locale, stop } = await wordsOf(request);
+    if (!context) return page(reply.code(400), locale, stop.title, paragraph(stop.invalid));
+    const { display_name: merchant } = await profileOf(context.db, context.company);
+    const form = `<form method="post"><button>${escaped(stop.confirm)}</button></form>`;
+    return page(reply, locale, stop.title, paragraph(fill(stop.ask, { merchant }, locale)) + form);
   });
   app.post<UnsubscribePath>(path, async (request, reply) => {
     const context = await contextOf(request);
-    if (!context) return page(reply.code(400), paragraph(unsubscribeTexts.invalid));
+    const { locale, stop } = await wordsOf(request);
+    if (!context) return page(reply.code(400), locale, stop.title, paragraph(stop.invalid));
     await stopOptionalEmails(context.db, context.company.id, request.params.customer);
-    const { display_name } = await profileOf(context.db, context.company);
-    return page(reply, paragraph(unsubscribeTexts.done(display_name)));
+    const { display_name: merchant } = await profileOf(context.db, context.company);
+    return page(reply, locale, stop.title, paragraph(fill(stop.done, { merchant }, locale)));
   });
 }

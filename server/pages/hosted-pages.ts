@@ -10,6 +10,9 @@ import { inLocale, withTexts } from './page-document.ts';
 
 /** The pages that a merchant's customers see. Each is the same document for every link; the page loads its data. */
 
+const pageNames = ['checkout', 'confirm', 'customer', 'setup'] as const;
+type PageName = (typeof pageNames)[number];
+
 interface HostedPagesOptions {
   /** Where pictures and logos are stored. */
   readonly imageOrigin: string;
@@ -24,13 +27,13 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
   const proof = asset(scriptType, () => pageFile('proof.js'));
   mountAsset(app, '/pages/proof.js', proof);
   mountAsset(app, '/pages/closed.css', closedStyle);
-  for (const name of ['checkout', 'confirm', 'customer', 'setup'] as const) {
+  for (const name of pageNames) {
     const script = asset(scriptType, () => pageFile(`${name}.js`));
     const style = asset(styleType, () => pageFile(`${name}.css`));
     mountAsset(app, `/pages/${name}.js`, script);
     mountAsset(app, `/pages/${name}.css`, style);
     const page = once(() => pageFile(`${name}.html`).replaceAll('{{version}}', versionOf(script, style, proof)));
-    const documentIn = name === 'checkout' ? inLanguages(page) : async () => page();
+    const documentIn = inLanguages(name, page);
     app.get<{ Params: { token: string } }>(`/${name}/:token`, async (request, reply) => {
       const { token } = request.params;
       if (!/^[0-9A-Za-z]+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
@@ -44,12 +47,11 @@ export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPa
 }
 
 /** The document in a locale. That of each language is kept. */
-function inLanguages(page: () => string): (locale: string) => Promise<string> {
+function inLanguages(name: PageName, page: () => string): (locale: string) => Promise<string> {
   const documents = new Map<string, string>();
   return async (locale) => {
     const language = languageOf(locale) ?? defaultLocale;
-    const { checkout: texts } = await textsFor(language);
-    const document = documents.get(language) ?? withTexts(page(), texts);
+    const document = documents.get(language) ?? withTexts(page(), (await textsFor(language))[name]);
     documents.set(language, document);
     return inLocale(document, locale);
   };

@@ -107,6 +107,7 @@ const blankCustomer = {
   first_name: 'Ada',
   last_name: 'Lovelace',
   company: null,
+  locale: null,
   shipping_address: null,
   default_payment_method_id: null,
   tags: [],

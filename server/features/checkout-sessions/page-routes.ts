@@ -95,9 +95,9 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/setup/save',
       category: 'write',
       body: setupInput,
-      handle: async ({ context, subject, body, address, token, browser }) => {
+      handle: async ({ context, subject, body, address, token, askedLocale, browser }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: `/setup/${token}?returned=card` };
+        const page = { baseUrl: dependencies.baseUrl, path: withLocale(`/setup/${token}?returned=card`, askedLocale) };
         const present = withPresence(context, browser, page, body.browser);
         await saveInSession(dependencies, present, subject, body.card_token, address);
         return showSetup(dependencies, context, subject);

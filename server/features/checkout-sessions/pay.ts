@@ -136,7 +136,14 @@ async function customerOf(
   // A customer that an earlier try of this session created is still new.
   if (known) return { id: known.id, isNew: known.id === session.made_customer_id };
   const { email, first_name, last_name, phone, company } = details;
-  const input = { email, first_name, last_name, phone, ...(company !== undefined && { company }) };
+  const input = {
+    email,
+    first_name,
+    last_name,
+    phone,
+    ...(company !== undefined && { company }),
+    ...(context.locale !== undefined && { locale: context.locale }),
+  };
   return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };
 }
 

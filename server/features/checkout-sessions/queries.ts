@@ -35,6 +35,8 @@ export interface SessionRow {
   readonly made_customer_id: string | null;
   readonly success_url: string | null;
   readonly cancel_url: string | null;
+  /** What the page speaks, before the browser is asked. */
+  readonly locale: string | null;
   readonly coupon_code: string | null;
   readonly allow_coupons: boolean;
   readonly collect: readonly ('shipping' | 'company')[];
@@ -62,7 +64,7 @@ const isPaying = (session: string): string =>
 
 const columns = `company_id, id, sealed_token, mode, status, items, plan_id, capture, customer_id, made_customer_id, success_url, cancel_url,
   coupon_code, allow_coupons, collect, metadata, payment_link_id, order_id, subscription_id, payment_method_id, attempts, failure, expires_at,
-  completed_at, updated_at, ${isPaying('checkout_sessions')} AS paying,
+  completed_at, updated_at, locale, ${isPaying('checkout_sessions')} AS paying,
   (SELECT p.customer_until FROM checkout_payments p
    WHERE p.company_id = checkout_sessions.company_id AND p.session_id = checkout_sessions.id AND p.state = 'open') AS customer_until`;
 
@@ -71,8 +73,9 @@ const source: ListSource = { table: 'checkout_sessions', objectType: 'checkout_s
 export async function insertSession(db: Queryable, row: SessionRow, tokenHash: Buffer): Promise<void> {
   await db.query(
     `INSERT INTO checkout_sessions (company_id, id, token_hash, sealed_token, mode, items, plan_id, customer_id,
-       success_url, cancel_url, coupon_code, allow_coupons, collect, metadata, payment_link_id, expires_at, updated_at, capture)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+       success_url, cancel_url, coupon_code, allow_coupons, collect, metadata, payment_link_id, expires_at, updated_at, capture,
+       locale)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     [
       row.company_id,
       row.id,
@@ -92,6 +95,7 @@ export async function insertSession(db: Queryable, row: SessionRow, tokenHash: B
       row.expires_at,
       row.updated_at,
       row.capture,
+      row.locale,
     ],
   );
 }

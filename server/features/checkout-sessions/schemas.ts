@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { defaulting, metadata, metadataInput, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import {
+  defaulting,
+  locale,
+  metadata,
+  metadataInput,
+  nullable,
+  timestamp,
+  uniqueStrings,
+  uuid,
+} from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { captureMode } from '../orders/schemas.ts';
@@ -80,6 +89,11 @@ export const checkoutSessionCreate = Type.Object(
       }),
     ),
     cancel_url: Type.Optional(returnUrl('Where the page leads if the customer turns back.')),
+    locale: Type.Optional(
+      locale(
+        'The language of the page. Default: that of the customer; if it is not known, the page follows the browser.',
+      ),
+    ),
     expires_in: defaulting(
       Type.Integer({
         minimum: limits.checkoutSecondsMin,
@@ -154,6 +168,7 @@ export const checkoutSession = Type.Object(
     ),
     customer_id: nullable(uuid({ description: 'The customer of the session, or null if the page asked for one.' })),
     cancel_url: nullable(Type.String()),
+    locale: nullable(locale('The language of the page. Null: it follows the browser.')),
     payment_link_id: nullable(uuid()),
     order_id: nullable(uuid({ description: 'The order that was paid, or whose funds are held.' })),
     subscription_id: nullable(uuid()),
@@ -175,6 +190,7 @@ export const checkoutSession = Type.Object(
         url: null,
         customer_id: null,
         cancel_url: 'https://shop.example.com/cart',
+        locale: 'de-AT',
         payment_link_id: null,
         order_id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
         subscription_id: null,

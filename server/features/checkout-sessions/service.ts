@@ -9,7 +9,7 @@ import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { ensureActiveCustomer } from '../customers/service.ts';
+import { ensureActiveCustomer, localeOfCustomer } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { findCardTesting } from './card-testing-queries.ts';
 import { isUnderAttack } from './card-testing.ts';
@@ -55,12 +55,14 @@ export async function createSession(
 ): Promise<CheckoutSession> {
   checkReturnUrl(context, 'cancel_url', input.cancel_url);
   const offer = input.mode === 'setup' ? setupOffer(context, input) : await offerOf(context, input);
-  if (input.customer_id) await ensureActiveCustomer(context, input.customer_id.toLowerCase(), 'customer_id');
+  const customerId = input.customer_id?.toLowerCase() ?? null;
+  if (customerId) await ensureActiveCustomer(context, customerId, 'customer_id');
   return openSession(context, dependencies, {
     ...offer,
-    customer_id: input.customer_id?.toLowerCase() ?? null,
+    customer_id: customerId,
     success_url: input.success_url ?? null,
     cancel_url: input.cancel_url ?? null,
+    locale: input.locale ?? (customerId && (await localeOfCustomer(context, customerId))),
     coupon_code: input.coupon_code ?? null,
     allow_coupons: input.allow_coupons ?? false,
     collect: (input.collect ?? []) as SessionRow['collect'],
@@ -79,6 +81,7 @@ type NewSession = Pick<
   | 'customer_id'
   | 'success_url'
   | 'cancel_url'
+  | 'locale'
   | 'coupon_code'
   | 'allow_coupons'
   | 'collect'

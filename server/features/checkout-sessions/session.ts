@@ -1,4 +1,5 @@
 import type { Company } from '../../company.ts';
+import { withLocale } from '../../http/locale.ts';
 import { createdAt } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { SessionRow } from './queries.ts';
@@ -21,6 +22,7 @@ export function toWire(row: SessionRow, company: Pick<Company, 'mode'>, url: str
     url,
     customer_id: row.customer_id,
     cancel_url: row.cancel_url,
+    locale: row.locale,
     payment_link_id: row.payment_link_id,
     order_id: row.order_id,
     subscription_id: row.subscription_id,
@@ -41,10 +43,11 @@ export const aboutToken = ({ company_id, id }: { readonly company_id: string; re
 
 /** The URL of the page, which only an open session has. */
 export function urlOf(
-  row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token' | 'mode'>,
+  row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token' | 'mode' | 'locale'>,
   { baseUrl, linkKey }: { readonly baseUrl: string; readonly linkKey: ServiceKey },
 ): string | null {
   if (!row.sealed_token) return null;
+  const token = linkKey.open(row.sealed_token, aboutToken(row)).toString();
   const page = row.mode === 'setup' ? 'setup' : 'checkout';
-  return `${baseUrl}/${page}/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`;
+  return withLocale(`${baseUrl}/${page}/${token}`, row.locale);
 }

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { withLocale } from '../../http/locale.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
 import { browserInput, returnInput, withPresence } from '../checkout-sessions/service.ts';
@@ -34,9 +35,12 @@ export function confirmationPageRoutes(
       path: '/confirm/:token/confirm',
       category: 'write',
       body: confirmInput,
-      handle: ({ context, subject, body, address, token, browser }) => {
+      handle: ({ context, subject, body, address, token, askedLocale, browser }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: `/confirm/${token}?returned=${body.declines}` };
+        const page = {
+          baseUrl: dependencies.baseUrl,
+          path: withLocale(`/confirm/${token}?returned=${body.declines}`, askedLocale),
+        };
         const present = withPresence(context, browser, page, body.browser);
         return confirmPayment(dependencies, present, subject, body.declines, address);
       },

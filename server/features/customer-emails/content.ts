@@ -1,11 +1,8 @@
-import { emailTexts } from '../../customer-texts/emails.ts';
-import { amountText, cardText, dateText, monthText } from '../../customer-texts/formats.ts';
-import { declineTexts } from '../../customer-texts/payments.ts';
-import { receiptTexts } from '../../customer-texts/receipts.ts';
+import type { Words } from '../../customer-texts/words.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paidOf } from '../orders/service.ts';
-import { creditSums, receiptLines } from '../receipts/service.ts';
+import { creditSums, discountText, receiptLines } from '../receipts/service.ts';
 import type { PlanCharge } from '../subscriptions/service.ts';
 
 /** What each email says, independent of how it is laid out. Pure functions without I/O. */
@@ -85,10 +82,10 @@ export const pageKinds: ReadonlySet<EmailKind> = new Set([
   'upcoming_renewal',
 ]);
 
-const textOf = ({ card_brand, card_last_four }: Card): string => cardText(card_brand, card_last_four);
-
 interface Surroundings {
   readonly merchant: string;
+  /** The language of the customer. */
+  readonly words: Words;
   /** Undefined if the email does not link to the page of the customer. */
   readonly customerPageUrl: string | undefined;
 }
@@ -102,33 +99,39 @@ const plain = { lines: [], facts: [], button: null } as const;
 
 const buttonTo = (url: string | undefined, text: string): EmailContent['button'] => (url ? { text, url } : null);
 
+const cardOf = ({ words }: Surroundings, { card_brand, card_last_four }: Card): string =>
+  words.card(card_brand, card_last_four);
+
 const ofPayment = (
   { order, plan, receipt, kind }: ReceiptOf<'order_receipt' | 'renewal_receipt'>,
-  { merchant }: Surroundings,
+  surroundings: Surroundings,
 ): EmailContent => {
-  const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
+  const { merchant, words } = surroundings;
+  const { emails } = words.texts;
   return {
-    subject: texts.subject(merchant, receipt.number),
-    headline: texts.headline(amountText(paidOf(order), order.currency)),
-    paragraphs: [texts.text],
-    lines: [...itemLines(order, plan), ...sumLines(order)],
-    facts: receiptFacts(order, receipt, order.created_at),
-    button: { text: emailTexts.viewReceipt, url: receipt.url },
+    subject: words.fill(emails.receipt.subject, { merchant, number: receipt.number }),
+    headline: words.fill(emails.receipt.headline, { amount: words.amount(paidOf(order), order.currency) }),
+    paragraphs: [kind === 'order_receipt' ? emails.receipt.order : emails.receipt.renewal],
+    lines: [...itemLines(words, order, plan), ...sumLines(words, order)],
+    facts: receiptFacts(surroundings, order, receipt, order.created_at),
+    button: { text: emails.viewReceipt, url: receipt.url },
   };
 };
 
-const ofRefund: Writer<'refund_receipt'> = ({ order, refund, receipt }, { merchant }) => {
-  const amount = amountText(refund.amount, order.currency);
+const ofRefund: Writer<'refund_receipt'> = ({ order, refund, receipt }, surroundings) => {
+  const { merchant, words } = surroundings;
+  const { emails, receipts } = words.texts;
+  const amount = words.amount(refund.amount, order.currency);
   return {
-    subject: emailTexts.refundReceipt.subject(merchant, amount),
-    headline: emailTexts.refundReceipt.headline(amount),
-    paragraphs: [emailTexts.refundReceipt.text(textOf(order.payment_method))],
+    subject: words.fill(emails.refund.subject, { merchant, amount }),
+    headline: words.fill(emails.refund.headline, { amount }),
+    paragraphs: [words.fill(emails.refund.text, { card: cardOf(surroundings, order.payment_method) })],
     lines: [
-      { text: receiptTexts.originalTotal, amount: amountText(order.total, order.currency) },
-      { text: receiptTexts.refundAmount, amount, isStrong: true },
+      { text: receipts.originalTotal, amount: words.amount(order.total, order.currency) },
+      { text: receipts.refundAmount, amount, isStrong: true },
     ],
-    facts: receiptFacts(order, receipt, refund.created_at),
-    button: { text: emailTexts.viewReceipt, url: receipt.url },
+    facts: receiptFacts(surroundings, order, receipt, refund.created_at),
+    button: { text: emails.viewReceipt, url: receipt.url },
   };
 };
 
@@ -136,40 +139,106 @@ const ofRefund: Writer<'refund_receipt'> = ({ order, refund, receipt }, { mercha
 const ofConfirmation = (
   { name, amount, currency, card }: Paid,
   { url, until }: { readonly url: string; readonly until: string | null },
-  merchant: string,
+  surroundings: Surroundings,
 ): EmailContent => {
-  const { confirmPayment } = emailTexts;
+  const { merchant, words } = surroundings;
+  const { emails } = words.texts;
+  const { confirmPayment } = emails;
   return {
     ...plain,
-    subject: confirmPayment.subject(merchant),
+    subject: words.fill(confirmPayment.subject, { merchant }),
     headline: confirmPayment.headline,
     paragraphs: [
-      confirmPayment.text(name, textOf(card)),
-      until ? confirmPayment.until(dateText(until)) : confirmPayment.ask,
+      words.fill(confirmPayment.text, { name, card: cardOf(surroundings, card) }),
+      until ? words.fill(confirmPayment.until, { date: words.date(until) }) : confirmPayment.ask,
     ],
-    facts: [[emailTexts.amount, amountText(amount, currency)]],
+    facts: [[emails.amount, words.amount(amount, currency)]],
     button: { text: confirmPayment.button, url },
   };
 };
 
-const ofDecline: Writer<'payment_failed'> = (occasion, { merchant, customerPageUrl }) => {
-  if (occasion.confirmation) return ofConfirmation(occasion, occasion.confirmation, merchant);
+const ofDecline: Writer<'payment_failed'> = (occasion, surroundings) => {
+  if (occasion.confirmation) return ofConfirmation(occasion, occasion.confirmation, surroundings);
+  const { merchant, words, customerPageUrl } = surroundings;
   const { name, amount, currency, card, failureCode, nextAttemptAt } = occasion;
-  const { paymentFailed } = emailTexts;
+  const { emails, payments } = words.texts;
+  const { paymentFailed } = emails;
+  const nextDate = nextAttemptAt && words.date(nextAttemptAt);
   return {
     ...plain,
-    subject: paymentFailed.subject(merchant),
-    headline: paymentFailed.headline(amountText(amount, currency)),
+    subject: words.fill(paymentFailed.subject, { merchant }),
+    headline: words.fill(paymentFailed.headline, { amount: words.amount(amount, currency) }),
     paragraphs: [
-      paymentFailed.text(name, textOf(card)),
-      nextAttemptAt ? paymentFailed.retry(dateText(nextAttemptAt)) : paymentFailed.noRetry,
+      words.fill(paymentFailed.text, { name, card: cardOf(surroundings, card) }),
+      nextDate ? words.fill(paymentFailed.retry, { date: nextDate }) : paymentFailed.noRetry,
     ],
     facts: [
-      [emailTexts.reason, declineTexts[failureCode ?? 'unknown']],
-      [emailTexts.amount, amountText(amount, currency)],
-      ...(nextAttemptAt ? [[emailTexts.nextAttempt, dateText(nextAttemptAt)] as const] : []),
+      [emails.reason, payments.declined[failureCode ?? 'unknown']],
+      [emails.amount, words.amount(amount, currency)],
+      ...(nextDate ? [[emails.nextAttempt, nextDate] as const] : []),
     ],
-    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+    button: buttonTo(customerPageUrl, emails.updateCard),
+  };
+};
+
+const ofCardExpiry: Writer<'card_expiring'> = ({ card, year, month }, surroundings) => {
+  const { merchant, words, customerPageUrl } = surroundings;
+  const { cardExpiring, updateCard } = words.texts.emails;
+  const values = { card: cardOf(surroundings, card), month: words.month(year, month) };
+  return {
+    ...plain,
+    subject: words.fill(cardExpiring.subject, { merchant }),
+    headline: cardExpiring.headline,
+    paragraphs: [words.fill(cardExpiring.text, values)],
+    button: buttonTo(customerPageUrl, updateCard),
+  };
+};
+
+const ofRenewal: Writer<'upcoming_renewal'> = ({ name, amount, currency, card, at }, surroundings) => {
+  const { merchant, words, customerPageUrl } = surroundings;
+  const { upcomingRenewal, manage } = words.texts.emails;
+  const date = words.date(at);
+  const values = { name, amount: words.amount(amount, currency), card: cardOf(surroundings, card) };
+  return {
+    ...plain,
+    subject: words.fill(upcomingRenewal.subject, { merchant, date }),
+    headline: words.fill(upcomingRenewal.headline, { date }),
+    paragraphs: [words.fill(upcomingRenewal.text, values)],
+    button: buttonTo(customerPageUrl, manage),
+  };
+};
+
+const ofPaymentRequest: Writer<'payment_request'> = ({ order, url }, surroundings) => {
+  const { merchant, words } = surroundings;
+  const { emails, receipts } = words.texts;
+  const amount = words.amount(order.total, order.currency);
+  return {
+    ...plain,
+    subject: words.fill(emails.paymentRequest.subject, { merchant, number: order.order_number }),
+    headline: words.fill(emails.paymentRequest.headline, { amount }),
+    paragraphs: [
+      words.fill(emails.paymentRequest.text, { card: cardOf(surroundings, order.payment_method) }),
+      ...reasonOf(words, order),
+    ],
+    lines: [...itemLines(words, order, null), ...sumLines(words, order)],
+    facts: [[receipts.order, order.order_number]],
+    button: { text: words.fill(emails.paymentRequest.pay, { amount }), url },
+  };
+};
+
+const ofCardRequest: Writer<'card_request'> = ({ order }, surroundings) => {
+  const { merchant, words, customerPageUrl } = surroundings;
+  const { cardRequest, updateCard } = words.texts.emails;
+  const values = {
+    amount: words.amount(order.total, order.currency),
+    card: cardOf(surroundings, order.payment_method),
+  };
+  return {
+    ...plain,
+    subject: words.fill(cardRequest.subject, { merchant }),
+    headline: cardRequest.headline,
+    paragraphs: [words.fill(cardRequest.text, values), ...reasonOf(words, order), cardRequest.ask],
+    button: buttonTo(customerPageUrl, updateCard),
   };
 };
 
@@ -178,64 +247,35 @@ const writers: { readonly [Kind in Occasion['kind']]: Writer<Kind> } = {
   renewal_receipt: ofPayment,
   refund_receipt: ofRefund,
   payment_failed: ofDecline,
-  final_notice: ({ name, card }, { merchant, customerPageUrl }) => ({
-    ...plain,
-    subject: emailTexts.finalNotice.subject(merchant),
-    headline: emailTexts.finalNotice.headline,
-    paragraphs: [
-      emailTexts.finalNotice.text(name, textOf(card)),
-      ...(customerPageUrl ? [emailTexts.finalNotice.pay] : []),
-    ],
-    button: buttonTo(customerPageUrl, emailTexts.updateCard),
-  }),
-  card_expiring: ({ card, year, month }, { merchant, customerPageUrl }) => ({
-    ...plain,
-    subject: emailTexts.cardExpiring.subject(merchant),
-    headline: emailTexts.cardExpiring.headline,
-    paragraphs: [emailTexts.cardExpiring.text(textOf(card), monthText(year, month))],
-    button: buttonTo(customerPageUrl, emailTexts.updateCard),
-  }),
-  subscription_canceled: ({ name }, { merchant }) => ({
-    ...plain,
-    subject: emailTexts.subscriptionCanceled.subject(merchant),
-    headline: emailTexts.subscriptionCanceled.headline,
-    paragraphs: [emailTexts.subscriptionCanceled.text(name)],
-  }),
-  upcoming_renewal: ({ name, amount, currency, card, at }, { merchant, customerPageUrl }) => ({
-    ...plain,
-    subject: emailTexts.upcomingRenewal.subject(merchant, dateText(at)),
-    headline: emailTexts.upcomingRenewal.headline(dateText(at)),
-    paragraphs: [emailTexts.upcomingRenewal.text(name, amountText(amount, currency), textOf(card))],
-    button: buttonTo(customerPageUrl, emailTexts.manage),
-  }),
-  payment_request: ({ order, url }, { merchant }) => {
-    const amount = amountText(order.total, order.currency);
+  final_notice: ({ name, card }, surroundings) => {
+    const { merchant, words, customerPageUrl } = surroundings;
+    const { finalNotice, updateCard } = words.texts.emails;
     return {
       ...plain,
-      subject: emailTexts.paymentRequest.subject(merchant, order.order_number),
-      headline: emailTexts.paymentRequest.headline(amount),
-      paragraphs: [emailTexts.paymentRequest.text(textOf(order.payment_method)), ...reasonOf(order)],
-      lines: [...itemLines(order, null), ...sumLines(order)],
-      facts: [[receiptTexts.order, order.order_number]],
-      button: { text: emailTexts.paymentRequest.pay(amount), url },
+      subject: words.fill(finalNotice.subject, { merchant }),
+      headline: finalNotice.headline,
+      paragraphs: [
+        words.fill(finalNotice.text, { name, card: cardOf(surroundings, card) }),
+        ...(customerPageUrl ? [finalNotice.pay] : []),
+      ],
+      button: buttonTo(customerPageUrl, updateCard),
     };
   },
-  card_request: ({ order }, { merchant, customerPageUrl }) => ({
+  card_expiring: ofCardExpiry,
+  subscription_canceled: ({ name }, { merchant, words }) => ({
     ...plain,
-    subject: emailTexts.cardRequest.subject(merchant),
-    headline: emailTexts.cardRequest.headline,
-    paragraphs: [
-      emailTexts.cardRequest.text(amountText(order.total, order.currency), textOf(order.payment_method)),
-      ...reasonOf(order),
-      emailTexts.cardRequest.ask,
-    ],
-    button: buttonTo(customerPageUrl, emailTexts.updateCard),
+    subject: words.fill(words.texts.emails.subscriptionCanceled.subject, { merchant }),
+    headline: words.texts.emails.subscriptionCanceled.headline,
+    paragraphs: [words.fill(words.texts.emails.subscriptionCanceled.text, { name })],
   }),
+  upcoming_renewal: ofRenewal,
+  payment_request: ofPaymentRequest,
+  card_request: ofCardRequest,
 };
 
-const reasonOf = ({ failure_code, authentication_url }: Order): string[] => {
-  if (authentication_url) return [`${emailTexts.confirmPayment.headline}.`];
-  return failure_code ? [declineTexts[failure_code]] : [];
+const reasonOf = ({ texts }: Words, { failure_code, authentication_url }: Order): string[] => {
+  if (authentication_url) return [texts.emails.confirmPayment.reason];
+  return failure_code ? [texts.payments.declined[failure_code]] : [];
 };
 
 export function contentOf(occasion: Occasion, surroundings: Surroundings): EmailContent {
@@ -245,32 +285,44 @@ export function contentOf(occasion: Occasion, surroundings: Surroundings): Email
 }
 
 /** The lines of the receipt, with their quantity in the text. */
-const itemLines = (order: Order, plan: PlanCharge | null): EmailContent['lines'] =>
-  receiptLines(order, plan).map(({ description, quantity, amount }) => ({
+const itemLines = (words: Words, order: Order, plan: PlanCharge | null): EmailContent['lines'] =>
+  receiptLines(words, order, plan).map(({ description, quantity, amount }) => ({
     text: quantity === '' || quantity === '1' ? description : `${quantity} × ${description}`,
     amount,
   }));
 
-function sumLines(order: Order): EmailContent['lines'] {
+function sumLines(words: Words, order: Order): EmailContent['lines'] {
   const { subtotal, discount_amount, total, coupon, currency } = order;
+  const { receipts } = words.texts;
   const paid = paidOf(order);
   const sums = [
-    { text: receiptTexts.total, amount: amountText(total, currency), isStrong: true },
-    ...(paid < total ? [{ text: receiptTexts.captured, amount: amountText(paid, currency), isStrong: true }] : []),
-    ...creditSums(order).map(({ label, amount }) => ({ text: label, amount })),
+    { text: receipts.total, amount: words.amount(total, currency), isStrong: true },
+    ...(paid < total ? [{ text: receipts.captured, amount: words.amount(paid, currency), isStrong: true }] : []),
+    ...creditSums(words, order).map(({ label, amount }) => ({ text: label, amount })),
   ];
   if (discount_amount === 0) return sums;
   return [
-    { text: receiptTexts.subtotal, amount: amountText(subtotal, currency) },
-    { text: receiptTexts.discount(coupon?.code ?? null), amount: `−${amountText(discount_amount, currency)}` },
+    { text: receipts.subtotal, amount: words.amount(subtotal, currency) },
+    { text: discountText(words, coupon?.code), amount: `−${words.amount(discount_amount, currency)}` },
     ...sums,
   ];
 }
 
-const receiptFacts = (order: Order, { number }: LinkedReceipt, at: string): EmailContent['facts'] => [
-  [receiptTexts.number, number],
-  [receiptTexts.date, dateText(at)],
-  [receiptTexts.order, order.order_number],
-  // Credit alone may have paid the order.
-  ...(paidOf(order) > (order.credit_applied ?? 0) ? [[emailTexts.card, textOf(order.payment_method)] as const] : []),
-];
+const receiptFacts = (
+  surroundings: Surroundings,
+  order: Order,
+  { number }: LinkedReceipt,
+  at: string,
+): EmailContent['facts'] => {
+  const { words } = surroundings;
+  const { emails, receipts } = words.texts;
+  return [
+    [receipts.number, number],
+    [receipts.date, words.date(at)],
+    [receipts.order, order.order_number],
+    // Credit alone may have paid the order.
+    ...(paidOf(order) > (order.credit_applied ?? 0)
+      ? [[emails.card, cardOf(surroundings, order.payment_method)] as const]
+      : []),
+  ];
+};

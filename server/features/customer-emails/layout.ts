@@ -1,5 +1,4 @@
-import { emailTexts } from '../../customer-texts/emails.ts';
-import { greetingFor } from '../../greeting.ts';
+import type { Words } from '../../customer-texts/words.ts';
 import { escaped } from '../../platform/html.ts';
 import type { EmailContent } from './content.ts';
 
@@ -18,6 +17,7 @@ export interface Brand {
   readonly contact: string | null;
   /** That no money was moved; empty in live mode. */
   readonly note: string;
+  readonly words: Words;
   readonly firstName: string | undefined;
   /** Where the customer can stop optional emails. */
   readonly unsubscribeUrl: string;
@@ -44,7 +44,7 @@ export function htmlOf(content: EmailContent, brand: Brand): string {
   const { headline, paragraphs, button } = content;
   const title = `<h1 class="ink" style="margin: 0 0 16px; ${font}; font-size: 24px; line-height: 32px; color: ${ink};">${escaped(headline)}</h1>`;
   return `<!doctype html>
-<html lang="en">
+<html lang="${brand.words.locale}" dir="${brand.words.direction}">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -61,9 +61,9 @@ export function htmlOf(content: EmailContent, brand: Brand): string {
 <tr><td bgcolor="${brand.color}" style="padding: 20px 32px; background-color: ${brand.color}; border-radius: 8px 8px 0 0;">${headOf(brand)}</td></tr>
 <tr><td class="card" style="padding: 32px; background-color: #ffffff; border-radius: 0 0 8px 8px;">
 ${title}
-${[greetingFor(brand.firstName), ...paragraphs].map(paragraph).join('\n')}
-${linesOf(content)}
-${factsOf(content)}
+${[brand.words.greeting(brand.firstName), ...paragraphs].map(paragraph).join('\n')}
+${linesOf(content, brand)}
+${factsOf(content, brand)}
 ${button ? buttonOf(button, brand) : ''}
 </td></tr>
 <tr><td style="padding: 24px 32px;">${footOf(brand)}</td></tr>
@@ -82,21 +82,26 @@ function headOf({ logoUrl, name, textColor }: Brand): string {
   return `<img src="${escaped(logoUrl)}" alt="" height="40" style="display: inline-block; height: 40px; max-width: 200px; padding: 4px; border: 0; border-radius: 4px; background-color: #ffffff; vertical-align: middle;"> &nbsp;${text}`;
 }
 
-function linesOf({ lines }: EmailContent): string {
+/** Where a line ends: on the left in Arabic. */
+const endOf = ({ words }: Brand): 'left' | 'right' => (words.direction === 'rtl' ? 'left' : 'right');
+
+const startOf = ({ words }: Brand): 'left' | 'right' => (words.direction === 'rtl' ? 'right' : 'left');
+
+function linesOf({ lines }: EmailContent, brand: Brand): string {
   if (lines.length === 0) return '';
   const rows = lines.map(({ text, amount, isStrong }) => {
     const style = `padding: 8px 0; border-bottom: 1px solid #e5e7eb; ${font}; font-size: 15px; line-height: 22px; color: ${ink};${isStrong ? ' font-weight: bold;' : ''}`;
-    return `<tr><td class="ink rule" style="${style}">${escaped(text)}</td><td class="ink rule" align="right" valign="top" style="${style} padding-left: 16px; white-space: nowrap;">${escaped(amount)}</td></tr>`;
+    return `<tr><td class="ink rule" style="${style}">${escaped(text)}</td><td class="ink rule" align="${endOf(brand)}" valign="top" style="${style} padding-${startOf(brand)}: 16px; white-space: nowrap;">${escaped(amount)}</td></tr>`;
   });
   return `<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin: 0 0 16px;">\n${rows.join('\n')}\n</table>`;
 }
 
-function factsOf({ facts }: EmailContent): string {
+function factsOf({ facts }: EmailContent, brand: Brand): string {
   if (facts.length === 0) return '';
   const style = `padding: 2px 0; ${font}; font-size: 14px; line-height: 20px;`;
   const rows = facts.map(
     ([label, value]) =>
-      `<tr><td class="muted" valign="top" style="${style} padding-right: 16px; color: ${muted}; white-space: nowrap;">${escaped(label)}</td><td class="ink" width="100%" style="${style} color: ${ink};">${escaped(value)}</td></tr>`,
+      `<tr><td class="muted" valign="top" style="${style} padding-${endOf(brand)}: 16px; color: ${muted}; white-space: nowrap;">${escaped(label)}</td><td class="ink" width="100%" style="${style} color: ${ink};">${escaped(value)}</td></tr>`,
   );
   return `<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin: 0 0 20px;">\n${rows.join('\n')}\n</table>`;
 }
@@ -104,30 +109,32 @@ function factsOf({ facts }: EmailContent): string {
 const buttonOf = ({ text, url }: NonNullable<EmailContent['button']>, { color, textColor }: Brand): string =>
   `<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td bgcolor="${color}" style="border-radius: 6px; border: 1px solid ${textColor}; background-color: ${color};"><a href="${escaped(url)}" style="display: inline-block; padding: 12px 24px; ${font}; font-size: 16px; line-height: 20px; font-weight: bold; color: ${textColor}; text-decoration: none;">${escaped(text)}</a></td></tr></table>`;
 
-function footOf({ name, address, contact, note, unsubscribeUrl }: Brand): string {
+function footOf({ name, address, contact, note, words, unsubscribeUrl }: Brand): string {
+  const { questions, unsubscribe } = words.texts.emails;
   const line = (html: string): string =>
     `<p class="muted" style="margin: 0 0 8px; ${font}; font-size: 13px; line-height: 18px; color: ${muted};">${html}</p>`;
   return [
-    ...(contact ? [line(escaped(emailTexts.questions(contact)))] : []),
+    ...(contact ? [line(escaped(words.fill(questions, { contact })))] : []),
     line(escaped([name, ...address].join(', '))),
     ...(note ? [line(escaped(note))] : []),
-    line(`<a href="${escaped(unsubscribeUrl)}" style="color: ${muted};">${escaped(emailTexts.unsubscribe)}</a>`),
+    line(`<a href="${escaped(unsubscribeUrl)}" style="color: ${muted};">${escaped(unsubscribe)}</a>`),
   ].join('\n');
 }
 
 export function textOf({ headline, paragraphs, lines, facts, button }: EmailContent, brand: Brand): string {
-  const { name, address, contact, note, unsubscribeUrl, firstName } = brand;
+  const { name, address, contact, note, words, unsubscribeUrl, firstName } = brand;
+  const { questions, unsubscribe } = words.texts.emails;
   const blocks = [
     headline,
-    greetingFor(firstName),
+    words.greeting(firstName),
     ...paragraphs,
     lines.map(({ text, amount }) => (amount === '' ? text : `${text}: ${amount}`)).join('\n'),
     facts.map(([label, value]) => `${label}: ${value}`).join('\n'),
     button ? `${button.text}: ${button.url}` : '',
-    contact ? emailTexts.questions(contact) : '',
+    contact ? words.fill(questions, { contact }) : '',
     [name, ...address].join(', '),
     note,
-    `${emailTexts.unsubscribe}: ${unsubscribeUrl}`,
+    `${unsubscribe}: ${unsubscribeUrl}`,
   ];
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }

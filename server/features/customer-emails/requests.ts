@@ -1,3 +1,5 @@
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { wordsFor } from '../../customer-texts/words.ts';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { hourMs } from '../../platform/durations.ts';
@@ -33,6 +35,7 @@ export async function sendRequest(
   }
   const pageUrl = kind === 'card_request' ? await dependencies.customerPageLink(context, customer) : undefined;
   const reader = {
+    words: await wordsFor(customer.locale ?? defaultLocale),
     firstName: customer.first_name,
     unsubscribeUrl: unsubscribeLink(dependencies, company.id, customer.id),
   };

@@ -1,3 +1,5 @@
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { wordsFor } from '../../customer-texts/words.ts';
 import { notFound } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
@@ -81,7 +83,8 @@ export async function writePreview(
   const profile = await profileOf(context.db, context.company);
   const occasion = previewOf(kind, order, await planChargeOf(context, order), context.nowMs);
   // No link that acts for the customer, for example one that stops emails.
-  const reader = { firstName: showsCustomer ? customer.first_name : undefined, unsubscribeUrl: '#' };
+  const words = await wordsFor(customer.locale ?? defaultLocale);
+  const reader = { words, firstName: showsCustomer ? customer.first_name : undefined, unsubscribeUrl: '#' };
   return writeEmail(links, context.company, profile, reader, occasion, links.baseUrl);
 }
 

@@ -1,6 +1,5 @@
-import { emailTexts } from '../../customer-texts/emails.ts';
 import type { Company } from '../../company.ts';
-import { addressLines } from '../../customer-texts/formats.ts';
+import type { Words } from '../../customer-texts/words.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayMs } from '../../platform/durations.ts';
@@ -33,6 +32,8 @@ export interface WrittenEmail extends MailContent {
 }
 
 export interface EmailReader {
+  /** The language of the customer. */
+  readonly words: Words;
   /** Undefined in a preview for those who may not read customers. */
   readonly firstName: string | undefined;
   readonly unsubscribeUrl: string;
@@ -43,20 +44,21 @@ export function writeEmail(
   { baseUrl }: Pick<EmailLinks, 'baseUrl'>,
   company: Pick<Company, 'mode'>,
   profile: Profile,
-  { firstName, unsubscribeUrl }: EmailReader,
+  { words, firstName, unsubscribeUrl }: EmailReader,
   occasion: Occasion,
   customerPageUrl: string | undefined,
 ): WrittenEmail {
-  const content = contentOf(occasion, { merchant: profile.display_name, customerPageUrl });
+  const content = contentOf(occasion, { merchant: profile.display_name, words, customerPageUrl });
   const { address, support_email, website, emails } = profile;
   const brand = {
     name: profile.display_name,
     logoUrl: profile.logo_url && baseUrl + profile.logo_url,
     color: profile.color ?? defaultColor,
     textColor: profile.text_color,
-    address: addressLines(address),
+    address: words.address(address),
     contact: support_email ?? website,
-    note: emailTexts.notes[company.mode],
+    note: words.texts.emails.notes[company.mode],
+    words,
     firstName,
     unsubscribeUrl,
   };

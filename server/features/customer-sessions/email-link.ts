@@ -1,3 +1,5 @@
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { wordsFor } from '../../customer-texts/words.ts';
 import { tooManyRequests } from '../../errors.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import { limits } from '../../limits.ts';
@@ -98,7 +100,9 @@ async function mailLink(
     clock.nowMs(),
   );
   if (decisions.some(({ allowed }) => !allowed)) return;
-  const { name } = await merchantOf(context);
+  const { name: merchant } = await merchantOf(context);
+  const words = await wordsFor(customer.locale ?? defaultLocale);
+  const { pageLink } = words.texts.emails;
   await db.transaction(async (transaction) => {
     const inside = { ...context, db: transaction };
     const { id: customerId, email: recipient } = customer;
@@ -107,21 +111,11 @@ async function mailLink(
     const { url, expiresAt } = made;
     await writeLinkMail(transaction, mailKey, company.id, nowMs, {
       recipient,
-      subject: `Your account at ${name}`,
+      subject: words.fill(pageLink.subject, { merchant }),
       link: { url, for: customerId, expiresAt },
       toCustomer: true,
       // No name of the customer: a stranger may have typed it on a checkout page, and would choose a text that we send.
-      body: (link) =>
-        [
-          `Open this link within ${minutes} minutes to see your subscriptions and payments at ${name}, or to change`,
-          'your card:',
-          '',
-          link,
-          '',
-          'Anyone who has the link can use it, so do not forward this email. If you did not ask for it, you can',
-          'ignore it.',
-          '',
-        ].join('\n'),
+      body: (link) => [words.fill(pageLink.text, { minutes, merchant }), '', link, '', pageLink.care, ''].join('\n'),
     });
   });
 }

@@ -1,3 +1,4 @@
+import { withLocale } from '../../http/locale.ts';
 import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
 import { returnInput, withPresence } from '../checkout-sessions/service.ts';
@@ -76,9 +77,20 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/card',
       category: 'write',
       body: cardChoice,
-      handle: async ({ context, subject, body: { browser: reported, ...choice }, address, token, browser }) => {
+      handle: async ({
+        context,
+        subject,
+        body: { browser: reported, ...choice },
+        address,
+        token,
+        askedLocale,
+        browser,
+      }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}?returned=card` };
+        const page = {
+          baseUrl: dependencies.baseUrl,
+          path: withLocale(`/customer/${token}?returned=card`, askedLocale),
+        };
         const present = withPresence(context, browser, page, reported);
         await chooseCard(dependencies, present, subject, choice, address);
         return showAccount(dependencies, context, subject);
@@ -100,9 +112,12 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       path: '/customer/:token/subscriptions/:id/pay',
       category: 'write',
       body: renewalPayment,
-      handle: ({ context, subject, params: { id = '' }, body, address, token, browser }) => {
+      handle: ({ context, subject, params: { id = '' }, body, address, token, askedLocale, browser }) => {
         const dependencies = dependenciesOf(context);
-        const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}?returned=${id}` };
+        const page = {
+          baseUrl: dependencies.baseUrl,
+          path: withLocale(`/customer/${token}?returned=${id}`, askedLocale),
+        };
         const present = withPresence(context, browser, page, body.browser);
         return actAndShow(dependencies, present, subject, () =>
           payNow(dependencies, present, subject, id, body.declines, address),

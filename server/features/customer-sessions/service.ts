@@ -1,3 +1,4 @@
+import { withLocale } from '../../http/locale.ts';
 import { notFound } from '../../errors.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { hashPageToken, newPageToken } from '../../http/page-token.ts';
@@ -5,7 +6,7 @@ import { limits } from '../../limits.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { checkReturnUrl } from '../checkout-sessions/service.ts';
-import { emailKeyOf, ensureActiveCustomer } from '../customers/service.ts';
+import { emailKeyOf, ensureActiveCustomer, localeOfCustomer } from '../customers/service.ts';
 import {
   type CustomerSessionRow,
   deleteCustomerSession,
@@ -61,7 +62,8 @@ export async function customerPageLink(
   };
   const emailKey = email === undefined ? null : emailKeyOf(email);
   if (!(await insertCustomerSession(db, session, hashPageToken(token), emailKey))) return undefined;
-  return { session, url: `${baseUrl}/customer/${token}`, expiresAt };
+  const url = withLocale(`${baseUrl}/customer/${token}`, await localeOfCustomer(context, customerId));
+  return { session, url, expiresAt };
 }
 
 function toWire({ company }: RequestContext, row: CustomerSessionRow, url: string | null): CustomerSession {

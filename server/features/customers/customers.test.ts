@@ -90,7 +90,15 @@ describe('creating a customer', () => {
     const { status, body } = await post(fields);
     assert.equal(status, 201);
     const { id, created_at, updated_at, shipping_address } = body;
-    const given = { id, created_at, updated_at, default_payment_method_id: null, deleted: false, deleted_at: null };
+    const given = {
+      id,
+      created_at,
+      updated_at,
+      locale: null,
+      default_payment_method_id: null,
+      deleted: false,
+      deleted_at: null,
+    };
     assert.deepEqual(body, { ...fields, ...given, shipping_address });
     assert.deepEqual((await get(id)).body, body);
   });

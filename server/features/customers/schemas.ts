@@ -4,6 +4,7 @@ import {
   defaulting,
   freeText,
   line,
+  locale,
   metadata,
   metadataInput,
   metadataPatch,
@@ -58,6 +59,9 @@ const ownPhone = phone({
   description:
     'International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.',
 });
+const ownLocale = locale(
+  'The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.',
+);
 const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
   description: 'Your own labels. You can filter customers by them.',
@@ -75,6 +79,7 @@ export const customerCreate = Type.Object(
   {
     ...input,
     company: Type.Optional(clearable(name())),
+    locale: Type.Optional(clearable(ownLocale)),
     shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: defaulting(tags, []),
     metadata: Type.Optional(metadataInput),
@@ -90,6 +95,7 @@ export const customerUpdate = Type.Object(
     last_name: Type.Optional(input.last_name),
     phone: Type.Optional(input.phone),
     company: Type.Optional(clearable(name())),
+    locale: Type.Optional(clearable(ownLocale)),
     shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: Type.Optional(tags),
     metadata: Type.Optional(metadataPatch),
@@ -116,6 +122,7 @@ export const customer = Type.Object(
     last_name: input.last_name,
     phone: ownPhone,
     company: nullable(Type.String()),
+    locale: nullable(ownLocale),
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
     payment_methods: expanded('PaymentMethod', 'payment_methods'),
@@ -137,6 +144,7 @@ export const customer = Type.Object(
         last_name: 'Lovelace',
         phone: '+15551234567',
         company: null,
+        locale: 'de-AT',
         shipping_address: null,
         default_payment_method_id: null,
         tags: ['vip'],

@@ -60,6 +60,7 @@ function toWire(row: CustomerRow): Customer {
     last_name: row.last_name,
     phone: row.phone,
     company: row.company,
+    locale: row.locale,
     shipping_address: row.shipping_address,
     default_payment_method_id: row.default_payment_method_id,
     tags: row.tags,
@@ -129,6 +130,7 @@ export async function createCustomer(
     last_name: input.last_name,
     phone: e164(input.phone),
     company: input.company ?? null,
+    locale: input.locale ?? null,
     shipping_address: input.shipping_address ? addressOf(input.shipping_address, newId(nowMs)) : null,
     default_payment_method_id: null,
     tags: input.tags ?? [],
@@ -221,6 +223,10 @@ export async function isCustomerDeleted(db: Queryable, companyId: string, id: st
   const row = await findCustomer(db, companyId, id);
   return row === undefined || row.deleted_at !== null;
 }
+
+/** The language of the customer; null if it is not known. */
+export const localeOfCustomer = async ({ db, company }: RequestContext, id: string): Promise<string | null> =>
+  (await findCustomer(db, company.id, id))?.locale ?? null;
 
 export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
 
@@ -324,6 +330,7 @@ function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): Cus
     last_name: input.last_name ?? current.last_name,
     phone: input.phone === undefined ? current.phone : e164(input.phone),
     company: input.company === undefined ? current.company : input.company,
+    locale: input.locale === undefined ? current.locale : input.locale,
     shipping_address:
       address === undefined
         ? current.shipping_address

@@ -247,6 +247,7 @@ export async function visitLink(
   link: LinkRow,
 ): Promise<string> {
   const { url } = await openSession(context, dependencies, {
+    locale: null,
     mode: link.mode,
     items: link.items,
     plan_id: link.plan_id,

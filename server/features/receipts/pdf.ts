@@ -1,5 +1,5 @@
 import PDFDocument from 'pdfkit';
-import { receiptTexts } from '../../customer-texts/receipts.ts';
+import { fill } from '../../customer-texts/messages.ts';
 import type { Fonts } from '../../platform/typesetting/fonts.ts';
 import { layouterFor } from '../../platform/typesetting/layout.ts';
 import { linePrinter } from '../../platform/typesetting/pdf-text.ts';
@@ -70,7 +70,7 @@ const newDocument = (receipt: ReceiptDocument): Document =>
     bufferPages: true,
     tagged: true,
     pdfVersion: '1.7',
-    lang: 'en-US',
+    lang: receipt.locale,
     displayTitle: true,
     // Null keeps pdfkit from loading a font of its own, which its type does not know.
     font: null as unknown as string,
@@ -96,7 +96,7 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
   };
   const linesOf = (text: string, { width, size = body, bold = false, linesMax = textLinesMax }: TextOptions) => {
     const style = { size, isBold: bold, width };
-    const lines = layOut(text, style);
+    const lines = layOut(withoutIsolates(text), style);
     const shown = lines.length > linesMax ? [...lines.slice(0, linesMax - 1), ...layOut('…', style)] : lines;
     return shown.map((line) => ({ line, height: line.ascent + line.descent + lineGap }));
   };
@@ -146,8 +146,12 @@ function paperOn(doc: Document, receipt: ReceiptDocument, fonts: Fonts): Paper {
   };
 }
 
+/** Marks around values in Arabic, for which fonts have no glyph. */
+const withoutIsolates = (text: string): string => text.replaceAll(/[\u2066-\u2069]/g, '');
+
 /** The writing of the whole receipt tells the shapes of Chinese characters. */
-const textsOf = ({ merchantName, merchant, customer, shipTo, lines }: ReceiptDocument): string[] => [
+const textsOf = ({ title, merchantName, merchant, customer, shipTo, lines }: ReceiptDocument): string[] => [
+  title,
   merchantName,
   ...merchant,
   ...customer,
@@ -167,7 +171,7 @@ function drawReceipt(paper: Paper, receipt: ReceiptDocument): void {
       y += write(note, margin, y, { width, color: muted }) + 4;
     }
   });
-  drawFoot(paper);
+  drawFoot(paper, receipt);
 }
 
 function onPage({ doc }: Paper, y: number, height: number): number {
@@ -199,7 +203,7 @@ function drawHead(paper: Paper, receipt: ReceiptDocument): number {
 }
 
 function drawParties({ doc, write, width }: Paper, receipt: ReceiptDocument, from: number): number {
-  const { from: merchant, billedTo, shipTo } = receiptTexts;
+  const { from: merchant, billedTo, shipTo } = receipt.texts;
   const parties = [
     [merchant, receipt.merchant],
     [billedTo, receipt.customer],
@@ -221,7 +225,7 @@ function drawParties({ doc, write, width }: Paper, receipt: ReceiptDocument, fro
   return Math.max(...bottoms);
 }
 
-function drawLines(paper: Paper, { lines }: ReceiptDocument, from: number): number {
+function drawLines(paper: Paper, { lines, texts: names }: ReceiptDocument, from: number): number {
   const { doc, width } = paper;
   const widths = { quantity: 45, unitPrice: 100, amount: 100 };
   const first = width - widths.quantity - widths.unitPrice - widths.amount;
@@ -247,7 +251,7 @@ function drawLines(paper: Paper, { lines }: ReceiptDocument, from: number): numb
     );
   return paper.within('Table', () => {
     let y = onPage(paper, from, 60);
-    const { item, quantity, unitPrice, amount } = receiptTexts;
+    const { item, quantity, unitPrice, amount } = names;
     y += row([item, quantity, unitPrice, amount], y, { bold: true, color: muted, tag: 'TH' }) + 5;
     line(y);
     for (const { description, ...rest } of lines) {
@@ -284,11 +288,16 @@ function drawMark({ doc, write, sizeOf, decorate }: Paper, mark: string, y: numb
   return y + frame.height;
 }
 
-function drawFoot({ doc, write, width }: Paper): void {
+function drawFoot({ doc, write, width }: Paper, { texts, locale }: ReceiptDocument): void {
   const { count } = doc.bufferedPageRange();
   for (let index = 0; index < count; index += 1) {
     doc.switchToPage(index);
     const y = doc.page.height - margin;
-    write(receiptTexts.page(index + 1, count), margin, y, { width, size: 8, color: muted, align: 'right' });
+    write(fill(texts.page, { page: index + 1, count }, locale), margin, y, {
+      width,
+      size: 8,
+      color: muted,
+      align: 'right',
+    });
   }
 }

@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { differences, openPicture, type PdfPage, readPages, saved } from '../../../tests/support/pdf-pages.ts';
 import { Fonts } from '../../platform/typesetting/fonts.ts';
+import { textsFor } from '../../customer-texts/texts.ts';
 import type { ReceiptDocument } from './document.ts';
 import { renderReceipt } from './pdf.ts';
 
@@ -60,7 +61,11 @@ const long = [
 /** No font of a receipt has runes. */
 const unknown = 'ᚠᚢᚦ';
 
+const english = await textsFor('en');
+
 const receiptWith = (descriptions: readonly string[]): ReceiptDocument => ({
+  locale: 'en',
+  texts: english.receipts,
   title: 'Receipt',
   mark: 'PAID',
   subject: 'Receipt R-000042',

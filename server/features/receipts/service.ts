@@ -1,3 +1,5 @@
+import { defaultLocale } from '../../customer-texts/languages.ts';
+import { wordsFor } from '../../customer-texts/words.ts';
 import { ApiError, notFound } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import { limits } from '../../limits.ts';
@@ -17,7 +19,7 @@ import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts'
 import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
 
-export { creditSums, receiptLines, refundsOf } from './document.ts';
+export { creditSums, discountText, receiptLines, refundsOf } from './document.ts';
 export { openRenderer } from './renderer.ts';
 
 export interface ReceiptLinks {
@@ -168,10 +170,14 @@ export async function readReceipt(
     customer,
     profile,
     logo,
+    // Also for those who do not see who the customer is.
+    words: await wordsFor(present?.locale ?? defaultLocale),
   };
   return {
     document: receiptDocument(facts),
     fileName: `${number}.pdf`,
-    version: [row.id, order.updated_at, plan?.name, profile.updated_at, customer?.updated_at].join(' '),
+    version: [row.id, order.updated_at, plan?.name, profile.updated_at, customer?.updated_at, facts.words.locale].join(
+      ' ',
+    ),
   };
 }

@@ -40,6 +40,8 @@ export interface CheckoutSessionCreate {
   customer_id?: string | undefined;
   /** Where the page leads if the customer turns back. */
   cancel_url?: string | undefined;
+  /** The language of the page. Default: that of the customer; if it is not known, the page follows the browser. */
+  locale?: string | undefined;
   /** Seconds until the session expires. Default: `86400`. */
   expires_in?: number | undefined;
 }
@@ -78,6 +80,7 @@ export interface CheckoutSession {
   url: string | null;
   customer_id: string | null;
   cancel_url: string | null;
+  locale: string | null;
   payment_link_id: string | null;
   order_id: string | null;
   subscription_id: string | null;

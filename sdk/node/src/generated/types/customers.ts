@@ -24,6 +24,8 @@ export interface CustomerCreate {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company?: string | null | undefined;
+  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
+  locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Your own labels. You can filter customers by them. Default: `[]`. */
   tags?: readonly string[] | undefined;
@@ -51,6 +53,7 @@ export interface Customer {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company: string | null;
+  locale: string | null;
   shipping_address: ShippingAddress | null;
   default_payment_method_id: string | null;
   /** With `expand=payment_methods`. */
@@ -77,6 +80,8 @@ export interface CustomerUpdate {
   /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone?: string | undefined;
   company?: string | null | undefined;
+  /** The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer. */
+  locale?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Your own labels. You can filter customers by them. */
   tags?: readonly string[] | undefined;

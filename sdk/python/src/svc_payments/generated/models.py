@@ -158,7 +158,7 @@ __all__ = [
 ]
 
 ApiVersion = Literal["2026-02-11"]
-CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "company", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"]
+CustomerField = Literal["id", "email", "first_name", "last_name", "phone", "company", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"]
 CreditType = Literal["grant", "take_back", "plan_change", "order", "order_failed", "order_voided", "refund", "customer_deleted"]
 CreditChange = Literal["grant", "take_back"]
 CardBrand = Literal["amex", "diners", "jcb", "discover", "unionpay", "mastercard", "maestro", "visa", "unknown"]
@@ -188,7 +188,7 @@ CheckoutMode = Literal["payment", "subscription", "setup"]
 CheckoutField = Literal["shipping", "company"]
 CheckoutSessionStatus = Literal["open", "completed", "expired"]
 CheckoutNextActionType = Literal["confirm_with_bank"]
-CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
+CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
@@ -233,6 +233,7 @@ class Customer(Model):
     phone: str
     """International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company."""
     company: str | None
+    locale: str | None
     shipping_address: ShippingAddress | None
     default_payment_method_id: str | None
     payment_methods: List[PaymentMethod] | None
@@ -248,7 +249,7 @@ class Customer(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "email", "first_name", "last_name", "phone", "company", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "email", "first_name", "last_name", "phone", "company", "locale", "shipping_address", "default_payment_method_id", "payment_methods", "subscriptions", "tags", "metadata", "deleted", "deleted_at", "created_at", "updated_at"])
     _optional = frozenset(["payment_methods", "subscriptions"])
 
 
@@ -1058,6 +1059,7 @@ class CheckoutSession(Model):
     url: str | None
     customer_id: str | None
     cancel_url: str | None
+    locale: str | None
     payment_link_id: str | None
     order_id: str | None
     subscription_id: str | None
@@ -1069,7 +1071,7 @@ class CheckoutSession(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
+    _fields = frozenset(["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"])
 
 
 class PaymentLink(Model):

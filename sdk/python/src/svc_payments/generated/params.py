@@ -44,6 +44,8 @@ class _CustomerCreate(TypedDict):
 
 class CustomerCreate(_CustomerCreate, total=False):
     company: str | None
+    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+    locale: str | None
     shipping_address: ShippingAddressInput | None
     #: Your own labels. You can filter customers by them.
     tags: Sequence[str]
@@ -57,6 +59,8 @@ class CustomerUpdate(TypedDict, total=False):
     #: International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.
     phone: str
     company: str | None
+    #: The language of emails, receipts and pages for this customer, with a country if you like. Null: emails and receipts are English, pages follow the browser. The checkout page sets it for a new customer.
+    locale: str | None
     shipping_address: ShippingAddressInput | None
     #: Your own labels. You can filter customers by them.
     tags: Sequence[str]
@@ -495,6 +499,8 @@ class CheckoutSessionCreate(_CheckoutSessionCreate, total=False):
     customer_id: str
     #: Where the page leads if the customer turns back.
     cancel_url: str
+    #: The language of the page. Default: that of the customer; if it is not known, the page follows the browser.
+    locale: str
     #: Seconds until the session expires.
     expires_in: int
 

@@ -1,41 +1,51 @@
-export const receiptTexts = {
+/** Receipts as PDF, and the lines of receipts in emails. */
+export const receipts = {
+  // At the top of the page.
   title: 'Receipt',
   refundTitle: 'Refund receipt',
   number: 'Receipt number',
   date: 'Date',
   order: 'Order',
+  // Above the addresses.
   from: 'From',
   billedTo: 'Billed to',
   shipTo: 'Ship to',
+  // In a frame beside the sums.
   paidMark: 'PAID',
   refundedMark: 'REFUNDED',
-  taxId: (id: string) => `Tax ID: ${id}`,
+  // Below the address of the merchant.
+  taxId: 'Tax ID: {id}',
+  // The columns of the table; the column of quantities is narrow.
   item: 'Description',
   quantity: 'Qty',
   unitPrice: 'Unit price',
   amount: 'Amount',
   setupFee: 'Setup fee',
+  // The sums.
   subtotal: 'Subtotal',
-  discount: (code: string | null) => (code === null ? 'Discount' : `Discount (${code})`),
+  discount: 'Discount',
+  discountCode: 'Discount ({code})',
   total: 'Total',
   captured: 'Charged',
   creditApplied: 'Paid with your credit',
   fromCard: 'Paid by card',
   refundedToCredit: 'Refunded to your credit',
-  paidWithCredit: 'Paid with your credit.',
-  paid: (card: string, date: string) => `Paid with ${card} on ${date}`,
-  refundedTo: (card: string, date: string) => `Refunded to ${card} on ${date}`,
-  free: 'Nothing was charged.',
-  refund: (date: string) => `Refund on ${date}`,
+  refund: 'Refund on {date}',
   refundAmount: 'Refunded',
   originalTotal: 'Total of the order',
   net: 'Total after refunds',
-  questions: (contact: string) => `Questions? Contact ${contact}.`,
-  page: (page: number, count: number) => `Page ${page} of ${count}`,
-  /** By the mode of the company. */
+  // Below the sums.
+  paid: 'Paid with {card} on {date}',
+  paidWithCredit: 'Paid with your credit.',
+  refundedTo: 'Refunded to {card} on {date}',
+  free: 'Nothing was charged.',
+  questions: 'Questions? Contact {contact}.',
+  // By the mode of the company.
   notes: {
     sandbox: 'Sandbox: no money was moved.',
     rehearsal: 'Rehearsal with a test card: no money was moved.',
     live: '',
   },
-};
+  // At the bottom of each page.
+  page: 'Page {page} of {count}',
+} as const;

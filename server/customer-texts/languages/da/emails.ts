@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Hej {name}',
+  greetingUnknown: 'Hej',
+  receipt: {
+    subject: 'Din kvittering fra {merchant}, {number}',
+    headline: 'Du har betalt {amount}',
+    order: 'Tak for din ordre. Her er din kvittering.',
+    renewal: 'Dit abonnement er fornyet. Her er din kvittering.',
+  },
+  refund: {
+    subject: '{merchant} har refunderet {amount}',
+    headline: 'Du har fået {amount} tilbage',
+    text: 'Refusionen går til dit kort {card}. Der kan gå op til 10 dage, før din bank viser den.',
+  },
+  paymentFailed: {
+    subject: 'Din betaling til {merchant} mislykkedes',
+    headline: 'Vi kunne ikke trække {amount}',
+    text: 'Betalingen for {name} med dit kort {card} mislykkedes.',
+    retry: 'Vi prøver igen den {date}. Opdater dit kort inden da, så betalingen ikke mislykkes igen.',
+    noRetry: 'Vi trækker ikke mere på dette kort. Opdater dit kort for at beholde dit abonnement.',
+  },
+  confirmPayment: {
+    subject: 'Bekræft din betaling til {merchant}',
+    headline: 'Din bank vil bekræfte denne betaling',
+    reason: 'Din bank vil bekræfte denne betaling.',
+    text: 'Din bank tillod ikke betalingen for {name} med dit kort {card}, fordi den først vil spørge dig.',
+    until: 'Bekræft den hos din bank senest den {date}. Du betaler én gang.',
+    ask: 'Bekræft den hos din bank. Du betaler én gang.',
+    button: 'Bekræft hos din bank',
+  },
+  finalNotice: {
+    subject: 'Dit abonnement hos {merchant} er ophørt',
+    headline: 'Dit abonnement er ophørt',
+    text: 'Vi har flere gange forsøgt at trække betalingen for {name} på dit kort {card}, og hver betaling mislykkedes. Dit abonnement er ophørt, og der trækkes ikke mere på dit kort.',
+    pay: 'Hvis du vil fortsætte, så opdater dit kort, og betal det udestående beløb.',
+  },
+  cardExpiring: {
+    subject: 'Dit kort hos {merchant} udløber næste måned',
+    headline: 'Dit kort udløber næste måned',
+    text: 'Dit kort {card} udløber i {month}. Opdater det, så dit abonnement fortsætter uden afbrydelse.',
+  },
+  subscriptionCanceled: {
+    subject: 'Dit abonnement hos {merchant} er opsagt',
+    headline: 'Dit abonnement er opsagt',
+    text: 'Dit abonnement på {name} er opsagt. Der trækkes ikke mere på dit kort for det.',
+  },
+  upcomingRenewal: {
+    subject: 'Dit abonnement hos {merchant} fornyes den {date}',
+    headline: 'Dit abonnement fornyes den {date}',
+    text: 'Vi trækker {amount} for {name} på dit kort {card}.',
+  },
+  paymentRequest: {
+    subject: 'Betal din ordre {number} hos {merchant}',
+    headline: 'Din betaling på {amount} gik ikke igennem',
+    text: 'Der er ikke trukket noget på dit kort {card}. Du kan stadig betale ordren med et andet kort.',
+    pay: 'Betal {amount}',
+  },
+  cardRequest: {
+    subject: 'Tilføj et andet kort hos {merchant}',
+    headline: 'Tilføj et andet kort',
+    text: 'Vi kunne ikke trække {amount} på dit kort {card}.',
+    ask: 'På din side kan du tilføje et andet kort.',
+  },
+  pageLink: {
+    subject: 'Din konto hos {merchant}',
+    text: 'Åbn linket inden for {minutes} minutter for at se dine abonnementer og betalinger hos {merchant} eller skifte kort:',
+    care: 'Alle, der har linket, kan bruge det, så videresend ikke denne e-mail. Hvis du ikke har bedt om det, kan du se bort fra e-mailen.',
+  },
+  viewReceipt: 'Vis kvittering (PDF)',
+  updateCard: 'Opdater kort',
+  manage: 'Administrer abonnement',
+  reason: 'Årsag',
+  card: 'Kort',
+  amount: 'Beløb',
+  nextAttempt: 'Næste forsøg',
+  questions: 'Spørgsmål? Svar på denne e-mail, eller skriv til {contact}.',
+  unsubscribe: 'Afmeld',
+  notes: {
+    sandbox: 'Dette er en test-e-mail fra en sandbox. Der er ikke flyttet penge.',
+    rehearsal: 'Dette er en test-e-mail fra en prøvekørsel. Der er ikke flyttet penge.',
+    live: '',
+  },
+  stop: {
+    title: 'Valgfrie e-mails',
+    ask: 'Vil du afmelde valgfrie e-mails fra {merchant}, for eksempel påmindelser? Du får stadig kvitteringer og beskeder om mislykkede betalinger.',
+    confirm: 'Afmeld',
+    done: 'Du får ikke længere valgfrie e-mails fra {merchant}.',
+    invalid: 'Linket er ugyldigt eller udløbet.',
+  },
+};

@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Hola, {name}:',
+  greetingUnknown: 'Hola:',
+  receipt: {
+    subject: 'Su recibo de {merchant}, {number}',
+    headline: 'Ha pagado {amount}',
+    order: 'Gracias por su pedido. Aquí tiene su recibo.',
+    renewal: 'Su suscripción se ha renovado. Aquí tiene su recibo.',
+  },
+  refund: {
+    subject: '{merchant} ha reembolsado {amount}',
+    headline: 'Se le han reembolsado {amount}',
+    text: 'El reembolso llega a su tarjeta {card}. Su banco puede tardar hasta 10 días en mostrarlo.',
+  },
+  paymentFailed: {
+    subject: 'Su pago a {merchant} ha fallado',
+    headline: 'No hemos podido cobrar {amount}',
+    text: 'El pago de {name} con su tarjeta {card} ha fallado.',
+    retry: 'Volveremos a intentarlo el {date}. Para evitar otro pago fallido, actualice antes su tarjeta.',
+    noRetry: 'No volveremos a cobrar en esta tarjeta. Actualice su tarjeta para conservar su suscripción.',
+  },
+  confirmPayment: {
+    subject: 'Confirme su pago a {merchant}',
+    headline: 'Su banco quiere confirmar este pago',
+    reason: 'Su banco quiere confirmar este pago.',
+    text: 'Su banco no ha permitido el pago de {name} con su tarjeta {card}, porque antes quiere preguntarle.',
+    until: 'Confírmelo con su banco antes del {date}. Paga una sola vez.',
+    ask: 'Confírmelo con su banco. Paga una sola vez.',
+    button: 'Confirmar con mi banco',
+  },
+  finalNotice: {
+    subject: 'Su suscripción a {merchant} ha terminado',
+    headline: 'Su suscripción ha terminado',
+    text: 'Hemos intentado varias veces cobrar {name} en su tarjeta {card} y todos los pagos han fallado. Su suscripción ha terminado y no se volverá a cobrar en su tarjeta.',
+    pay: 'Si quiere continuar, actualice su tarjeta y pague el importe pendiente.',
+  },
+  cardExpiring: {
+    subject: 'Su tarjeta en {merchant} caduca el mes que viene',
+    headline: 'Su tarjeta caduca el mes que viene',
+    text: 'Su tarjeta {card} caduca en {month}. Actualícela para que su suscripción continúe sin interrupción.',
+  },
+  subscriptionCanceled: {
+    subject: 'Su suscripción a {merchant} está cancelada',
+    headline: 'Su suscripción está cancelada',
+    text: 'Su suscripción a {name} está cancelada. No se volverá a cobrar en su tarjeta por ella.',
+  },
+  upcomingRenewal: {
+    subject: 'Su suscripción a {merchant} se renueva el {date}',
+    headline: 'Su suscripción se renueva el {date}',
+    text: 'Cobraremos {amount} por {name} en su tarjeta {card}.',
+  },
+  paymentRequest: {
+    subject: 'Pague su pedido {number} en {merchant}',
+    headline: 'Su pago de {amount} no se ha realizado',
+    text: 'No se ha cobrado en su tarjeta {card}. Todavía puede pagar este pedido con otra tarjeta.',
+    pay: 'Pagar {amount}',
+  },
+  cardRequest: {
+    subject: 'Añada otra tarjeta en {merchant}',
+    headline: 'Añada otra tarjeta',
+    text: 'No hemos podido cobrar {amount} en su tarjeta {card}.',
+    ask: 'En su página puede añadir otra tarjeta.',
+  },
+  pageLink: {
+    subject: 'Su cuenta en {merchant}',
+    text: 'Abra este enlace en un plazo de {minutes} minutos para ver sus suscripciones y pagos en {merchant}, o para cambiar su tarjeta:',
+    care: 'Cualquiera que tenga el enlace puede usarlo, así que no reenvíe este correo. Si no lo ha pedido, puede ignorarlo.',
+  },
+  viewReceipt: 'Ver recibo (PDF)',
+  updateCard: 'Actualizar tarjeta',
+  manage: 'Gestionar suscripción',
+  reason: 'Motivo',
+  card: 'Tarjeta',
+  amount: 'Importe',
+  nextAttempt: 'Próximo intento',
+  questions: '¿Preguntas? Responda a este correo o escriba a {contact}.',
+  unsubscribe: 'Darse de baja',
+  notes: {
+    sandbox: 'Este es un correo de prueba de un sandbox. No se ha movido dinero.',
+    rehearsal: 'Este es un correo de prueba de un ensayo. No se ha movido dinero.',
+    live: '',
+  },
+  stop: {
+    title: 'Correos opcionales',
+    ask: '¿Quiere dejar de recibir los correos opcionales de {merchant}, como los recordatorios? Seguirá recibiendo recibos y avisos de pagos fallidos.',
+    confirm: 'Darse de baja',
+    done: 'Ya no recibirá los correos opcionales de {merchant}.',
+    invalid: 'Este enlace no es válido o ha caducado.',
+  },
+};

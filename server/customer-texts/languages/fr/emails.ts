@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Bonjour {name},',
+  greetingUnknown: 'Bonjour,',
+  receipt: {
+    subject: 'Votre reçu de {merchant}, {number}',
+    headline: 'Vous avez payé {amount}',
+    order: 'Merci pour votre commande. Voici votre reçu.',
+    renewal: 'Votre abonnement a été renouvelé. Voici votre reçu.',
+  },
+  refund: {
+    subject: '{merchant} a remboursé {amount}',
+    headline: 'Vous avez été remboursé de {amount}',
+    text: 'Le remboursement est versé sur votre carte {card}. Votre banque peut mettre jusqu’à 10 jours pour l’afficher.',
+  },
+  paymentFailed: {
+    subject: 'Votre paiement à {merchant} a échoué',
+    headline: 'Nous n’avons pas pu débiter {amount}',
+    text: 'Le paiement de {name} avec votre carte {card} a échoué.',
+    retry: 'Nous réessaierons le {date}. Pour éviter un nouvel échec, mettez à jour votre carte avant cette date.',
+    noRetry: 'Nous ne débiterons plus cette carte. Veuillez mettre à jour votre carte pour garder votre abonnement.',
+  },
+  confirmPayment: {
+    subject: 'Confirmez votre paiement à {merchant}',
+    headline: 'Votre banque souhaite confirmer ce paiement',
+    reason: 'Votre banque souhaite confirmer ce paiement.',
+    text: 'Votre banque n’a pas autorisé le paiement de {name} avec votre carte {card}, car elle souhaite d’abord votre accord.',
+    until: 'Veuillez le confirmer auprès de votre banque avant le {date}. Vous payez une seule fois.',
+    ask: 'Veuillez le confirmer auprès de votre banque. Vous payez une seule fois.',
+    button: 'Confirmer auprès de ma banque',
+  },
+  finalNotice: {
+    subject: 'Votre abonnement chez {merchant} a pris fin',
+    headline: 'Votre abonnement a pris fin',
+    text: 'Nous avons essayé plusieurs fois de débiter votre carte {card} pour {name}, et chaque paiement a échoué. Votre abonnement a pris fin, et votre carte ne sera plus débitée.',
+    pay: 'Si vous souhaitez continuer, mettez à jour votre carte et payez le montant dû.',
+  },
+  cardExpiring: {
+    subject: 'Votre carte chez {merchant} expire le mois prochain',
+    headline: 'Votre carte expire le mois prochain',
+    text: 'Votre carte {card} expire en {month}. Mettez-la à jour pour que votre abonnement continue sans interruption.',
+  },
+  subscriptionCanceled: {
+    subject: 'Votre abonnement chez {merchant} est résilié',
+    headline: 'Votre abonnement est résilié',
+    text: 'Votre abonnement à {name} est résilié. Votre carte ne sera plus débitée à ce titre.',
+  },
+  upcomingRenewal: {
+    subject: 'Votre abonnement chez {merchant} se renouvelle le {date}',
+    headline: 'Votre abonnement se renouvelle le {date}',
+    text: 'Nous débiterons {amount} pour {name} sur votre carte {card}.',
+  },
+  paymentRequest: {
+    subject: 'Payez votre commande {number} chez {merchant}',
+    headline: 'Votre paiement de {amount} n’a pas abouti',
+    text: 'Votre carte {card} n’a pas été débitée. Vous pouvez encore payer cette commande avec une autre carte.',
+    pay: 'Payer {amount}',
+  },
+  cardRequest: {
+    subject: 'Veuillez ajouter une autre carte chez {merchant}',
+    headline: 'Veuillez ajouter une autre carte',
+    text: 'Nous n’avons pas pu débiter {amount} sur votre carte {card}.',
+    ask: 'Sur votre page, vous pouvez ajouter une autre carte.',
+  },
+  pageLink: {
+    subject: 'Votre compte chez {merchant}',
+    text: 'Ouvrez ce lien dans les {minutes} minutes pour voir vos abonnements et paiements chez {merchant}, ou pour changer de carte :',
+    care: 'Toute personne qui a le lien peut l’utiliser : ne transférez pas cet e-mail. Si vous ne l’avez pas demandé, vous pouvez l’ignorer.',
+  },
+  viewReceipt: 'Voir le reçu (PDF)',
+  updateCard: 'Mettre à jour la carte',
+  manage: 'Gérer l’abonnement',
+  reason: 'Motif',
+  card: 'Carte',
+  amount: 'Montant',
+  nextAttempt: 'Prochain essai',
+  questions: 'Des questions ? Répondez à cet e-mail ou écrivez à {contact}.',
+  unsubscribe: 'Se désabonner',
+  notes: {
+    sandbox: 'Ceci est un e-mail de test d’une sandbox. Aucun argent n’a circulé.',
+    rehearsal: 'Ceci est un e-mail de test d’une répétition. Aucun argent n’a circulé.',
+    live: '',
+  },
+  stop: {
+    title: 'E-mails facultatifs',
+    ask: 'Voulez-vous vous désabonner des e-mails facultatifs de {merchant}, comme les rappels ? Vous recevrez toujours les reçus et les avis de paiement échoué.',
+    confirm: 'Se désabonner',
+    done: 'Vous êtes désabonné des e-mails facultatifs de {merchant}.',
+    invalid: 'Ce lien n’est pas valide ou a expiré.',
+  },
+};

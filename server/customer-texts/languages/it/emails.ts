@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Ciao {name},',
+  greetingUnknown: 'Ciao,',
+  receipt: {
+    subject: 'La tua ricevuta da {merchant}, {number}',
+    headline: 'Hai pagato {amount}',
+    order: 'Grazie per il tuo ordine. Ecco la tua ricevuta.',
+    renewal: 'Il tuo abbonamento è stato rinnovato. Ecco la tua ricevuta.',
+  },
+  refund: {
+    subject: '{merchant} ha rimborsato {amount}',
+    headline: 'Ti sono stati rimborsati {amount}',
+    text: 'Il rimborso va sulla tua carta {card}. La tua banca può impiegare fino a 10 giorni per mostrarlo.',
+  },
+  paymentFailed: {
+    subject: 'Il tuo pagamento a {merchant} non è riuscito',
+    headline: 'Non siamo riusciti ad addebitare {amount}',
+    text: 'Il pagamento per {name} con la tua carta {card} non è riuscito.',
+    retry: 'Riproveremo il {date}. Per evitare un altro pagamento non riuscito, aggiorna prima la tua carta.',
+    noRetry: 'Non addebiteremo più questa carta. Aggiorna la tua carta per mantenere l’abbonamento.',
+  },
+  confirmPayment: {
+    subject: 'Conferma il tuo pagamento a {merchant}',
+    headline: 'La tua banca vuole confermare questo pagamento',
+    reason: 'La tua banca vuole confermare questo pagamento.',
+    text: 'La tua banca non ha consentito il pagamento per {name} con la tua carta {card}, perché prima vuole chiederti conferma.',
+    until: 'Confermalo con la tua banca entro il {date}. Paghi una sola volta.',
+    ask: 'Confermalo con la tua banca. Paghi una sola volta.',
+    button: 'Conferma con la banca',
+  },
+  finalNotice: {
+    subject: 'Il tuo abbonamento con {merchant} è terminato',
+    headline: 'Il tuo abbonamento è terminato',
+    text: 'Abbiamo provato più volte ad addebitare {name} sulla tua carta {card} e nessun pagamento è riuscito. Il tuo abbonamento è terminato e la tua carta non verrà più addebitata.',
+    pay: 'Se vuoi continuare, aggiorna la tua carta e paga l’importo dovuto.',
+  },
+  cardExpiring: {
+    subject: 'La tua carta presso {merchant} scade il mese prossimo',
+    headline: 'La tua carta scade il mese prossimo',
+    text: 'La tua carta {card} scade a {month}. Aggiornala, così il tuo abbonamento continua senza interruzioni.',
+  },
+  subscriptionCanceled: {
+    subject: 'Il tuo abbonamento con {merchant} è disdetto',
+    headline: 'Il tuo abbonamento è disdetto',
+    text: 'Il tuo abbonamento a {name} è disdetto. La tua carta non verrà più addebitata per questo.',
+  },
+  upcomingRenewal: {
+    subject: 'Il tuo abbonamento con {merchant} si rinnova il {date}',
+    headline: 'Il tuo abbonamento si rinnova il {date}',
+    text: 'Addebiteremo {amount} per {name} sulla tua carta {card}.',
+  },
+  paymentRequest: {
+    subject: 'Paga il tuo ordine {number} da {merchant}',
+    headline: 'Il tuo pagamento di {amount} non è andato a buon fine',
+    text: 'Sulla tua carta {card} non è stato addebitato nulla. Puoi ancora pagare questo ordine con un’altra carta.',
+    pay: 'Paga {amount}',
+  },
+  cardRequest: {
+    subject: 'Aggiungi un’altra carta presso {merchant}',
+    headline: 'Aggiungi un’altra carta',
+    text: 'Non siamo riusciti ad addebitare {amount} sulla tua carta {card}.',
+    ask: 'Nella tua pagina puoi aggiungere un’altra carta.',
+  },
+  pageLink: {
+    subject: 'Il tuo account presso {merchant}',
+    text: 'Apri questo link entro {minutes} minuti per vedere i tuoi abbonamenti e pagamenti presso {merchant}, o per cambiare la tua carta:',
+    care: 'Chiunque abbia il link può usarlo, quindi non inoltrare questa e-mail. Se non l’hai richiesto, puoi ignorarla.',
+  },
+  viewReceipt: 'Vedi ricevuta (PDF)',
+  updateCard: 'Aggiorna carta',
+  manage: 'Gestisci abbonamento',
+  reason: 'Motivo',
+  card: 'Carta',
+  amount: 'Importo',
+  nextAttempt: 'Prossimo tentativo',
+  questions: 'Domande? Rispondi a questa e-mail o scrivi a {contact}.',
+  unsubscribe: 'Annulla l’iscrizione',
+  notes: {
+    sandbox: 'Questa è un’e-mail di prova da una sandbox. Nessun denaro è stato trasferito.',
+    rehearsal: 'Questa è un’e-mail di prova. Nessun denaro è stato trasferito.',
+    live: '',
+  },
+  stop: {
+    title: 'E-mail facoltative',
+    ask: 'Vuoi annullare l’iscrizione alle e-mail facoltative di {merchant}, come i promemoria? Continuerai a ricevere le ricevute e gli avvisi di pagamenti non riusciti.',
+    confirm: 'Annulla l’iscrizione',
+    done: 'Non riceverai più le e-mail facoltative di {merchant}.',
+    invalid: 'Questo link non è valido o è scaduto.',
+  },
+};

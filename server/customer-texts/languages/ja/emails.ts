@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: '{name}様',
+  greetingUnknown: 'お客様',
+  receipt: {
+    subject: '{merchant}からの領収書 {number}',
+    headline: '{amount}のお支払いを受け付けました',
+    order: 'ご注文ありがとうございます。領収書をお送りします。',
+    renewal: '定期購入が更新されました。領収書をお送りします。',
+  },
+  refund: {
+    subject: '{merchant}が{amount}を返金しました',
+    headline: '{amount}が返金されました',
+    text: '返金先はカード {card} です。明細に反映されるまで最大10日かかることがあります。',
+  },
+  paymentFailed: {
+    subject: '{merchant}へのお支払いができませんでした',
+    headline: '{amount}を請求できませんでした',
+    text: 'カード {card} による{name}のお支払いができませんでした。',
+    retry: '{date}にもう一度請求します。それまでにカード情報を更新してください。',
+    noRetry: 'このカードにはこれ以上請求しません。定期購入を続けるには、カード情報を更新してください。',
+  },
+  confirmPayment: {
+    subject: '{merchant}へのお支払いを確認してください',
+    headline: 'カード会社による本人確認があります',
+    reason: 'カード会社による本人確認があります。',
+    text: 'カード {card} による{name}のお支払いは、先にご本人への確認が必要なため、カード会社に承認されませんでした。',
+    until: '{date}までにカード会社のページで確認してください。お支払いは1回だけです。',
+    ask: 'カード会社のページで確認してください。お支払いは1回だけです。',
+    button: 'カード会社のページで確認する',
+  },
+  finalNotice: {
+    subject: '{merchant}の定期購入が終了しました',
+    headline: '定期購入が終了しました',
+    text: 'カード {card} で{name}の請求を数回試みましたが、すべて失敗しました。定期購入は終了し、今後カードに請求することはありません。',
+    pay: '続ける場合は、カード情報を更新して未払いの金額をお支払いください。',
+  },
+  cardExpiring: {
+    subject: '{merchant}に登録したカードの有効期限が来月切れます',
+    headline: 'カードの有効期限が来月切れます',
+    text: 'カード {card} の有効期限は{month}です。定期購入を続けるには、カード情報を更新してください。',
+  },
+  subscriptionCanceled: {
+    subject: '{merchant}の定期購入を解約しました',
+    headline: '定期購入を解約しました',
+    text: '{name}の定期購入を解約しました。今後カードに請求することはありません。',
+  },
+  upcomingRenewal: {
+    subject: '{merchant}の定期購入は{date}に更新されます',
+    headline: '定期購入は{date}に更新されます',
+    text: '{name}の料金{amount}をカード {card} に請求します。',
+  },
+  paymentRequest: {
+    subject: '{merchant}のご注文{number}のお支払い',
+    headline: '{amount}のお支払いができませんでした',
+    text: 'カード {card} には請求されていません。このご注文は別のカードでお支払いいただけます。',
+    pay: '{amount}を支払う',
+  },
+  cardRequest: {
+    subject: '{merchant}に別のカードを登録してください',
+    headline: '別のカードを登録してください',
+    text: '{amount}をカード {card} に請求できませんでした。',
+    ask: 'お客様のページで別のカードを登録できます。',
+  },
+  pageLink: {
+    subject: '{merchant}のお客様のアカウント',
+    text: '{minutes}分以内に次のリンクを開くと、{merchant}の定期購入とお支払いの確認、カードの変更ができます。',
+    care: 'リンクを知っている人は誰でも使えるため、このメールを転送しないでください。お心当たりがない場合は、このメールを無視してください。',
+  },
+  viewReceipt: '領収書を表示（PDF）',
+  updateCard: 'カード情報を更新',
+  manage: '定期購入を管理',
+  reason: '理由',
+  card: 'カード',
+  amount: '金額',
+  nextAttempt: '次の請求',
+  questions: 'お問い合わせは、このメールへの返信または{contact}までお願いします。',
+  unsubscribe: '配信停止',
+  notes: {
+    sandbox: 'これはサンドボックスのテストメールです。実際のお金は動いていません。',
+    rehearsal: 'これはリハーサルのテストメールです。実際のお金は動いていません。',
+    live: '',
+  },
+  stop: {
+    title: '任意のメール',
+    ask: '{merchant}からのお知らせなど、任意のメールの配信を停止しますか。領収書とお支払いに関する通知は引き続き届きます。',
+    confirm: '配信停止',
+    done: '{merchant}からの任意のメールの配信を停止しました。',
+    invalid: 'このリンクは無効か、期限が切れています。',
+  },
+};

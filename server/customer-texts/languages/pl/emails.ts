@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Dzień dobry, {name}!',
+  greetingUnknown: 'Dzień dobry!',
+  receipt: {
+    subject: 'Twoje potwierdzenie płatności: {merchant}, {number}',
+    headline: 'Zapłacono {amount}',
+    order: 'Dziękujemy za zamówienie. Oto Twoje potwierdzenie płatności.',
+    renewal: 'Twoja subskrypcja została odnowiona. Oto Twoje potwierdzenie płatności.',
+  },
+  refund: {
+    subject: 'Zwrot {amount}: {merchant}',
+    headline: 'Zwrócono Ci {amount}',
+    text: 'Zwrot trafi na Twoją kartę {card}. Bank może go pokazać dopiero po 10 dniach.',
+  },
+  paymentFailed: {
+    subject: 'Twoja płatność nie powiodła się: {merchant}',
+    headline: 'Nie udało się pobrać {amount}',
+    text: 'Płatność za {name} kartą {card} nie powiodła się.',
+    retry: 'Spróbujemy ponownie {date}. Aby uniknąć kolejnej nieudanej płatności, zaktualizuj wcześniej kartę.',
+    noRetry: 'Nie obciążymy już tej karty. Zaktualizuj kartę, aby zachować subskrypcję.',
+  },
+  confirmPayment: {
+    subject: 'Potwierdź swoją płatność: {merchant}',
+    headline: 'Twój bank chce potwierdzić tę płatność',
+    reason: 'Twój bank chce potwierdzić tę płatność.',
+    text: 'Twój bank nie zezwolił na płatność za {name} kartą {card}, ponieważ najpierw chce zapytać Ciebie.',
+    until: 'Potwierdź ją w swoim banku do {date}. Płacisz jeden raz.',
+    ask: 'Potwierdź ją w swoim banku. Płacisz jeden raz.',
+    button: 'Potwierdź w banku',
+  },
+  finalNotice: {
+    subject: 'Twoja subskrypcja się zakończyła: {merchant}',
+    headline: 'Twoja subskrypcja się zakończyła',
+    text: 'Kilka razy próbowaliśmy obciążyć Twoją kartę {card} za {name}, a żadna płatność się nie powiodła. Subskrypcja się zakończyła, a karta nie będzie już obciążana.',
+    pay: 'Jeśli chcesz kontynuować, zaktualizuj kartę i zapłać zaległą kwotę.',
+  },
+  cardExpiring: {
+    subject: 'Twoja karta w {merchant} traci ważność w przyszłym miesiącu',
+    headline: 'Twoja karta traci ważność w przyszłym miesiącu',
+    text: 'Ważność Twojej karty {card} kończy się: {month}. Zaktualizuj ją, aby subskrypcja trwała bez przerwy.',
+  },
+  subscriptionCanceled: {
+    subject: 'Twoja subskrypcja została anulowana: {merchant}',
+    headline: 'Twoja subskrypcja została anulowana',
+    text: 'Twoja subskrypcja {name} została anulowana. Karta nie będzie już za nią obciążana.',
+  },
+  upcomingRenewal: {
+    subject: 'Twoja subskrypcja odnowi się {date}: {merchant}',
+    headline: 'Twoja subskrypcja odnowi się {date}',
+    text: 'Pobierzemy {amount} za {name} z Twojej karty {card}.',
+  },
+  paymentRequest: {
+    subject: 'Zapłać za zamówienie {number}: {merchant}',
+    headline: 'Twoja płatność {amount} nie doszła do skutku',
+    text: 'Karta {card} nie została obciążona. Za to zamówienie nadal możesz zapłacić inną kartą.',
+    pay: 'Zapłać {amount}',
+  },
+  cardRequest: {
+    subject: 'Dodaj inną kartę: {merchant}',
+    headline: 'Dodaj inną kartę',
+    text: 'Nie udało się pobrać {amount} z Twojej karty {card}.',
+    ask: 'Na swojej stronie możesz dodać inną kartę.',
+  },
+  pageLink: {
+    subject: 'Twoje konto w {merchant}',
+    text: 'Otwórz ten link, aby zobaczyć swoje subskrypcje i płatności w {merchant} lub zmienić kartę. Czas działania linku w minutach: {minutes}.',
+    care: 'Każdy, kto ma link, może go użyć, dlatego nie przekazuj tej wiadomości dalej. Jeśli nie prosisz o link, możesz ją zignorować.',
+  },
+  viewReceipt: 'Zobacz potwierdzenie (PDF)',
+  updateCard: 'Zaktualizuj kartę',
+  manage: 'Zarządzaj subskrypcją',
+  reason: 'Powód',
+  card: 'Karta',
+  amount: 'Kwota',
+  nextAttempt: 'Następna próba',
+  questions: 'Masz pytania? Odpowiedz na tę wiadomość lub napisz: {contact}.',
+  unsubscribe: 'Zrezygnuj z wiadomości',
+  notes: {
+    sandbox: 'To jest testowa wiadomość z sandboxa. Pieniądze nie zostały pobrane.',
+    rehearsal: 'To jest testowa wiadomość z próby. Pieniądze nie zostały pobrane.',
+    live: '',
+  },
+  stop: {
+    title: 'Wiadomości opcjonalne',
+    ask: 'Czy chcesz zrezygnować z opcjonalnych wiadomości od {merchant}, takich jak przypomnienia? Nadal będziesz otrzymywać potwierdzenia i informacje o nieudanych płatnościach.',
+    confirm: 'Zrezygnuj',
+    done: 'Nie będziesz już otrzymywać opcjonalnych wiadomości od {merchant}.',
+    invalid: 'Ten link jest nieprawidłowy lub wygasł.',
+  },
+};

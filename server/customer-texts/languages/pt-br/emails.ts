@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Olá, {name},',
+  greetingUnknown: 'Olá,',
+  receipt: {
+    subject: 'Seu recibo de {merchant}, {number}',
+    headline: 'Você pagou {amount}',
+    order: 'Obrigado pelo seu pedido. Aqui está seu recibo.',
+    renewal: 'Sua assinatura foi renovada. Aqui está seu recibo.',
+  },
+  refund: {
+    subject: '{merchant} reembolsou {amount}',
+    headline: 'Você recebeu um reembolso de {amount}',
+    text: 'O reembolso vai para seu cartão {card}. Seu banco pode levar até 10 dias para mostrá-lo.',
+  },
+  paymentFailed: {
+    subject: 'Seu pagamento a {merchant} falhou',
+    headline: 'Não conseguimos cobrar {amount}',
+    text: 'O pagamento de {name} com seu cartão {card} falhou.',
+    retry: 'Tentaremos novamente em {date}. Para evitar outra falha, atualize seu cartão antes disso.',
+    noRetry: 'Não cobraremos mais deste cartão. Atualize seu cartão para manter sua assinatura.',
+  },
+  confirmPayment: {
+    subject: 'Confirme seu pagamento a {merchant}',
+    headline: 'Seu banco quer confirmar este pagamento',
+    reason: 'Seu banco quer confirmar este pagamento.',
+    text: 'Seu banco não permitiu o pagamento de {name} com seu cartão {card}, porque quer perguntar a você primeiro.',
+    until: 'Confirme-o com seu banco até {date}. Você paga uma única vez.',
+    ask: 'Confirme-o com seu banco. Você paga uma única vez.',
+    button: 'Confirmar com meu banco',
+  },
+  finalNotice: {
+    subject: 'Sua assinatura com {merchant} terminou',
+    headline: 'Sua assinatura terminou',
+    text: 'Tentamos várias vezes cobrar {name} no seu cartão {card}, e todos os pagamentos falharam. Sua assinatura terminou, e seu cartão não será mais cobrado.',
+    pay: 'Se quiser continuar, atualize seu cartão e pague o valor em aberto.',
+  },
+  cardExpiring: {
+    subject: 'Seu cartão em {merchant} vence no próximo mês',
+    headline: 'Seu cartão vence no próximo mês',
+    text: 'Seu cartão {card} vence em {month}. Atualize-o para que sua assinatura continue sem interrupção.',
+  },
+  subscriptionCanceled: {
+    subject: 'Sua assinatura com {merchant} foi cancelada',
+    headline: 'Sua assinatura foi cancelada',
+    text: 'Sua assinatura de {name} foi cancelada. Seu cartão não será mais cobrado por ela.',
+  },
+  upcomingRenewal: {
+    subject: 'Sua assinatura com {merchant} renova em {date}',
+    headline: 'Sua assinatura renova em {date}',
+    text: 'Cobraremos {amount} por {name} no seu cartão {card}.',
+  },
+  paymentRequest: {
+    subject: 'Pague seu pedido {number} em {merchant}',
+    headline: 'Seu pagamento de {amount} não foi concluído',
+    text: 'Nada foi cobrado no seu cartão {card}. Você ainda pode pagar este pedido com outro cartão.',
+    pay: 'Pagar {amount}',
+  },
+  cardRequest: {
+    subject: 'Adicione outro cartão em {merchant}',
+    headline: 'Adicione outro cartão',
+    text: 'Não conseguimos cobrar {amount} no seu cartão {card}.',
+    ask: 'Na sua página, você pode adicionar outro cartão.',
+  },
+  pageLink: {
+    subject: 'Sua conta em {merchant}',
+    text: 'Abra este link em até {minutes} minutos para ver suas assinaturas e pagamentos em {merchant} ou trocar seu cartão:',
+    care: 'Qualquer pessoa que tenha o link pode usá-lo, portanto não encaminhe este e-mail. Se você não o pediu, pode ignorá-lo.',
+  },
+  viewReceipt: 'Ver recibo (PDF)',
+  updateCard: 'Atualizar cartão',
+  manage: 'Gerenciar assinatura',
+  reason: 'Motivo',
+  card: 'Cartão',
+  amount: 'Valor',
+  nextAttempt: 'Próxima tentativa',
+  questions: 'Dúvidas? Responda a este e-mail ou escreva para {contact}.',
+  unsubscribe: 'Cancelar inscrição',
+  notes: {
+    sandbox: 'Este é um e-mail de teste de um sandbox. Nenhum dinheiro foi movimentado.',
+    rehearsal: 'Este é um e-mail de teste de um ensaio. Nenhum dinheiro foi movimentado.',
+    live: '',
+  },
+  stop: {
+    title: 'E-mails opcionais',
+    ask: 'Quer deixar de receber os e-mails opcionais de {merchant}, como lembretes? Você ainda receberá recibos e avisos de pagamentos que falharam.',
+    confirm: 'Cancelar inscrição',
+    done: 'Você não receberá mais os e-mails opcionais de {merchant}.',
+    invalid: 'Este link é inválido ou expirou.',
+  },
+};

@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Olá, {name},',
+  greetingUnknown: 'Olá,',
+  receipt: {
+    subject: 'O seu recibo de {merchant}, {number}',
+    headline: 'Pagou {amount}',
+    order: 'Obrigado pela sua encomenda. Aqui está o seu recibo.',
+    renewal: 'A sua subscrição foi renovada. Aqui está o seu recibo.',
+  },
+  refund: {
+    subject: '{merchant} reembolsou {amount}',
+    headline: 'Recebeu um reembolso de {amount}',
+    text: 'O reembolso vai para o seu cartão {card}. O seu banco pode demorar até 10 dias a mostrá-lo.',
+  },
+  paymentFailed: {
+    subject: 'O seu pagamento a {merchant} falhou',
+    headline: 'Não conseguimos cobrar {amount}',
+    text: 'O pagamento de {name} com o seu cartão {card} falhou.',
+    retry: 'Tentaremos novamente em {date}. Para evitar outra falha, atualize o seu cartão antes disso.',
+    noRetry: 'Não voltaremos a cobrar neste cartão. Atualize o seu cartão para manter a sua subscrição.',
+  },
+  confirmPayment: {
+    subject: 'Confirme o seu pagamento a {merchant}',
+    headline: 'O seu banco quer confirmar este pagamento',
+    reason: 'O seu banco quer confirmar este pagamento.',
+    text: 'O seu banco não permitiu o pagamento de {name} com o seu cartão {card}, porque quer perguntar-lhe primeiro.',
+    until: 'Confirme-o junto do seu banco até {date}. Paga uma única vez.',
+    ask: 'Confirme-o junto do seu banco. Paga uma única vez.',
+    button: 'Confirmar junto do banco',
+  },
+  finalNotice: {
+    subject: 'A sua subscrição com {merchant} terminou',
+    headline: 'A sua subscrição terminou',
+    text: 'Tentámos várias vezes cobrar {name} no seu cartão {card}, e todos os pagamentos falharam. A sua subscrição terminou, e o seu cartão não voltará a ser cobrado.',
+    pay: 'Se quiser continuar, atualize o seu cartão e pague o valor em dívida.',
+  },
+  cardExpiring: {
+    subject: 'O seu cartão em {merchant} expira no próximo mês',
+    headline: 'O seu cartão expira no próximo mês',
+    text: 'O seu cartão {card} expira em {month}. Atualize-o para que a sua subscrição continue sem interrupção.',
+  },
+  subscriptionCanceled: {
+    subject: 'A sua subscrição com {merchant} foi cancelada',
+    headline: 'A sua subscrição foi cancelada',
+    text: 'A sua subscrição de {name} foi cancelada. O seu cartão não voltará a ser cobrado por ela.',
+  },
+  upcomingRenewal: {
+    subject: 'A sua subscrição com {merchant} renova-se em {date}',
+    headline: 'A sua subscrição renova-se em {date}',
+    text: 'Cobraremos {amount} por {name} no seu cartão {card}.',
+  },
+  paymentRequest: {
+    subject: 'Pague a sua encomenda {number} em {merchant}',
+    headline: 'O seu pagamento de {amount} não foi concluído',
+    text: 'Não foi cobrado nada no seu cartão {card}. Ainda pode pagar esta encomenda com outro cartão.',
+    pay: 'Pagar {amount}',
+  },
+  cardRequest: {
+    subject: 'Adicione outro cartão em {merchant}',
+    headline: 'Adicione outro cartão',
+    text: 'Não conseguimos cobrar {amount} no seu cartão {card}.',
+    ask: 'Na sua página pode adicionar outro cartão.',
+  },
+  pageLink: {
+    subject: 'A sua conta em {merchant}',
+    text: 'Abra esta ligação no prazo de {minutes} minutos para ver as suas subscrições e pagamentos em {merchant} ou mudar o seu cartão:',
+    care: 'Qualquer pessoa que tenha a ligação pode utilizá-la, por isso não reencaminhe este e-mail. Se não a pediu, pode ignorá-lo.',
+  },
+  viewReceipt: 'Ver recibo (PDF)',
+  updateCard: 'Atualizar cartão',
+  manage: 'Gerir subscrição',
+  reason: 'Motivo',
+  card: 'Cartão',
+  amount: 'Valor',
+  nextAttempt: 'Próxima tentativa',
+  questions: 'Dúvidas? Responda a este e-mail ou escreva para {contact}.',
+  unsubscribe: 'Cancelar subscrição de e-mails',
+  notes: {
+    sandbox: 'Este é um e-mail de teste de um sandbox. Não houve movimentos de dinheiro.',
+    rehearsal: 'Este é um e-mail de teste de um ensaio. Não houve movimentos de dinheiro.',
+    live: '',
+  },
+  stop: {
+    title: 'E-mails opcionais',
+    ask: 'Quer deixar de receber os e-mails opcionais de {merchant}, como lembretes? Continuará a receber recibos e avisos de pagamentos falhados.',
+    confirm: 'Deixar de receber',
+    done: 'Já não receberá os e-mails opcionais de {merchant}.',
+    invalid: 'Esta ligação é inválida ou expirou.',
+  },
+};

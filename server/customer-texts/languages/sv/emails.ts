@@ -1,0 +1,92 @@
+import type { TextsOf } from '../../languages.ts';
+
+export const emails: TextsOf<'emails'> = {
+  greeting: 'Hej {name},',
+  greetingUnknown: 'Hej,',
+  receipt: {
+    subject: 'Ditt kvitto från {merchant}, {number}',
+    headline: 'Du har betalat {amount}',
+    order: 'Tack för din beställning. Här är ditt kvitto.',
+    renewal: 'Din prenumeration har förnyats. Här är ditt kvitto.',
+  },
+  refund: {
+    subject: '{merchant} har återbetalat {amount}',
+    headline: 'Du har fått {amount} tillbaka',
+    text: 'Återbetalningen går till ditt kort {card}. Det kan ta upp till 10 dagar innan din bank visar den.',
+  },
+  paymentFailed: {
+    subject: 'Din betalning till {merchant} misslyckades',
+    headline: 'Vi kunde inte dra {amount}',
+    text: 'Betalningen för {name} med ditt kort {card} misslyckades.',
+    retry: 'Vi försöker igen den {date}. Uppdatera ditt kort före dess, så att betalningen inte misslyckas igen.',
+    noRetry: 'Vi drar inte mer från det här kortet. Uppdatera ditt kort för att behålla din prenumeration.',
+  },
+  confirmPayment: {
+    subject: 'Bekräfta din betalning till {merchant}',
+    headline: 'Din bank vill bekräfta betalningen',
+    reason: 'Din bank vill bekräfta betalningen.',
+    text: 'Din bank tillät inte betalningen för {name} med ditt kort {card}, eftersom den först vill fråga dig.',
+    until: 'Bekräfta den hos din bank senast den {date}. Du betalar en gång.',
+    ask: 'Bekräfta den hos din bank. Du betalar en gång.',
+    button: 'Bekräfta hos din bank',
+  },
+  finalNotice: {
+    subject: 'Din prenumeration hos {merchant} har upphört',
+    headline: 'Din prenumeration har upphört',
+    text: 'Vi har flera gånger försökt dra betalningen för {name} från ditt kort {card}, och varje betalning misslyckades. Din prenumeration har upphört och inget mer dras från ditt kort.',
+    pay: 'Vill du fortsätta, uppdatera ditt kort och betala det utestående beloppet.',
+  },
+  cardExpiring: {
+    subject: 'Ditt kort hos {merchant} går ut nästa månad',
+    headline: 'Ditt kort går ut nästa månad',
+    text: 'Ditt kort {card} går ut i {month}. Uppdatera det så att din prenumeration fortsätter utan avbrott.',
+  },
+  subscriptionCanceled: {
+    subject: 'Din prenumeration hos {merchant} är uppsagd',
+    headline: 'Din prenumeration är uppsagd',
+    text: 'Din prenumeration på {name} är uppsagd. Inget mer dras från ditt kort för den.',
+  },
+  upcomingRenewal: {
+    subject: 'Din prenumeration hos {merchant} förnyas den {date}',
+    headline: 'Din prenumeration förnyas den {date}',
+    text: 'Vi drar {amount} för {name} från ditt kort {card}.',
+  },
+  paymentRequest: {
+    subject: 'Betala din beställning {number} hos {merchant}',
+    headline: 'Din betalning på {amount} gick inte igenom',
+    text: 'Inget har dragits från ditt kort {card}. Du kan fortfarande betala beställningen med ett annat kort.',
+    pay: 'Betala {amount}',
+  },
+  cardRequest: {
+    subject: 'Lägg till ett annat kort hos {merchant}',
+    headline: 'Lägg till ett annat kort',
+    text: 'Vi kunde inte dra {amount} från ditt kort {card}.',
+    ask: 'På din sida kan du lägga till ett annat kort.',
+  },
+  pageLink: {
+    subject: 'Ditt konto hos {merchant}',
+    text: 'Öppna länken inom {minutes} minuter för att se dina prenumerationer och betalningar hos {merchant} eller byta kort:',
+    care: 'Alla som har länken kan använda den, så vidarebefordra inte det här mejlet. Om du inte har bett om den kan du bortse från mejlet.',
+  },
+  viewReceipt: 'Visa kvitto (PDF)',
+  updateCard: 'Uppdatera kort',
+  manage: 'Hantera prenumeration',
+  reason: 'Orsak',
+  card: 'Kort',
+  amount: 'Belopp',
+  nextAttempt: 'Nästa försök',
+  questions: 'Frågor? Svara på det här mejlet eller skriv till {contact}.',
+  unsubscribe: 'Avregistrera',
+  notes: {
+    sandbox: 'Det här är ett testmejl från en sandbox. Inga pengar har flyttats.',
+    rehearsal: 'Det här är ett testmejl från en provkörning. Inga pengar har flyttats.',
+    live: '',
+  },
+  stop: {
+    title: 'Valfria mejl',
+    ask: 'Vill du sluta få valfria mejl från {merchant}, till exempel påminnelser? Du får fortfarande kvitton och meddelanden om misslyckade betalningar.',
+    confirm: 'Avregistrera',
+    done: 'Du får inte längre valfria mejl från {merchant}.',
+    invalid: 'Länken är ogiltig eller har gått ut.',
+  },
+};

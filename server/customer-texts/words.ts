@@ -1,0 +1,41 @@
+import type { BrandName } from '../platform/card-brands.ts';
+import { greetable } from '../greeting.ts';
+import { addressLines, amountText, brandTexts, dateText, monthText, type PostalAddress } from './formats.ts';
+import type { ReadableTexts } from './languages.ts';
+import { fill, isRightToLeft, type Template, type Values } from './messages.ts';
+import { textsFor } from './texts.ts';
+
+/** The texts and formats of one locale, for emails and receipts. */
+export interface Words {
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly texts: ReadableTexts;
+  fill(template: Template | string, values: Values): string;
+  amount(amount: number, currency: string): string;
+  date(at: Date | string): string;
+  month(year: number, month: number): string;
+  card(brand: string, lastFour: string): string;
+  address(address: PostalAddress | null): string[];
+  /** The first line of an email. */
+  greeting(firstName: string | undefined): string;
+}
+
+export async function wordsFor(locale: string): Promise<Words> {
+  const texts = await textsFor(locale);
+  const { emails, formats } = texts;
+  const filled = (template: Template | string, values: Values): string => fill(template, values, locale);
+  return {
+    locale,
+    direction: isRightToLeft(locale) ? 'rtl' : 'ltr',
+    texts,
+    fill: filled,
+    amount: (amount, currency) => amountText(amount, currency, locale),
+    date: (at) => dateText(at, locale),
+    month: (year, month) => monthText(year, month, locale),
+    card: (brand, last4) =>
+      filled(formats.card, { brand: brandTexts[brand as BrandName] ?? formats.unknownCard, last4 }),
+    address: (address) => addressLines(address, locale),
+    greeting: (firstName) =>
+      greetable(firstName) ? filled(emails.greeting, { name: firstName ?? '' }) : emails.greetingUnknown,
+  };
+}
