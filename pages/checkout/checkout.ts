@@ -172,6 +172,8 @@ function render(): void {
   byId('totals').setAttribute('aria-busy', String(cart.isUpdating()));
   setText('terms', termsOf(session, cart.quote()));
   const button = byId('pay', HTMLButtonElement);
+  // What the customer agrees to stands right above the button that says so.
+  if (session.merchant.names_duty) button.before(byId('terms'));
   button.disabled = isBusy;
   button.classList.toggle('busy', isPaying);
   byId('pay-text').textContent = isPaying ? payingText() : payLabel(session, cart.quote());

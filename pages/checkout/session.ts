@@ -56,6 +56,8 @@ interface Merchant {
   readonly logo_url: string | null;
   readonly color: string | null;
   readonly support_email: string | null;
+  /** The button of an order says that the order obliges to pay. */
+  readonly names_duty: boolean;
 }
 
 export interface Proof {

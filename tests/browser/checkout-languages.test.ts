@@ -168,6 +168,52 @@ describe('the checkout page in the language of the customer', () => {
   });
 });
 
+describe('the checkout page of a shop in Europe', () => {
+  const moveTo = (country: string | null) =>
+    changeProfile(contextOf(service), { address: country ? { line1: '1 Main Street', city: 'Town', country } : null });
+  after(() => moveTo(null));
+
+  /** Whether the text stands right above the button. */
+  const standsAbove = async (page: Page): Promise<boolean> =>
+    page.evaluate<boolean>(
+      `(() => {
+        const [text, button] = ['terms', 'pay'].map((id) => document.getElementById(id).getBoundingClientRect());
+        return text.height > 0 && text.bottom <= button.top && button.top - text.bottom < 40;
+      })()`,
+    );
+
+  test('has a button with the words of the law and nothing else, and total and renewal right above it', async () => {
+    await moveTo('AT');
+    await during(url, 'de', async ({ page, fields }) => {
+      await page.locator('#pay:enabled').waitFor();
+      assert.equal(await page.locator('#pay').innerText(), 'Zahlungspflichtig bestellen');
+      assert.equal(plain(await page.locator('#terms').textContent()), 'Gesamtbetrag: 1.234,56 €');
+      assert.ok(await standsAbove(page));
+      await fields.locator('#form:not([hidden]) #cvc').waitFor();
+      await checkLooks(page, 'checkout-europe', [{}, { isPhone: true }]);
+    });
+    const subscription = await sell({ mode: 'subscription', items: undefined, plan_id: plan.id, collect: [] });
+    await during(subscription, 'fr', async ({ page }) => {
+      await page.locator('#pay:enabled').waitFor();
+      assert.equal(await page.locator('#pay').innerText(), 'Commande avec obligation de paiement');
+      const terms = plain(await page.locator('#terms').textContent());
+      assert.match(terms, /^Vous payez 19,00 \$US aujourd’hui, puis 19,00 \$US tous les 3 mois\./);
+      assert.ok(await standsAbove(page));
+    });
+  });
+
+  test('names the sum in the button outside of Europe, and where nothing is charged', async () => {
+    await moveTo('US');
+    await during(url, 'en-US', async ({ page }) => page.getByRole('button', { name: 'Pay €1,234.56' }).waitFor());
+    await moveTo('DE');
+    const { code } = await someCoupon(service, { percentage: 100 });
+    await during(await sell({ coupon_code: code }), 'en-US', async ({ page }) => {
+      await page.getByRole('button', { name: 'Pay €0.00' }).waitFor();
+      assert.equal(await page.locator('#terms').isVisible(), false);
+    });
+  });
+});
+
 describe('a payment link', () => {
   test('leads to the checkout in the language of its address, and says in it why it is closed', async () => {
     const created = await service.call('POST', '/v1/payment_links', {

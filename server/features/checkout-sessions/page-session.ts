@@ -10,6 +10,8 @@ export interface Merchant {
   readonly logo_url: string | null;
   readonly color: string | null;
   readonly support_email: string | null;
+  /** Whether the button of an order says that the order obliges to pay, as the law of the merchant's country asks. */
+  readonly names_duty: boolean;
 }
 
 export interface ShownReceipt {

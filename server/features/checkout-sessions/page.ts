@@ -1,6 +1,7 @@
 import { translatedReason } from '../../customer-texts/payments.ts';
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import { dayMs } from '../../platform/durations.ts';
+import { mustNameDuty } from '../../platform/order-duty.ts';
 import { type Reservation, withReservation } from '../../platform/rate-limiter/reservations.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -41,11 +42,12 @@ export interface CheckoutPageDependencies extends PayDependencies {
 export const merchantOf = async ({ db, company }: RequestContext): Promise<Merchant> =>
   toMerchant(await profileOf(db, company));
 
-export const toMerchant = ({ display_name, logo_url, color, support_email }: Profile): Merchant => ({
+export const toMerchant = ({ display_name, logo_url, color, support_email, address }: Profile): Merchant => ({
   name: display_name,
   logo_url,
   color,
   support_email,
+  names_duty: mustNameDuty(address?.country),
 });
 
 export async function showSession(

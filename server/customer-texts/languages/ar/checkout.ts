@@ -83,6 +83,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'اشتراك · {price}',
   subscribeToday: 'اشتراك · {total} اليوم',
   placeOrder: 'تأكيد الطلب بمبلغ {total}',
+  orderWithDuty: 'طلب مع الالتزام بالدفع',
+  orderTotal: 'الإجمالي: {total}',
   paying: 'جارٍ الدفع…',
   placing: 'جارٍ تقديم الطلب…',
   period:

@@ -84,6 +84,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Abonner · {price}',
   subscribeToday: 'Abonner · {total} i dag',
   placeOrder: 'Bestil for {total}',
+  orderWithDuty: 'Ordre med betalingsforpligtelse',
+  orderTotal: 'I alt: {total}',
   paying: 'Betaler…',
   placing: 'Sender ordren…',
   period:

@@ -87,6 +87,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Abonnieren · {price}',
   subscribeToday: 'Abonnieren · heute {total}',
   placeOrder: 'Für {total} bestellen',
+  orderWithDuty: 'Zahlungspflichtig bestellen',
+  orderTotal: 'Gesamtbetrag: {total}',
   paying: 'Zahlung läuft…',
   placing: 'Bestellung wird aufgegeben…',
   period:

@@ -99,6 +99,9 @@ export const checkout = {
   subscribeAmount: 'Subscribe · {price}',
   subscribeToday: 'Subscribe · {total} today',
   placeOrder: 'Place order for {total}',
+  // The same button of a shop in Europe, in the words of its law and nothing else, and what stands above it.
+  orderWithDuty: 'Order with obligation to pay',
+  orderTotal: 'Total: {total}',
   paying: 'Paying…',
   placing: 'Placing your order…',
   // How often a subscription is charged, beside a price.

@@ -84,6 +84,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Suscribirse · {price}',
   subscribeToday: 'Suscribirse · {total} hoy',
   placeOrder: 'Hacer el pedido por {total}',
+  orderWithDuty: 'Pedido con obligación de pago',
+  orderTotal: 'Total: {total}',
   paying: 'Pagando…',
   placing: 'Haciendo el pedido…',
   period:

@@ -86,6 +86,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'S’abonner · {price}',
   subscribeToday: 'S’abonner · {total} aujourd’hui',
   placeOrder: 'Commander pour {total}',
+  orderWithDuty: 'Commande avec obligation de paiement',
+  orderTotal: 'Total : {total}',
   paying: 'Paiement en cours…',
   placing: 'Commande en cours…',
   period:

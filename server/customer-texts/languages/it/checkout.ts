@@ -86,6 +86,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Abbonati · {price}',
   subscribeToday: 'Abbonati · {total} oggi',
   placeOrder: 'Ordina per {total}',
+  orderWithDuty: 'Ordine con obbligo di pagare',
+  orderTotal: 'Totale: {total}',
   paying: 'Pagamento in corso…',
   placing: 'Invio dell’ordine…',
   period:

@@ -85,6 +85,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: '定期購入する · {price}',
   subscribeToday: '定期購入する · 本日 {total}',
   placeOrder: '{total}で注文する',
+  orderWithDuty: '支払い義務を伴う注文を確定する',
+  orderTotal: '合計：{total}',
   paying: '支払い処理中…',
   placing: '注文処理中…',
   period:

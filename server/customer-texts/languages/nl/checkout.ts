@@ -86,6 +86,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Abonneren · {price}',
   subscribeToday: 'Abonneren · vandaag {total}',
   placeOrder: 'Bestellen voor {total}',
+  orderWithDuty: 'Bestelling met betalingsverplichting',
+  orderTotal: 'Totaal: {total}',
   paying: 'Bezig met betalen…',
   placing: 'Bezig met bestellen…',
   period:

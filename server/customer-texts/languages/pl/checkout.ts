@@ -85,6 +85,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Subskrybuj · {price}',
   subscribeToday: 'Subskrybuj · dziś {total}',
   placeOrder: 'Zamów za {total}',
+  orderWithDuty: 'Zamówienie z obowiązkiem zapłaty',
+  orderTotal: 'Razem: {total}',
   paying: 'Trwa płatność…',
   placing: 'Trwa składanie zamówienia…',
   period:

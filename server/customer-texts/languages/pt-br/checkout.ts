@@ -86,6 +86,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Assinar · {price}',
   subscribeToday: 'Assinar · {total} hoje',
   placeOrder: 'Fazer pedido de {total}',
+  orderWithDuty: 'Pedido com obrigação de pagar',
+  orderTotal: 'Total: {total}',
   paying: 'Pagando…',
   placing: 'Fazendo o pedido…',
   period:

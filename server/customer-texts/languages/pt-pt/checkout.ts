@@ -86,6 +86,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Subscrever · {price}',
   subscribeToday: 'Subscrever · {total} hoje',
   placeOrder: 'Encomendar por {total}',
+  orderWithDuty: 'Encomenda com obrigação de pagar',
+  orderTotal: 'Total: {total}',
   paying: 'A pagar…',
   placing: 'A fazer a encomenda…',
   period:

@@ -84,6 +84,8 @@ export const checkout: TextsOf<'checkout'> = {
   subscribeAmount: 'Prenumerera · {price}',
   subscribeToday: 'Prenumerera · {total} i dag',
   placeOrder: 'Beställ för {total}',
+  orderWithDuty: 'Beställning med betalningsskyldighet',
+  orderTotal: 'Totalt: {total}',
   paying: 'Betalar…',
   placing: 'Skickar beställningen…',
   period:
