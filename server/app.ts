@@ -28,6 +28,7 @@ import { companyRoutes, type SettingsDependencies } from './features/companies/r
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
+import { creditDashboardRoutes } from './features/credit/dashboard-routes.ts';
 import { creditRoutes } from './features/credit/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import { paymentMethodDashboardRoutes } from './features/payment-methods/dashboard-routes.ts';
@@ -386,5 +387,6 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...apiKeyRoutes(keys),
     ...teamDashboardRoutes(team),
     ...auditRoutes(),
+    ...creditDashboardRoutes(),
   ];
 }

@@ -1,5 +1,6 @@
 import { auditRoutes } from '../features/audit/routes.ts';
 import { couponRoutes } from '../features/coupons/routes.ts';
+import { creditDashboardRoutes } from '../features/credit/dashboard-routes.ts';
 import { customerRoutes } from '../features/customers/routes.ts';
 import { disputeRoutes } from '../features/disputes/routes.ts';
 import { orderRoutes } from '../features/orders/routes.ts';
@@ -36,5 +37,6 @@ export function exportedLists({ orders, subscriptions, vault, files, clock }: Pa
     ...couponRoutes(),
     ...disputeRoutes({ vault, orders: () => orders }),
     ...auditRoutes(),
+    ...creditDashboardRoutes(),
   ].filter(({ list }) => list !== undefined);
 }

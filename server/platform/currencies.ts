@@ -25,10 +25,11 @@ export function decimalsOf(currency: string): number {
   return currencies.get(currency.trim().toLowerCase()) ?? 2;
 }
 
-/** Formats an amount in the smallest unit as whole units: `12.50`, `1250`, `1.250`. */
+/** Formats an amount in the smallest unit as whole units: `12.50`, `1250`, `1.250`, `-0.05`. */
 export function decimalText(amount: number, currency: string): string {
   const decimals = decimalsOf(currency);
   if (decimals === 0) return String(amount);
+  if (amount < 0) return `-${decimalText(-amount, currency)}`;
   const digits = String(amount).padStart(decimals + 1, '0');
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { bulk } from '../../dashboard/src/texts/bulk.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { credit } from '../../dashboard/src/texts/credit.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
 import type { Company } from '../../server/company.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
-import { openPagesWorld } from '../support/hosted-pages.ts';
+import { checkLooks, openPagesWorld } from '../support/hosted-pages.ts';
 import { inspect } from '../support/inspect.ts';
 import { someCustomer } from '../support/service.ts';
 
 /** The credit of a customer, granted and taken back in the dashboard. */
 
-const { service, browser, stop } = await openPagesWorld();
+const { service, browser, visit, stop } = await openPagesWorld();
 after(stop);
 
 const pictures = process.env.SVC_PICTURES;
@@ -75,6 +76,27 @@ describe('the credit of a customer in the dashboard', () => {
     await inspect(page, 'a customer with credit');
     await picture('customer');
     assert.deepEqual(await balances(), [{ currency: 'usd', amount: 1100 }]);
+  });
+
+  it('is shown to the customer', async () => {
+    const { body } = await service.call('POST', '/v1/customer_sessions', { key, body: { customer_id: id } });
+    const visited = await visit(body.url);
+    await visited.page.getByText(/^Your credit: \$11\.00\./).waitFor();
+    await checkLooks(visited.page, 'customer-credit');
+    assert.equal(await visited.page.getByText('Late delivery').count(), 0, 'the reason is for the team');
+    await visited.close();
+  });
+
+  it('is on Home as what the company owes, and each change of it is exported', async () => {
+    await page.goto('/home');
+    const panel = page.locator('section', { has: page.getByRole('heading', { name: credit.owed }) });
+    await panel.getByText(credit.ofCustomers(1)).waitFor();
+    await panel.getByText('$11.00').waitFor();
+    await opened.button(bulk.export, panel).click();
+    await opened.button(bulk.exportAll).waitFor();
+    await inspect(page, 'credit on Home');
+    await picture('home');
+    await page.goto(`/customers/${id}`);
   });
 
   it('is shown before the customer is deleted', async () => {

@@ -1,3 +1,7 @@
+import { createdAtConditions, type createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import type { CreditType } from './schemas.ts';
@@ -84,6 +88,27 @@ export async function findEntries(
   );
 }
 
+const source: ListSource = { table: 'credit_entries', objectType: 'credit_entry', columns, sorts: {} };
+
+export interface EntryFilters extends QueryValues<typeof createdAtFilters> {
+  readonly customer_id?: string;
+}
+
+/** Of all customers. */
+export async function listEntries(
+  db: Queryable,
+  companyId: string,
+  filters: EntryFilters,
+  page: PageRequest,
+): Promise<Page<EntryRow>> {
+  const { customer_id } = filters;
+  return searchPage(db, companyId, source, page, {
+    arms: [customer_id ? keyArm('customer_id', 'uuid', [customer_id]) : everyRow],
+    ranges: { id: createdAtConditions(filters) },
+    checks: [],
+  });
+}
+
 export async function hasEntry(db: Queryable, companyId: string, id: string): Promise<boolean> {
   const rows = await db.query('SELECT 1 FROM credit_entries WHERE company_id = $1 AND id = $2', [companyId, id]);
   return rows.length > 0;
@@ -116,14 +141,14 @@ export async function lockBalancesOf(db: Queryable, of: readonly Wanted[]): Prom
   return db.query<Wanted & BalanceRow>(lockStatement, wanted.values(of));
 }
 
-/** What a company owes all its customers. */
+/** What a company owes all its customers, in each currency that has entries. */
 export async function sumBalances(
   db: Queryable,
   companyId: string,
 ): Promise<{ currency: string; amount: number; customers: number }[]> {
   return db.query(
-    `SELECT currency, sum(balance)::bigint AS amount, count(*)::integer AS customers FROM credit_balances
-     WHERE company_id = $1 AND balance > 0 GROUP BY currency ORDER BY sum(balance) DESC, currency`,
+    `SELECT currency, sum(balance)::bigint AS amount, count(*) FILTER (WHERE balance > 0)::integer AS customers
+     FROM credit_balances WHERE company_id = $1 GROUP BY currency ORDER BY sum(balance) DESC, currency`,
     [companyId],
   );
 }

@@ -107,7 +107,7 @@ export type CustomerCredit = Static<typeof customerCredit>;
 
 export const creditOwed = Type.Object({
   data: Type.Array(
-    Type.Object({ currency: Type.String(), amount: Type.Integer(), customers: Type.Integer({ minimum: 1 }) }),
+    Type.Object({ currency: Type.String(), amount: Type.Integer(), customers: Type.Integer({ minimum: 0 }) }),
   ),
 });
 export type CreditOwed = Static<typeof creditOwed>;

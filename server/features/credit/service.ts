@@ -1,16 +1,20 @@
 import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { ensureActiveCustomer, isCustomerDeleted, lockActiveCustomer } from '../customers/service.ts';
 import {
+  type EntryFilters,
   type EntryRow,
   findBalances,
   findEntries,
   findReferenced,
   hasEntry,
   insertEntry,
+  listEntries,
   lockBalances,
   lockBalancesOf,
   type NewEntry,
@@ -62,6 +66,16 @@ export async function getCredit(
     entries: entries.slice(0, limit).map((row) => toWire(row, livemode)),
     has_more: entries.length > limit,
   };
+}
+
+/** The changes of the credit of all customers, which are exported from here. */
+export async function getEntries(
+  { db, company }: RequestContext,
+  filters: EntryFilters,
+  page: PageRequest,
+): Promise<Page<CreditEntry>> {
+  const found = await listEntries(db, company.id, filters, page);
+  return { ...found, items: found.items.map((row) => toWire(row, company.mode === 'live')) };
 }
 
 /** What the company owes all its customers, in each currency. */

@@ -2,6 +2,7 @@ import type { CsvColumn } from '../../platform/csv.ts';
 import { decimalText } from '../../platform/currencies.ts';
 import type { AuditEntry } from '../audit/schemas.ts';
 import type { Coupon } from '../coupons/schemas.ts';
+import type { CreditEntry } from '../credit/schemas.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Dispute } from '../disputes/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
@@ -21,6 +22,7 @@ interface Exported {
   readonly plans: Plan;
   readonly coupons: Coupon;
   readonly disputes: Dispute;
+  readonly credit_entries: CreditEntry;
   readonly audit_log: AuditEntry;
 }
 
@@ -46,6 +48,7 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     created_at: ({ created_at }) => created_at,
     captured_amount: ({ captured_amount, currency }) => decimalText(captured_amount, currency),
     credit_applied: ({ credit_applied, currency }) => decimalText(credit_applied, currency),
+    credit_refunded: ({ credit_refunded, currency }) => decimalText(credit_refunded, currency),
   },
   transactions: {
     id: ({ id }) => id,
@@ -126,6 +129,19 @@ const columns: { readonly [Name in keyof Exported]: Readonly<Record<string, Valu
     processor: ({ processor }) => processor,
     evidence_due_at: ({ evidence_due_at }) => evidence_due_at,
     submitted_at: ({ submitted_at }) => submitted_at,
+    created_at: ({ created_at }) => created_at,
+  },
+  credit_entries: {
+    id: ({ id }) => id,
+    type: ({ type }) => type,
+    amount: ({ amount, currency }) => decimalText(amount, currency),
+    balance: ({ balance, currency }) => decimalText(balance, currency),
+    currency: ({ currency }) => currency,
+    customer_id: ({ customer_id }) => customer_id,
+    order_id: ({ order_id }) => order_id,
+    subscription_id: ({ subscription_id }) => subscription_id,
+    reason: ({ reason }) => reason,
+    actor: ({ actor }) => actor,
     created_at: ({ created_at }) => created_at,
   },
   audit_log: {

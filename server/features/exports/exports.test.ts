@@ -281,6 +281,25 @@ describe('an export', () => {
     assert.equal(kept.length, 1, 'an export is deleted after its pieces');
   });
 
+  it('has each change of the credit of customers, for the books', async () => {
+    const customer_id = (await call('GET', '/v1/customers?limit=1')).body.data[0].id;
+    const path = `/v1/customers/${customer_id}/credit`;
+    await post(path, { type: 'grant', amount: 1500, currency: 'usd', reason: '=Late' });
+    await post(path, { type: 'take_back', amount: 5, currency: 'usd', reason: 'Too much' });
+    const id = await post('/dashboard/exports', { list: 'credit_entries', query: `customer_id=${customer_id}` });
+    await write();
+    const [header, ...rows] = (await contentOf(id)).map((line) => line.split(',').slice(1, 6).join(','));
+    assert.equal(header, '"type","amount","balance","currency","customer_id"');
+    assert.deepEqual(rows, [
+      `"take_back","-0.05","14.95","usd","${customer_id}"`,
+      `"grant","15.00","15.00","usd","${customer_id}"`,
+    ]);
+    const { body } = await call('GET', '/dashboard/credit_entries?limit=1');
+    assert.deepEqual([body.data.length, body.data[0].amount, body.has_more], [1, -5, true]);
+    const month = await call('GET', '/dashboard/credit_entries?created_at[lt]=2020-01-01');
+    assert.deepEqual(month.body.data, []);
+  });
+
   it('works for every list, and is deleted after a day', async () => {
     const names = [
       'transactions',
@@ -290,6 +309,7 @@ describe('an export', () => {
       'plans',
       'coupons',
       'disputes',
+      'credit_entries',
       'audit_log',
     ];
     for (const list of names) {

@@ -27,6 +27,7 @@ const watched = [
   'refuseAgentCall',
   'createOrder',
   'cancelSubscription',
+  'createCustomerCredit',
   'createApiKey',
   'rotateApiKey',
   'revokeApiKey',
