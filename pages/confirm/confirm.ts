@@ -14,8 +14,10 @@ const token = location.pathname.split('/').filter(Boolean).at(-1) ?? '';
 const pollMs = 2_000;
 const actionTimeoutMs = 60_000;
 
-/** True from the press of the button until the browser leaves, or the outcome is known. */
+/** True from the press of a button until the browser leaves, or the outcome is known. */
 let isBusy = false;
+/** How often the payment was declined before the try that waits at the bank. */
+let declinesBefore = 0;
 
 async function load(): Promise<void> {
   const returned = takeReturn();
@@ -33,6 +35,7 @@ function show(payment: Payment): void {
   const title = filled(texts.pageTitle, { merchant: merchant.name });
   showHeader(merchant, { livemode, mode: rehearsal && texts.rehearsal, title, back: { url: null, label: '' } });
   byId('ask').hidden = status !== 'open';
+  byId('outcome-other').hidden = true;
   if (status === 'open') return showQuestion(payment);
   if (status === 'processing') return showProgress(payment);
   const wording = wordsOf(payment);
@@ -83,7 +86,9 @@ function showFailure(text: string | null): void {
 }
 
 /** The bank may wait in another tab, or the customer came back without an answer: the way there stays open. */
-function showProgress({ next_action: action, merchant }: Payment): void {
+function showProgress({ next_action: action, merchant, declines }: Payment): void {
+  declinesBefore = declines;
+  byId('outcome-other').hidden = !action;
   enterOutcome('processing', {
     symbol: 'wait',
     title: action ? texts.backAtBankTitle : texts.processingTitle,
@@ -128,8 +133,24 @@ async function confirmPayment(): Promise<void> {
   byId('banner').focus();
 }
 
+/** The try that waits at the bank ends first, so that only one can be made. */
+async function payOtherwise(): Promise<void> {
+  if (isBusy) return;
+  isBusy = true;
+  byId('outcome-other').hidden = true;
+  const send = () => request<Payment>(`${token}/abandon`, { declines: declinesBefore }, actionTimeoutMs);
+  const answer = await untilAnswered(send, showLost, true);
+  isBusy = false;
+  if (answer.kind === 'refused') return load();
+  show(answer.body);
+  if (answer.body.status !== 'open') return;
+  showFailure(texts.abandoned);
+  byId('banner').focus();
+}
+
 function showLost(): void {
   byId('ask').hidden = true;
+  byId('outcome-other').hidden = true;
   enterOutcome('lost', { symbol: 'wait', title: texts.lostTitle, text: texts.lost, isAlone: true });
 }
 
@@ -141,6 +162,7 @@ byId('ask').addEventListener('submit', (event) => {
   event.preventDefault();
   void confirmPayment();
 });
+byId('outcome-other').addEventListener('click', () => void payOtherwise());
 // Ends the pause before the next try.
 byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('online')));
 // The browser keeps the page for its back button; meanwhile the payment may have changed.

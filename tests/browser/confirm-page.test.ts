@@ -108,6 +108,27 @@ describe('the page that confirms one payment', () => {
     await Promise.all([page, later].map((one) => one.context().close()));
   });
 
+  test('given up: "Pay another way" ends the try at the bank, and the next one can be confirmed', async () => {
+    const payment = await declined();
+    const page = await open(payment.url);
+    await press(page);
+    await atBank(page);
+    await page.goBack();
+    await heading(page, 'Your bank waits for you');
+    await checkLooks(page, 'confirm-at-bank');
+    await page.getByRole('button', { name: 'Pay another way' }).click();
+    await page.getByText('The payment at your bank has ended. You were not charged.').waitFor();
+    await checkLooks(page, 'confirm-given-up');
+    assert.deepEqual(await salesOf(payment), ['failed', 'failed']);
+    await press(page);
+    await atBank(page);
+    await answer(page, 'Confirm');
+    await confirmed(page);
+    assert.equal(await page.getByRole('button', { name: 'Pay another way' }).count(), 0);
+    assert.deepEqual(await salesOf(payment), ['failed', 'failed', 'succeeded']);
+    await page.context().close();
+  });
+
   test('back, reload and two tabs lead to the same bank, and make one charge', async () => {
     const payment = await declined();
     const [first, second] = [await open(payment.url), await open(payment.url)];

@@ -114,6 +114,39 @@ describe('the page of one payment', () => {
     assert.equal((await readOrder(service, failed.id)).status, 'succeeded');
   });
 
+  it('can be given up at the bank: that try ends there, the order is not paid by it, and the next one can be confirmed', async () => {
+    const { path, order: failed } = await declined();
+    const { body: asked } = await begin(path);
+    const given = await onPage(path, 'abandon', { declines: asked.declines });
+    assert.deepEqual([given.status, given.body.status, given.body.next_action], [200, 'open', null], given.text);
+    assert.match(given.body.failure, /bank/i);
+    await atBank(asked.next_action.url, 'confirm');
+    await onPage(path, 'resume', { returned: { returned: '1' } });
+    assert.deepEqual(await salesOf(failed.id), ['failed', 'failed']);
+    const next = (await begin(path)).body;
+    const stale = await onPage(path, 'abandon', { declines: asked.declines });
+    assert.equal(stale.body.next_action.url, next.next_action.url, 'another tab has begun it since');
+    await onPage(path, 'resume', { returned: await atBank(next.next_action.url, 'confirm') });
+    assert.deepEqual(await salesOf(failed.id), ['failed', 'failed', 'succeeded']);
+    assert.equal((await onPage(path, 'abandon', { declines: next.declines })).body.status, 'confirmed');
+  });
+
+  it('is paid once if the customer confirms and gives up at the same moment', async () => {
+    const { path, order: failed } = await declined();
+    const { body: asked } = await begin(path);
+    const returned = await atBank(asked.next_action.url, 'confirm');
+    const replies = await Promise.all([
+      onPage(path, 'abandon', { declines: asked.declines }),
+      onPage(path, 'resume', { returned }),
+    ]);
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      [200, 200],
+    );
+    await onPage(path, 'resume', { returned });
+    assert.deepEqual(await salesOf(failed.id), ['failed', 'succeeded']);
+  });
+
   it('believes no parameter that the browser brings', async () => {
     const { path, order: failed } = await declined();
     await begin(path);

@@ -4,6 +4,7 @@ import { definePageRoute, type PageRoute } from '../../http/page-caller.ts';
 import type { OfCompany } from '../../request-context.ts';
 import { browserInput, returnInput, withPresence } from '../checkout-sessions/service.ts';
 import {
+  abandonPayment,
   type ConfirmationDependencies,
   confirmPayment,
   type PaymentToConfirm,
@@ -11,9 +12,13 @@ import {
   showPayment,
 } from './page.ts';
 
+const declines = Type.Integer({ minimum: 0, maximum: 10_000, description: 'How often the page says it was declined.' });
+
+const abandonInput = Type.Object({ declines }, { additionalProperties: false });
+
 const confirmInput = Type.Object(
   {
-    declines: Type.Integer({ minimum: 0, maximum: 10_000, description: 'How often the page says it was declined.' }),
+    declines,
     browser: Type.Optional(browserInput),
   },
   { additionalProperties: false },
@@ -44,6 +49,13 @@ export function confirmationPageRoutes(
         const present = withPresence(context, browser, page, body.browser);
         return confirmPayment(dependencies, present, subject, body.declines, address);
       },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/confirm/:token/abandon',
+      category: 'write',
+      body: abandonInput,
+      handle: ({ context, subject, body }) => abandonPayment(dependenciesOf(context), context, subject, body.declines),
     }),
     definePageRoute({
       method: 'POST',

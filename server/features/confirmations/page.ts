@@ -110,6 +110,9 @@ const shownInstead = [
   'restore_in_progress',
 ];
 
+/** Another request asks the processor now. */
+const endsLater = [...shownInstead, 'request_in_progress'];
+
 /** Charges the order again while the customer is present, so that the bank can ask. Two requests make one charge. */
 export async function confirmPayment(
   dependencies: ConfirmationDependencies,
@@ -149,6 +152,25 @@ export async function resumePayment(
 ): Promise<ShownPayment> {
   await dependencies.orders.resumeAtBank(context.company.id, subject.orderId, returned).catch((error: unknown) => {
     if (!(error instanceof ApiError) || !shownInstead.includes(error.code)) throw error;
+  });
+  return showPayment(dependencies, context, subject);
+}
+
+/**
+ * The customer does not want to go on at the bank. The try that waits there ends at the processor first; one that another tab has
+ * begun since goes on.
+ */
+export async function abandonPayment(
+  dependencies: ConfirmationDependencies,
+  context: RequestContext,
+  subject: PaymentToConfirm,
+  declines: number,
+): Promise<ShownPayment> {
+  const { orders } = dependencies;
+  const shown = await showPayment(dependencies, context, subject);
+  if (shown.next_action === null || shown.declines !== declines) return shown;
+  await orders.endAtBank(context.company.id, subject.orderId).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || !endsLater.includes(error.code)) throw error;
   });
   return showPayment(dependencies, context, subject);
 }

@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'بنكك في انتظارك',
   backAtBank: 'انتقل إلى بنكك لتأكيد عملية الدفع هذه. لن يُخصم منك المبلغ مرتين أبدًا.',
   continueAtBank: 'المتابعة لدى البنك',
+  payOtherwise: 'الدفع بطريقة أخرى',
+  abandoned: 'انتهت عملية الدفع لدى بنكك. لم يُخصم منك أي مبلغ.',
   confirmedTitle: 'تم تأكيد الدفع',
   confirmed: 'لقد دفعت {amount} إلى {merchant}. شكرًا لك.',
   paidBefore: 'لقد دفعت إلى {merchant} مرة واحدة. شكرًا لك.',

@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Din bank venter på dig',
   backAtBank: 'Gå til din bank for at bekræfte denne betaling. Du betaler aldrig to gange.',
   continueAtBank: 'Fortsæt hos din bank',
+  payOtherwise: 'Betal på en anden måde',
+  abandoned: 'Betalingen hos din bank er afsluttet. Der er ikke trukket noget.',
   confirmedTitle: 'Betalingen er bekræftet',
   confirmed: 'Du har betalt {amount} til {merchant}. Tak.',
   paidBefore: 'Du har betalt {merchant} én gang. Tak.',

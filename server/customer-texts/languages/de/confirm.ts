@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Ihre Bank wartet auf Sie',
   backAtBank: 'Gehen Sie zu Ihrer Bank, um diese Zahlung zu bestätigen. Sie zahlen nie doppelt.',
   continueAtBank: 'Weiter bei Ihrer Bank',
+  payOtherwise: 'Anders bezahlen',
+  abandoned: 'Die Zahlung bei Ihrer Bank wurde beendet. Es wurde nichts abgebucht.',
   confirmedTitle: 'Zahlung bestätigt',
   confirmed: 'Sie haben {amount} an {merchant} bezahlt. Vielen Dank.',
   paidBefore: 'Sie haben {merchant} einmal bezahlt. Vielen Dank.',

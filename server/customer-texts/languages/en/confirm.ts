@@ -29,6 +29,8 @@ export const confirm = {
   backAtBankTitle: 'Your bank waits for you',
   backAtBank: 'Go to your bank to confirm this payment. You are never charged twice.',
   continueAtBank: 'Continue at your bank',
+  payOtherwise: 'Pay another way',
+  abandoned: 'The payment at your bank has ended. You were not charged.',
   confirmedTitle: 'Payment confirmed',
   confirmed: 'You paid {amount} to {merchant}. Thank you.',
   paidBefore: 'You paid {merchant} once. Thank you.',

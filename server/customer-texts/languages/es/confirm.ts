@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Su banco le espera',
   backAtBank: 'Vaya a su banco para confirmar este pago. Nunca se le cobra dos veces.',
   continueAtBank: 'Continuar en mi banco',
+  payOtherwise: 'Pagar de otra forma',
+  abandoned: 'El pago en su banco ha terminado. No se le ha cobrado nada.',
   confirmedTitle: 'Pago confirmado',
   confirmed: 'Ha pagado {amount} a {merchant}. Gracias.',
   paidBefore: 'Ha pagado a {merchant} una sola vez. Gracias.',

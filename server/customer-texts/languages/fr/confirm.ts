@@ -22,6 +22,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Votre banque vous attend',
   backAtBank: 'Allez auprès de votre banque pour confirmer ce paiement. Vous n’êtes jamais débité deux fois.',
   continueAtBank: 'Continuer auprès de ma banque',
+  payOtherwise: 'Payer autrement',
+  abandoned: 'Le paiement auprès de votre banque a été interrompu. Vous n’avez pas été débité.',
   confirmedTitle: 'Paiement confirmé',
   confirmed: 'Vous avez payé {amount} à {merchant}. Merci.',
   paidBefore: 'Vous avez payé {merchant} une seule fois. Merci.',

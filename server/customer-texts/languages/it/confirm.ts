@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'La tua banca ti aspetta',
   backAtBank: 'Vai alla tua banca per confermare questo pagamento. Non ti viene mai addebitato due volte.',
   continueAtBank: 'Continua alla tua banca',
+  payOtherwise: 'Paga in un altro modo',
+  abandoned: 'Il pagamento presso la tua banca è terminato. Non ti è stato addebitato nulla.',
   confirmedTitle: 'Pagamento confermato',
   confirmed: 'Hai pagato {amount} a {merchant}. Grazie.',
   paidBefore: 'Hai pagato {merchant} una sola volta. Grazie.',

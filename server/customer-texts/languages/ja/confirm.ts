@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'カード会社の確認が待っています',
   backAtBank: 'カード会社のページに進んで、このお支払いを確認してください。二重に請求されることはありません。',
   continueAtBank: 'カード会社のページへ進む',
+  payOtherwise: '別の方法で支払う',
+  abandoned: 'カード会社での手続きは終了しました。請求は行われていません。',
   confirmedTitle: 'お支払いを確認しました',
   confirmed: '{merchant}に{amount}をお支払いいただきました。ありがとうございます。',
   paidBefore: '{merchant}へのお支払いは1回完了しています。ありがとうございます。',

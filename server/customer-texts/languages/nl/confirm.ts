@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Je bank wacht op je',
   backAtBank: 'Ga naar je bank om deze betaling te bevestigen. Je betaalt nooit dubbel.',
   continueAtBank: 'Verder bij je bank',
+  payOtherwise: 'Anders betalen',
+  abandoned: 'De betaling bij uw bank is beëindigd. Er is niets afgeschreven.',
   confirmedTitle: 'Betaling bevestigd',
   confirmed: 'Je hebt {amount} aan {merchant} betaald. Bedankt.',
   paidBefore: 'Je hebt {merchant} één keer betaald. Bedankt.',

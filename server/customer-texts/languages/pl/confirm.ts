@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Twój bank czeka na Ciebie',
   backAtBank: 'Przejdź do swojego banku, aby potwierdzić tę płatność. Opłata nigdy nie zostanie pobrana dwa razy.',
   continueAtBank: 'Przejdź do banku',
+  payOtherwise: 'Zapłać w inny sposób',
+  abandoned: 'Płatność w banku została zakończona. Nic nie pobrano.',
   confirmedTitle: 'Płatność potwierdzona',
   confirmed: 'Zapłacono {amount} na rzecz {merchant}. Dziękujemy.',
   paidBefore: 'Zapłacono jeden raz na rzecz {merchant}. Dziękujemy.',

@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Seu banco espera por você',
   backAtBank: 'Vá ao seu banco para confirmar este pagamento. Você nunca é cobrado duas vezes.',
   continueAtBank: 'Continuar no meu banco',
+  payOtherwise: 'Pagar de outra forma',
+  abandoned: 'O pagamento no seu banco foi encerrado. Nada foi cobrado.',
   confirmedTitle: 'Pagamento confirmado',
   confirmed: 'Você pagou {amount} a {merchant}. Obrigado.',
   paidBefore: 'Você pagou a {merchant} uma única vez. Obrigado.',

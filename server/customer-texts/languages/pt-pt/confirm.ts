@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'O seu banco espera por si',
   backAtBank: 'Vá ao seu banco para confirmar este pagamento. Nunca lhe é cobrado duas vezes.',
   continueAtBank: 'Continuar no banco',
+  payOtherwise: 'Pagar de outra forma',
+  abandoned: 'O pagamento no seu banco terminou. Não lhe foi cobrado nada.',
   confirmedTitle: 'Pagamento confirmado',
   confirmed: 'Pagou {amount} a {merchant}. Obrigado.',
   paidBefore: 'Pagou a {merchant} uma única vez. Obrigado.',

@@ -21,6 +21,8 @@ export const confirm: TextsOf<'confirm'> = {
   backAtBankTitle: 'Din bank väntar på dig',
   backAtBank: 'Gå till din bank för att bekräfta betalningen. Du betalar aldrig två gånger.',
   continueAtBank: 'Fortsätt hos din bank',
+  payOtherwise: 'Betala på annat sätt',
+  abandoned: 'Betalningen hos din bank har avslutats. Inget har dragits.',
   confirmedTitle: 'Betalningen är bekräftad',
   confirmed: 'Du har betalat {amount} till {merchant}. Tack.',
   paidBefore: 'Du har betalat {merchant} en gång. Tack.',
