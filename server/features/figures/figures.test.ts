@@ -105,6 +105,10 @@ async function assertExact(zone: string, when: string): Promise<void> {
     assert.deepEqual(shown, expected, `${when}, ${currency}`);
     assert.equal(answer.figures.mrr?.value, mrr[currency] ?? 0, `MRR in ${currency}, ${when}`);
     assert.equal(answer.figures.active_subscribers?.value, mrr[`${currency} subscribers`] ?? 0, `${currency}, ${when}`);
+    const { new_mrr, expansion, contraction, churned_mrr } = answer.figures;
+    const [began, more, less, lapsed] = [new_mrr, expansion, contraction, churned_mrr].map((one) => one?.value ?? 0);
+    const sum = Number(answer.figures.mrr?.previous) + Number(began) + Number(more) - Number(less) - Number(lapsed);
+    assert.equal(sum, answer.figures.mrr?.value, `the changes of MRR in ${currency}, ${when}`);
     const { gross_volume, refunded, disputed, net_volume, failed_payments } = answer.figures;
     const [gross = 0, back = 0, lost = 0] = [gross_volume?.value, refunded?.value, disputed?.value].map(Number);
     assert.equal(net_volume?.value, gross - back - lost);
@@ -209,9 +213,14 @@ describe('the figures of a company', () => {
     const names = Object.keys(actions);
     for (let round = 0; round < 90; round += 1) {
       const name = random.pick(names);
-      const isPossible = { refund: paid, void: paid, dispute: paid, resolve: disputed, change: subscriptions }[
-        name
-      ] ?? [0];
+      const isPossible = {
+        refund: paid,
+        void: paid,
+        dispute: paid,
+        resolve: disputed,
+        change: subscriptions,
+        replan: subscriptions,
+      }[name] ?? [0];
       if (isPossible.length > 0) await actions[name]?.();
       if (random.chance(0.3)) await checkAllOpen(service);
       if (random.chance(0.2)) await sumAll();
@@ -321,6 +330,30 @@ describe('a renewal', () => {
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
     await advance(service, { by: { months: 2 } });
     assert.deepEqual(await movements(), [{ monthly: 900 }, { monthly: 100 }]);
+  });
+});
+
+describe('a change of plan', () => {
+  it('is expansion or contraction from the moment it takes effect, and agrees with the subscriptions', async () => {
+    const at = await openScene(service, { amount: 1000 });
+    const { id } = await created(service, at);
+    const changes = async (): Promise<unknown> => {
+      const { figures } = await getStatistics(await operator(service, at), { range: '90d' });
+      const { mrr, new_mrr, expansion, contraction, churned_mrr } = figures;
+      return [mrr, new_mrr, expansion, contraction, churned_mrr].map((figure) => figure?.value);
+    };
+    const change = async (body: object): Promise<unknown> =>
+      service.call('POST', `/v1/subscriptions/${id}/change_plan`, { key: at.key, body, idempotencyKey: randomUUID() });
+    const { plan_id } = (await service.call('GET', `/v1/subscriptions/${id}`, { key: at.key })).body;
+    assert.deepEqual(await changes(), [1000, 1000, 0, 0, 0]);
+    await change({ plan_id, quantity: 3, when: 'now' });
+    assert.deepEqual(await changes(), [3000, 1000, 2000, 0, 0]);
+    await change({ plan_id, quantity: 2, when: 'renewal' });
+    assert.deepEqual(await changes(), [3000, 1000, 2000, 0, 0], 'it is scheduled');
+    await advance(service, { by: { days: 33 } }, { key: at.key });
+    assert.deepEqual(await changes(), [2000, 1000, 2000, 1000, 0]);
+    await service.call('DELETE', `/v1/subscriptions/${id}`, { key: at.key });
+    assert.deepEqual(await changes(), [0, 1000, 2000, 1000, 2000]);
   });
 });
 

@@ -84,6 +84,10 @@ const definitions: Readonly<Record<FigureName, Definition>> = {
     of: ({ sums: { gross = 0, payments = 0 } }) => (payments > 0 ? Math.round(gross / payments) : null),
   },
   mrr: { needs: 'subscriptions:read', of: ({ opening, sums: { monthly = 0 } }) => opening.monthly + monthly },
+  new_mrr: summed('new_mrr', 'subscriptions:read'),
+  expansion: summed('expansion', 'subscriptions:read'),
+  contraction: summed('contraction', 'subscriptions:read'),
+  churned_mrr: summed('churned_mrr', 'subscriptions:read'),
   active_subscribers: {
     needs: 'subscriptions:read',
     of: ({ opening, sums: { subscribers = 0 } }) => opening.subscribers + subscribers,

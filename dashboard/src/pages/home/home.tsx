@@ -19,6 +19,7 @@ import { Declines } from './declines.tsx';
 import { GettingStarted } from './getting-started.tsx';
 import { LatestOrders } from './latest-orders.tsx';
 import { bucketLabel, bucketTitle, formatOf, metrics, rangeText } from './metrics.ts';
+import { RevenueChanges } from './revenue.tsx';
 import { Controls } from './range-picker.tsx';
 
 /** While the page is open, today's figures stay up to date. */
@@ -92,6 +93,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
         <div className="min-w-0">
           <NeedsAttention />
           <CreditOwed />
+          <RevenueChanges statistics={statistics} />
           {statistics.declines && <Declines declines={statistics.declines} />}
         </div>
       </div>
