@@ -10,6 +10,7 @@ type Load = Command['load'];
 
 const keys: Load = async () => (await import('./keys.ts')).keysCommand;
 const plans: Load = async () => (await import('./plans.ts')).plansCommand;
+const priceChanges: Load = async () => (await import('./price-changes.ts')).priceChangesCommand;
 const processors: Load = async () => (await import('./processors.ts')).processorsCommand;
 const subscriptions: Load = async () => (await import('./subscriptions.ts')).subscriptionsCommand;
 const companies: Load = async () => (await import('./companies.ts')).companiesCommand;
@@ -152,6 +153,50 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
       summary: 'Stop new subscriptions to a plan; existing ones continue',
       options: ['company'],
       load: plans,
+    },
+    {
+      name: 'price-changes preview',
+      takes: 'PLAN_ID NEW_PLAN_ID',
+      summary: 'Show how many subscriptions of a plan would get another plan, and the sums',
+      options: ['company'],
+      load: priceChanges,
+    },
+    {
+      name: 'price-changes start',
+      takes: 'PLAN_ID NEW_PLAN_ID',
+      summary: 'Move the subscriptions of a plan to another plan at their next renewal',
+      more: 'The worker schedules the changes.',
+      options: ['company'],
+      load: priceChanges,
+    },
+    { name: 'price-changes list', summary: 'List the latest price changes', options: ['company'], load: priceChanges },
+    {
+      name: 'price-changes show',
+      takes: 'ID',
+      summary: 'Show the progress of a price change, and its exceptions with their reasons',
+      options: ['company'],
+      load: priceChanges,
+    },
+    {
+      name: 'price-changes pause',
+      takes: 'ID',
+      summary: 'Pause a price change; subscriptions that have not renewed keep their plan',
+      options: ['company'],
+      load: priceChanges,
+    },
+    {
+      name: 'price-changes resume',
+      takes: 'ID',
+      summary: 'Resume a price change',
+      options: ['company'],
+      load: priceChanges,
+    },
+    {
+      name: 'price-changes undo',
+      takes: 'ID',
+      summary: 'Undo a price change for the subscriptions that have not renewed yet',
+      options: ['company'],
+      load: priceChanges,
     },
     {
       name: 'subscriptions pause',

@@ -101,6 +101,14 @@ export const dueTimes: readonly DueTime[] = [
     rows: `t.state = 'waiting'`,
     furthestMs: String(10 * minuteMs),
   },
+  { table: 'price_changes', column: 'work_at', key: ['company_id', 'id'], rows: 'true', furthestMs: String(minuteMs) },
+  {
+    table: 'price_change_subscriptions',
+    column: 'check_at',
+    key: ['company_id', 'change_id', 'subscription_id'],
+    rows: `t.state = 'waiting'`,
+    furthestMs: String(minuteMs),
+  },
   {
     table: 'card_setups',
     column: 'check_at',

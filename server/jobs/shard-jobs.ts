@@ -5,6 +5,7 @@ import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { type AuditDays, forgetOldEntries } from '../features/audit/jobs.ts';
 import { executeBulkRefunds } from '../features/bulk-refunds/jobs.ts';
+import { continuePriceChanges } from '../features/price-changes/jobs.ts';
 import { forgetOldExports, writeExports } from '../features/exports/jobs.ts';
 import { bringBackDueTimes } from './bring-back.ts';
 import { atOnce, inBatches, type Job } from './job.ts';
@@ -150,6 +151,7 @@ export const shardJobs = [
   { name: 'old approvals', everyMs: hourMs, run: inBatches(({ db }, size) => forgetAgentApprovals(db, size)) },
   { name: 'polls of processors', everyMs: 30_000, run: inBatches(pollProcessors, pollBatch) },
   { name: 'bulk refunds', everyMs: 2_000, run: (shard) => executeBulkRefunds(shard, refundBatch) },
+  { name: 'price changes', everyMs: 2_000, run: (shard) => continuePriceChanges(shard) },
   { name: 'exports', everyMs: 2_000, run: (shard) => writeExports(shard, exportedLists(shard)) },
   {
     name: 'sample data',

@@ -18,6 +18,7 @@ import {
   planFilter,
   statusFilter,
 } from '../../list-filters.ts';
+import { MoveSelected } from '../plans/price-change.tsx';
 import { personName, subscriptionPrice } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -41,7 +42,8 @@ const filters: readonly Filter[] = [
 export function SubscriptionsPage() {
   const expand = useExpand('customer');
   const canPlan = useCan('plans:write');
-  const button = useCan('subscriptions:write') && (
+  const canWrite = useCan('subscriptions:write');
+  const button = canWrite && (
     <LinkButton to="/subscriptions/new" kind="primary" icon="plus">
       {subscriptions.add}
     </LinkButton>
@@ -57,6 +59,7 @@ export function SubscriptionsPage() {
         search={{ placeholder: lists.searchSubscriptions }}
         filters={filters}
         exports="subscriptions"
+        bulk={(selected, done) => canWrite && <MoveSelected selected={selected} onDone={done} />}
         columns={[
           {
             header: subscriptions.plan,
