@@ -31,7 +31,9 @@ const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
 
 const setupScripts = ['texts', 'setup'].map((name) => `setup/${name}.ts`);
 
-const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
+const customerScripts = ['texts', 'subscriptions', 'plan-change', 'payments', 'customer'].map(
+  (name) => `customer/${name}.ts`,
+);
 
 const docsScripts = [
   'texts',

@@ -15,6 +15,8 @@ import { checkoutDashboardRoutes } from './features/checkout-sessions/dashboard-
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
 import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
 import { bulkRefundRoutes } from './features/bulk-refunds/dashboard-routes.ts';
+import { planGroupRoutes } from './features/plan-groups/dashboard-routes.ts';
+import { priceChangeRoutes } from './features/price-changes/dashboard-routes.ts';
 import { type RehearsalDependencies, rehearsalRoutes } from './features/rehearsals/dashboard-routes.ts';
 import { sampleDataRoutes } from './features/sample-data/dashboard-routes.ts';
 import { exportRoutes } from './features/exports/dashboard-routes.ts';
@@ -364,12 +366,14 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...orderDashboardRoutes(orders),
     ...failedOrderRoutes(failedOrders),
     ...bulkRefundRoutes(),
+    ...priceChangeRoutes(),
     ...exportRoutes(lists),
     ...paymentLinkDashboardRoutes(control),
     ...checkoutDashboardRoutes(checkout),
     ...subscriptionDashboardRoutes(),
     ...webhookDashboardRoutes(),
     ...planDashboardRoutes(),
+    ...planGroupRoutes(),
     ...companyRoutes(settings),
     ...paymentMethodDashboardRoutes(),
     ...sampleDataRoutes(),

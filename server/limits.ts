@@ -105,6 +105,13 @@ export const limits = {
   agentApprovalDays: 90,
   /** Orders that one bulk refund can contain. */
   bulkRefundOrders: 500,
+  /** Groups of plans of a company, and plans of one. */
+  planGroups: 50,
+  plansOfGroup: 20,
+  /** Subscriptions that can be chosen for a price change, and what is shown of one; a price change of a whole plan has no limit. */
+  priceChangeChosen: 500,
+  priceChangeExceptions: 100,
+  priceChangesShown: 20,
   /** Exports that a company and one of its members can have at once, and rows of one. They are deleted after a day. */
   exports: 20,
   exportsOfMember: 5,

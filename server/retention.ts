@@ -82,8 +82,12 @@ export const retentions: Readonly<Record<string, Retention>> = {
   password_resets: time('links to set a password', `${limits.passwordResetMinutes} minutes`, 'expired password links'),
   payment_links: records('payment links'),
   payment_methods: records('cards of customers, without their numbers'),
+  plan_group_plans: records('plans of groups'),
+  plan_groups: records('groups of plans between which customers may change'),
   plan_products: records('products of plans'),
   plans: records('plans'),
+  price_change_subscriptions: records('subscriptions of changes of a price'),
+  price_changes: records('plans whose subscribers change to another plan'),
   processor_connections: records('connections to processors'),
   processor_notices: time(
     'notices of processors',

@@ -1063,6 +1063,36 @@ CREATE INDEX payment_methods_customer ON public.payment_methods USING btree (com
 CREATE INDEX payment_methods_expiry ON public.payment_methods USING btree (company_id, exp_year, exp_month) WHERE (deleted_at IS NULL);
 CREATE INDEX payment_methods_last4 ON public.payment_methods USING btree (company_id, last4, customer_id);
 
+CREATE TABLE plan_group_plans (
+  company_id uuid NOT NULL,
+  plan_id uuid NOT NULL,
+  group_id uuid NOT NULL,
+  "position" integer NOT NULL,
+  CONSTRAINT plan_group_plans_company_id_group_id_fkey FOREIGN KEY (company_id, group_id) REFERENCES plan_groups(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT plan_group_plans_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT plan_group_plans_pkey PRIMARY KEY (company_id, plan_id)
+);
+CREATE INDEX plan_group_plans_of_group ON public.plan_group_plans USING btree (company_id, group_id, "position");
+
+CREATE TABLE plan_groups (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  name text NOT NULL,
+  upgrade text NOT NULL,
+  downgrade text NOT NULL,
+  proration text NOT NULL,
+  after_cycles integer NOT NULL,
+  seats_max integer,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT plan_groups_after_cycles CHECK ((after_cycles >= 0)),
+  CONSTRAINT plan_groups_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT plan_groups_downgrade CHECK ((downgrade = ANY (ARRAY['now'::text, 'renewal'::text, 'off'::text]))),
+  CONSTRAINT plan_groups_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT plan_groups_proration CHECK ((proration = ANY (ARRAY['difference'::text, 'restart'::text, 'none'::text]))),
+  CONSTRAINT plan_groups_seats_max CHECK ((seats_max > 0)),
+  CONSTRAINT plan_groups_upgrade CHECK ((upgrade = ANY (ARRAY['now'::text, 'renewal'::text, 'off'::text])))
+);
+
 CREATE TABLE plan_products (
   company_id uuid NOT NULL,
   plan_id uuid NOT NULL,
@@ -1109,6 +1139,48 @@ END))),
 CREATE INDEX plans_amount ON public.plans USING btree (company_id, amount, id);
 CREATE INDEX plans_name ON public.plans USING btree (company_id, name, id);
 CREATE INDEX plans_updated_at ON public.plans USING btree (company_id, updated_at, id);
+
+CREATE TABLE price_change_subscriptions (
+  company_id uuid NOT NULL,
+  change_id uuid NOT NULL,
+  subscription_id uuid NOT NULL,
+  state text NOT NULL DEFAULT 'waiting'::text,
+  check_at timestamp with time zone DEFAULT now(),
+  scheduled_id uuid,
+  reason text,
+  CONSTRAINT price_change_subscriptions_company_id_change_id_fkey FOREIGN KEY (company_id, change_id) REFERENCES price_changes(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT price_change_subscriptions_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT price_change_subscriptions_pkey PRIMARY KEY (company_id, change_id, subscription_id),
+  CONSTRAINT price_change_subscriptions_refused CHECK (((state = 'refused'::text) = (reason IS NOT NULL))),
+  CONSTRAINT price_change_subscriptions_scheduled CHECK (((state = 'scheduled'::text) = (scheduled_id IS NOT NULL))),
+  CONSTRAINT price_change_subscriptions_state CHECK ((state = ANY (ARRAY['waiting'::text, 'scheduled'::text, 'refused'::text, 'undone'::text]))),
+  CONSTRAINT price_change_subscriptions_waiting CHECK (((state = 'waiting'::text) = (check_at IS NOT NULL)))
+);
+CREATE INDEX price_change_subscriptions_by_state ON public.price_change_subscriptions USING btree (company_id, change_id, state, subscription_id);
+CREATE INDEX price_change_subscriptions_due ON public.price_change_subscriptions USING btree (company_id, change_id, check_at) WHERE (state = 'waiting'::text);
+CREATE INDEX price_change_subscriptions_of ON public.price_change_subscriptions USING btree (company_id, subscription_id);
+
+CREATE TABLE price_changes (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  member_id uuid,
+  request_id text NOT NULL,
+  plan_id uuid NOT NULL,
+  to_plan_id uuid NOT NULL,
+  chosen uuid[],
+  state text NOT NULL DEFAULT 'running'::text,
+  after_id uuid,
+  collected boolean NOT NULL DEFAULT false,
+  work_at timestamp with time zone DEFAULT now(),
+  CONSTRAINT price_changes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT price_changes_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
+  CONSTRAINT price_changes_company_id_to_plan_id_fkey FOREIGN KEY (company_id, to_plan_id) REFERENCES plans(company_id, id),
+  CONSTRAINT price_changes_other_plan CHECK ((plan_id <> to_plan_id)),
+  CONSTRAINT price_changes_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT price_changes_state CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'undone'::text])))
+);
+CREATE INDEX price_changes_due ON public.price_changes USING btree (work_at) WHERE (work_at IS NOT NULL);
+CREATE INDEX price_changes_of_plan ON public.price_changes USING btree (company_id, plan_id, id);
 
 CREATE TABLE processor_connections (
   company_id uuid NOT NULL,
@@ -2164,7 +2236,11 @@ AS $function$
     WHERE company_id = of_company AND status = 'failed' AND status <> 'succeeded' AND type = 'sale'
       AND id >= first_id(first) AND id < first_id(next) GROUP BY 1, 2
   ), moved AS (
-    SELECT currency, sum(monthly) AS monthly, sum(subscribers) AS subscribers, sum(ended) AS ended
+    SELECT currency, sum(monthly) AS monthly, sum(subscribers) AS subscribers, sum(ended) AS ended,
+      sum(monthly) FILTER (WHERE subscribers = 1) AS began,
+      sum(monthly) FILTER (WHERE subscribers = 0 AND monthly > 0) AS expanded,
+      -sum(monthly) FILTER (WHERE subscribers = 0 AND monthly < 0) AS contracted,
+      -sum(monthly) FILTER (WHERE subscribers = -1) AS lapsed
     FROM subscription_movements WHERE company_id = of_company AND at >= first AND at < next GROUP BY 1
   ), parts (currency, name, value) AS (
     SELECT currency, 'gross', gross FROM paid
@@ -2178,6 +2254,10 @@ AS $function$
     UNION ALL SELECT currency, 'monthly', monthly FROM moved
     UNION ALL SELECT currency, 'subscribers', subscribers FROM moved
     UNION ALL SELECT currency, 'ended', ended FROM moved
+    UNION ALL SELECT currency, 'new_mrr', began FROM moved
+    UNION ALL SELECT currency, 'expansion', expanded FROM moved
+    UNION ALL SELECT currency, 'contraction', contracted FROM moved
+    UNION ALL SELECT currency, 'churned_mrr', lapsed FROM moved
     -- A customer that was deleted since still counts.
     UNION ALL SELECT '', 'customers', count(*) FROM customers
       WHERE company_id = of_company AND id >= first_id(first) AND id < first_id(next)

@@ -71,6 +71,17 @@ before(async () => {
     billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 'signup_date' },
   });
   const { id: subscription } = await post('/v1/subscriptions', { customer_id: customer, plan_id: plan });
+  const { id: otherPlan } = await post('/dashboard/plans', {
+    name: 'Tea of the year',
+    amount: 2900,
+    currency: 'usd',
+    billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 'signup_date' },
+  });
+  const { id: planGroup } = await post('/dashboard/plan_groups', {
+    ...{ name: 'Teas', plan_ids: [plan, otherPlan], upgrade: 'now', downgrade: 'renewal', proration: 'difference' },
+    ...{ after_cycles: 0, seats_max: null },
+  });
+  const { id: priceChange } = await post('/dashboard/price_changes', { plan_id: plan, to_plan_id: otherPlan });
   const { id: link } = await post('/v1/payment_links', { name: 'Tea', mode: 'payment', items });
   const { id: session } = await post('/v1/checkout_sessions', { customer_id: customer, mode: 'payment', items });
   const { id: customerSession } = await post('/v1/customer_sessions', { customer_id: customer });
@@ -92,6 +103,8 @@ before(async () => {
     session,
     customerSession,
     bulk,
+    planGroup,
+    priceChange,
     endpoint,
     eventId,
     requestId,
@@ -121,6 +134,8 @@ const subjects: Record<string, string> = {
   '/dashboard/orders': 'order',
   '/dashboard/customer_emails/preview': 'order',
   '/dashboard/bulk_refunds': 'bulk',
+  '/dashboard/plan_groups': 'planGroup',
+  '/dashboard/price_changes': 'priceChange',
   '/dashboard/subscriptions': 'subscription',
   '/dashboard/webhook_endpoints': 'endpoint',
   '/dashboard/disputes': 'dispute',

@@ -64,12 +64,20 @@ const bodies: Record<string, () => unknown> = {
     orders: [{ order_id: randomUUID(), amount: 100 }],
     totals: [{ currency: 'usd', amount: 100 }],
   }),
+  createPlanGroup: () => somePlanGroup([randomUUID()]),
+  updatePlanGroup: () => ({ name: 'Teas' }),
+  createPriceChange: () => ({ plan_id: randomUUID(), to_plan_id: randomUUID() }),
+  previewPriceChange: () => ({ plan_id: randomUUID(), to_plan_id: randomUUID() }),
   createExport: () => ({ list: 'orders' }),
   createSavedView: () => ({ list: '/v1/orders', name: 'Failed', search: { status: 'failed' } }),
   updateDispute: () => ({ evidence: { explanation: 'The customer signed for it.' } }),
   addDisputeFile: () => ({ kind: 'receipt', name: 'a.pdf', content_type: 'application/pdf', content: 'JVBERi0x' }),
 };
 const cycle = { interval: 'month', interval_count: 1, anchor_day: 31 };
+const somePlanGroup = (plan_ids: readonly string[]) => ({
+  ...{ name: 'Teas', plan_ids, upgrade: 'now', downgrade: 'renewal', proration: 'difference' },
+  ...{ after_cycles: 0, seats_max: null },
+});
 
 describe('every route of the dashboard', () => {
   for (const route of routes) {
@@ -158,6 +166,15 @@ describe('every route of the dashboard', () => {
     if (kind === 'api_keys') return post('/dashboard/api_keys', bodies.createApiKey?.());
     if (kind === 'roles') return post('/dashboard/roles', bodies.createRole?.());
     if (kind === 'plans') return post('/dashboard/plans', bodies.createPlan?.());
+    if (kind === 'plan_groups') {
+      const plan = { ...(bodies.createPlan?.() as object), plan_code: randomUUID() };
+      return post('/dashboard/plan_groups', somePlanGroup([await post('/dashboard/plans', plan)]));
+    }
+    if (kind === 'price_changes') {
+      const planOf = (): Promise<string> =>
+        post('/dashboard/plans', { ...(bodies.createPlan?.() as object), plan_code: randomUUID() });
+      return post('/dashboard/price_changes', { plan_id: await planOf(), to_plan_id: await planOf() });
+    }
     if (kind === 'webhook_endpoints') {
       return post('/v1/webhook_endpoints', { url: 'https://shop.example.com/hook', enabled_events: ['*'] });
     }
@@ -624,6 +641,10 @@ describe('the overview', () => {
       success_rate: 0.5,
       average_order: 1000,
       mrr: 0,
+      new_mrr: 0,
+      expansion: 0,
+      contraction: 0,
+      churned_mrr: 0,
       active_subscribers: 0,
       churn: null,
       new_customers: 1,

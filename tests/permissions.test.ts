@@ -98,8 +98,8 @@ describe('expand', () => {
     assertLacks(await packer.in('GET', '/v1/orders?expand=customer'), 'customers:read');
     const { figures } = (await packer.in('GET', '/dashboard/statistics')).body;
     assert.deepEqual(
-      [figures.mrr, figures.active_subscribers, figures.churn, figures.new_customers],
-      [null, null, null, null],
+      [figures.mrr, figures.expansion, figures.active_subscribers, figures.churn, figures.new_customers],
+      [null, null, null, null, null],
     );
     assert.equal(figures.gross_volume.value, 0);
     const whole = (await owner.in('GET', '/dashboard/statistics')).body.figures;

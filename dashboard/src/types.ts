@@ -11,6 +11,12 @@ export type { PageBody as List } from '../../sdk/node/src/paging.ts';
 export type { ShownApiKey as ApiKey } from '../../server/features/api-keys/schemas.ts';
 export type { AuditEntry } from '../../server/features/audit/schemas.ts';
 export type { BulkRefund } from '../../server/features/bulk-refunds/schemas.ts';
+export type {
+  PriceChange,
+  PriceChangeCreate,
+  PriceChangePreview,
+} from '../../server/features/price-changes/schemas.ts';
+export type { PlanGroup } from '../../server/features/plan-groups/schemas.ts';
 export type { Export } from '../../server/features/exports/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
 export type { CustomerEmail, EmailPreview } from '../../server/features/customer-emails/schemas.ts';

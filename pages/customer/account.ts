@@ -7,9 +7,39 @@ export interface AccountMerchant {
   readonly support_email: string | null;
 }
 
+interface OfferedPlan {
+  readonly id: string;
+  readonly name: string;
+  /** Of one seat. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly interval: 'day' | 'month';
+  readonly interval_count: number;
+  readonly when: 'now' | 'renewal';
+}
+
+/** What a change of plan charges. */
+export interface PlanPreview {
+  readonly at: string;
+  readonly when: 'now' | 'renewal';
+  readonly lines: readonly {
+    readonly type: 'charge' | 'discount' | 'credit';
+    readonly description: string;
+    readonly amount: number;
+  }[];
+  /** What the credit of the customer pays now. */
+  readonly credit_applied: number;
+  readonly amount_due: number;
+  /** What is added to the credit of the customer. */
+  readonly credit_amount: number;
+  readonly next: { readonly date: string; readonly total: number } | null;
+}
+
 export interface AccountSubscription {
   readonly id: string;
   readonly name: string;
+  readonly plan_id: string;
+  readonly quantity: number;
   readonly status: string;
   readonly amount: number;
   readonly currency: string;
@@ -18,6 +48,14 @@ export interface AccountSubscription {
   readonly card: { readonly brand: string; readonly last4: string };
   readonly current_period_end: string | null;
   readonly next_payment: { readonly date: string; readonly total: number } | null;
+  readonly scheduled: { readonly name: string; readonly quantity: number; readonly can_undo: boolean } | null;
+  /** A change of plan is being charged. */
+  readonly changing: boolean;
+  /** What it can be changed to. */
+  readonly offer: {
+    readonly plans: readonly OfferedPlan[];
+    readonly seats_max: number | null;
+  } | null;
   readonly overdue: {
     readonly total: number;
     readonly declines: number;
@@ -74,4 +112,9 @@ export interface Account {
   readonly card_at_bank: { readonly bank_url: string } | null;
   readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: Payments;
+  /** The outcome of the change of plan that was just requested. */
+  readonly change?: {
+    readonly status: 'applied' | 'scheduled' | 'declined' | 'superseded';
+    readonly confirm_url: string | null;
+  };
 }

@@ -8,7 +8,8 @@ import { enterOutcome } from '../shared/outcome.ts';
 import { inPageLocale, inWords, pageLocale } from '../shared/page-texts.ts';
 import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { brandMark, cardName, expiryText } from '../shared/saved-cards.ts';
-import type { Account, AccountMerchant, AccountSubscription, Payments } from './account.ts';
+import type { Account, AccountMerchant, AccountSubscription, Payments, PlanPreview } from './account.ts';
+import { choosePlan } from './plan-change.ts';
 import { showPayments } from './payments.ts';
 import { dateText, showSubscriptions, type SubscriptionAction } from './subscriptions.ts';
 import { texts } from './texts.ts';
@@ -87,7 +88,9 @@ function show(next: Account): void {
   showPayments(token, next.payments, false);
   nextPayments = next.payments.next;
   showFooter(merchant);
-  if (next.card_at_bank || next.subscriptions.some(({ overdue }) => overdue?.in_progress)) void refreshSoon();
+  const { subscriptions, card_at_bank } = next;
+  const isWaiting = subscriptions.some(({ overdue, changing }) => changing || overdue?.in_progress);
+  if (card_at_bank || isWaiting) void refreshSoon();
 }
 
 function showFooter(merchant: AccountMerchant): void {
@@ -144,6 +147,7 @@ async function send(path: string, body: object): Promise<Exclude<Answer<Account>
 }
 
 async function act(action: SubscriptionAction, subscription: AccountSubscription): Promise<void> {
+  if (action === 'plan') return changePlan(subscription);
   if (isBusy || !(await isConfirmed(action, subscription))) return;
   if (action === 'abandon' && !subscription.overdue?.in_progress) return chooseAnotherCard();
   isBusy = true;
@@ -174,6 +178,32 @@ function chooseAnotherCard(): void {
   byId('card-form').scrollIntoView({ block: 'nearest' });
 }
 
+async function changePlan(subscription: AccountSubscription): Promise<void> {
+  if (isBusy) return;
+  const path = `subscriptions/${subscription.id}`;
+  const chosen = await choosePlan(subscription, (choice) =>
+    request<PlanPreview>(`${token}/${path}/preview_plan`, choice),
+  );
+  if (!chosen) return;
+  isBusy = true;
+  byId('account').setAttribute('aria-busy', 'true');
+  const answer = await send(`${path}/change_plan`, { ...chosen, browser: browserReport() });
+  isBusy = false;
+  byId('account').removeAttribute('aria-busy');
+  if (answer.kind === 'refused') {
+    await load();
+    return say('problem', problemText(answer.problem));
+  }
+  show(answer.body);
+  const { change } = answer.body;
+  if (!change) return;
+  const bank = change.confirm_url;
+  if (bank && /^https?:\/\//i.test(bank)) return location.assign(bank);
+  const said = { applied: texts.planDone, scheduled: texts.planScheduledDone };
+  if (change.status === 'applied' || change.status === 'scheduled') return say('done', said[change.status]);
+  say('problem', change.status === 'declined' ? texts.planDeclined : texts.planEnded);
+}
+
 /** Says what happened, by the subscription as it is now. */
 function report(action: SubscriptionAction, before: AccountSubscription): void {
   const { name, currency, overdue } = before;
@@ -189,7 +219,13 @@ function report(action: SubscriptionAction, before: AccountSubscription): void {
     return chooseAnotherCard();
   }
   const date = now?.ends_at ? dateText(now.ends_at) : '';
-  const said = { end_renewal: texts.endDone, keep_renewal: texts.keepDone, cancel: texts.cancelDone }[action];
+  const said = {
+    end_renewal: texts.endDone,
+    keep_renewal: texts.keepDone,
+    cancel: texts.cancelDone,
+    undo_plan: texts.planUndone,
+    plan: texts.planDone,
+  }[action];
   say('done', filled(said, { name, date }));
 }
 

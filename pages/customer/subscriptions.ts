@@ -9,7 +9,7 @@ import { texts } from './texts.ts';
 
 /** The subscriptions of the customer, each with what can be done with it. */
 
-export type SubscriptionAction = 'pay' | 'abandon' | 'end_renewal' | 'keep_renewal' | 'cancel';
+export type SubscriptionAction = 'pay' | 'abandon' | 'plan' | 'undo_plan' | 'end_renewal' | 'keep_renewal' | 'cancel';
 
 export type OnAction = (action: SubscriptionAction, subscription: AccountSubscription) => void;
 
@@ -30,13 +30,16 @@ export function showSubscriptions(
 }
 
 function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
-  const { name, amount, currency, next_payment: next, ends_at, status, card } = subscription;
+  const { name, amount, currency, next_payment: next, ends_at, status, card, quantity } = subscription;
   const price = filled(texts.price, {
     amount: money(amount, currency),
     period: periodText(subscription, texts.period),
   });
   const isRunning = next !== null || ends_at !== null;
   const lines = [
+    quantity > 1 && filled(texts.seatsOf, { count: quantity }),
+    scheduledText(subscription),
+    subscription.changing && texts.planChanging,
     next && filled(texts.nextPayment, { amount: money(next.total, currency), date: dateText(next.date) }),
     ends_at && filled(texts.endsAt, { date: dateText(ends_at) }),
     next && filled(texts.paidWith, { card: cardName(card) }),
@@ -55,6 +58,14 @@ function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLEle
 }
 
 const statusTexts: Readonly<Partial<Record<string, string>>> = texts.status;
+
+function scheduledText({ scheduled, next_payment: next }: AccountSubscription): string | undefined {
+  if (!scheduled) return undefined;
+  const { name, quantity } = scheduled;
+  const plan =
+    quantity > 1 ? filled(texts.planOfSeats, { name, seats: filled(texts.seatsOf, { count: quantity }) }) : name;
+  return filled(texts.planScheduled, { plan, date: next ? dateText(next.date) : '' });
+}
 
 function badgeOf(status: string, isEnding: boolean): HTMLElement {
   const kind = isEnding ? 'ending' : status;
@@ -95,8 +106,10 @@ function confirmationLink(url: string, name: string): HTMLElement {
 }
 
 function actionsOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement[] {
-  const { can_keep_renewal, can_end_renewal, can_cancel } = subscription;
+  const { can_keep_renewal, can_end_renewal, can_cancel, offer, scheduled } = subscription;
   const actions: readonly (readonly [SubscriptionAction, string, boolean])[] = [
+    ['plan', texts.planButton, offer !== null],
+    ['undo_plan', texts.planUndo, scheduled?.can_undo === true],
     ['keep_renewal', texts.keepRenewal, can_keep_renewal],
     ['end_renewal', texts.endRenewal, can_end_renewal],
     ['cancel', texts.cancel, can_cancel],

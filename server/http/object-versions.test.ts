@@ -108,6 +108,11 @@ const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
     const id = await createPlan();
     return { read: `/v1/plans/${id}`, write: `/dashboard/plans/${id}`, changes: rename };
   },
+  updatePlanGroup: async () => {
+    const rules = { upgrade: 'now', downgrade: 'renewal', proration: 'difference', after_cycles: 0, seats_max: null };
+    const group = { name: 'Teas', plan_ids: [await createPlan()], ...rules };
+    return at('/dashboard/plan_groups', post('/dashboard/plan_groups', group), ...rename);
+  },
   updateCompany: async () => ({
     read: '/dashboard/company',
     changes: [{ name: randomUUID() }, { name: randomUUID() }],

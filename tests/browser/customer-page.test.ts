@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { companyAddress } from '../../server/http/page-token.ts';
 import { latestMails } from '../../server/features/mails/service.ts';
+import { createPlanGroup } from '../../server/features/plan-groups/service.ts';
 import { changeProfile } from '../../server/features/profile/service.ts';
 import { cards, created, moveTo, openScene, ordersOf, type Scene } from '../support/billing.ts';
 import { allLooks, checkLooks, openPagesWorld, typeCard, type Visited } from '../support/hosted-pages.ts';
 import { contextOf } from '../support/orders.ts';
-import { readSubscription } from '../support/subscriptions.ts';
+import { readSubscription, somePlan } from '../support/subscriptions.ts';
 
 /** The customer page as a customer meets it. */
 
@@ -117,6 +118,47 @@ describe('the customer page', () => {
       const statuses = (await service.call('GET', `/v1/orders/${renewal?.id}`, { key: scene.key })).body.transactions;
       assert.equal(statuses.filter(({ status }: { status: string }) => status === 'succeeded').length, 1);
       assert.equal((await readSubscription(service, id, { key: scene.key })).status, 'active');
+    });
+  });
+
+  test('upgrades after a preview of the charge, changes the seats, and takes a downgrade back', async () => {
+    const scene = await someScene();
+    const [small, large] = [
+      await somePlan(service, { name: 'Small tea', amount: 900 }, scene.company),
+      await somePlan(service, { name: 'Large tea', amount: 3900 }, scene.company),
+    ];
+    await createPlanGroup(contextOf(service, scene.company), {
+      ...{ name: 'Teas', plan_ids: [small.id, scene.plan_id, large.id], upgrade: 'now', downgrade: 'renewal' },
+      ...{ proration: 'restart', after_cycles: 0, seats_max: 5 },
+    });
+    const { id } = await created(service, scene);
+    const read = () => readSubscription(service, id, { key: scene.key });
+    await during(await open(scene), async ({ page, complaints }) => {
+      const dialog = page.getByRole('dialog');
+      await page.getByRole('button', { name: 'Change plan: Tea of the month' }).click();
+      await dialog.getByRole('radio', { name: /Large tea/ }).check();
+      await dialog.getByText('You pay now').waitFor();
+      await checkLooks(page, 'customer-plan', allLooks);
+      await dialog.getByRole('button', { name: /^Change plan and pay \$/ }).click();
+      await page.getByText('Your plan is changed.').waitFor();
+      assert.equal((await read()).plan_id, large.id);
+
+      await page.getByRole('button', { name: 'Change plan: Large tea' }).click();
+      await dialog.getByLabel('Seats').fill('2');
+      await dialog.getByRole('button', { name: /^Change plan and pay \$/ }).click();
+      await page.getByText('2 seats', { exact: true }).waitFor();
+      assert.equal((await read()).quantity, 2);
+
+      await page.getByRole('button', { name: 'Change plan: Large tea' }).click();
+      await dialog.getByRole('radio', { name: /Small tea/ }).check();
+      await dialog.getByText('Your plan stays as it is until the next payment.').waitFor();
+      await dialog.getByRole('button', { name: 'Change plan', exact: true }).click();
+      await page.getByText(/^Changes to Small tea \(2 seats\) on/).waitFor();
+      await checkLooks(page, 'customer-plan-scheduled');
+      await page.getByRole('button', { name: 'Keep the current plan: Large tea' }).click();
+      await page.getByText('Large tea stays as it is.').waitFor();
+      assert.equal((await read()).scheduled_change, null);
+      assert.deepEqual(complaints, []);
     });
   });
 

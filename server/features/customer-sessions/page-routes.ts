@@ -16,7 +16,8 @@ import {
   subscriptionActs,
 } from './page.ts';
 import { chooseCard, resumeSavedCard } from './card.ts';
-import { cardChoice, paymentsAfter, renewalPayment } from './page-schemas.ts';
+import { cardChoice, paymentsAfter, planChoice, planChosen, renewalPayment } from './page-schemas.ts';
+import { type ChosenOutcome, choosePlan, previewPlanChoice, undoPlanChoice } from './plan-changes.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
 /** The requests of the customer page. */
@@ -124,6 +125,7 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
         );
       },
     }),
+    ...planRoutes(dependenciesOf),
     definePageRoute({
       method: 'POST',
       path: '/customer/:token/subscriptions/:id/abandon',
@@ -141,6 +143,52 @@ export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies
       handle: ({ context, subject, params, body }) =>
         actAndShow(dependenciesOf(context), context, subject, () =>
           resumeRenewal(dependenciesOf(context), context, subject, params.id ?? '', body.returned),
+        ),
+    }),
+  ];
+}
+
+function planRoutes(dependenciesOf: OfCompany<AccountDependencies>): PageRoute<CustomerSessionRow>[] {
+  return [
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/preview_plan',
+      category: 'read',
+      body: planChoice,
+      handle: ({ context, subject, params, body }) =>
+        previewPlanChoice(context, subject.customer_id, params.id ?? '', body),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/change_plan',
+      category: 'write',
+      body: planChosen,
+      handle: async ({
+        context,
+        subject,
+        params: { id = '' },
+        body: { browser: report, ...body },
+        address,
+        token,
+        browser,
+      }) => {
+        const dependencies = dependenciesOf(context);
+        const page = { baseUrl: dependencies.baseUrl, path: `/customer/${token}` };
+        const present = withPresence(context, browser, page, report);
+        let change: ChosenOutcome | undefined;
+        const account = await actAndShow(dependencies, present, subject, async () => {
+          change = await choosePlan(dependencies, present, subject.customer_id, id, body, address);
+        });
+        return { ...account, change };
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/undo_plan',
+      category: 'write',
+      handle: ({ context, subject, params }) =>
+        actAndShow(dependenciesOf(context), context, subject, () =>
+          undoPlanChoice(context, subject.customer_id, params.id ?? ''),
         ),
     }),
   ];

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { typedEmail, uuid } from '../../http/schemas.ts';
+import { timestamp, typedEmail, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { browserInput } from '../checkout-sessions/service.ts';
 
@@ -22,5 +22,23 @@ export const renewalPayment = Type.Object(
   { declines: Type.Integer({ minimum: 0, maximum: 1_000 }), browser: Type.Optional(browserInput) },
   { additionalProperties: false },
 );
+
+const seats = Type.Integer({ minimum: 1, maximum: limits.quantityMax });
+
+export const planChoice = Type.Object({ plan_id: uuid(), quantity: seats }, { additionalProperties: false });
+export type PlanChoice = Static<typeof planChoice>;
+
+/** With what the preview has shown. */
+export const planChosen = Type.Object(
+  {
+    plan_id: uuid(),
+    quantity: seats,
+    at: timestamp(),
+    expected_amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
+    browser: Type.Optional(browserInput),
+  },
+  { additionalProperties: false },
+);
+export type PlanChosen = Static<typeof planChosen>;
 
 export const linkRequest = Type.Object({ email: typedEmail() }, { additionalProperties: false });

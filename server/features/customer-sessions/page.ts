@@ -20,8 +20,10 @@ import {
   overdueOrderOf,
   payFailedRenewal,
   shownToCustomer,
+  type Subscriptions,
   subscriptionReferences,
 } from '../subscriptions/service.ts';
+import { type ChosenOutcome, planOffers, type PlanOffer } from './plan-changes.ts';
 import type { CustomerSessionRow } from './queries.ts';
 
 /** What the customer page shows and does. Everything is limited to the customer of the session. */
@@ -29,6 +31,7 @@ import type { CustomerSessionRow } from './queries.ts';
 export interface AccountDependencies {
   readonly baseUrl: string;
   readonly orders: Orders;
+  readonly subscriptions: Pick<Subscriptions, 'changePlan'>;
   readonly cards: CardDependencies;
   readonly references: PaymentMethodReferences;
   readonly guard: CardTestingGuard;
@@ -60,6 +63,8 @@ export interface ShownPayments {
 }
 
 type ShownSubscription = Omit<CustomerSubscription, 'overdue'> & {
+  /** What the customer can change it to. */
+  readonly offer: PlanOffer | null;
   /** `bank_url`: the bank wants to confirm the payment in progress. */
   readonly overdue: (NonNullable<CustomerSubscription['overdue']> & { readonly bank_url: string | null }) | null;
 };
@@ -80,6 +85,8 @@ interface Account {
   /** What the merchant owes the customer; none in most cases. */
   readonly credit: readonly { readonly currency: string; readonly amount: number }[];
   readonly payments: ShownPayments;
+  /** The outcome of the change of plan that was just requested. */
+  readonly change?: ChosenOutcome;
 }
 
 export async function showAccount(
@@ -93,6 +100,7 @@ export async function showAccount(
   if (!customer || customer.deleted) throw notFound('customer');
   const { customer_page: settings } = await profileOf(db, company);
   const subscriptions = await shownToCustomer(context, customer_id);
+  const offers = await planOffers(context, subscriptions);
   const cards = (await paymentMethodsOf(db, company.id, [customer_id])).get(customer_id) ?? [];
   const credit = await balancesOf(db, company.id, customer_id);
   const { email, first_name, last_name } = customer;
@@ -105,7 +113,10 @@ export async function showAccount(
     allow_update_card: settings.allow_update_card,
     customer: { email, first_name, last_name },
     subscriptions: await Promise.all(
-      subscriptions.map((subscription) => withBank(dependencies, context, allowed(subscription, settings))),
+      subscriptions.map(async (subscription) => ({
+        ...(await withBank(dependencies, context, allowed(subscription, settings))),
+        offer: offers.get(subscription.id) ?? null,
+      })),
     ),
     cards: cards.map(({ id, is_default, card: { brand, last4, exp_month, exp_year } }) => ({
       id,
@@ -137,7 +148,7 @@ async function withBank(
   { orders }: Pick<AccountDependencies, 'orders'>,
   { company }: RequestContext,
   subscription: CustomerSubscription,
-): Promise<ShownSubscription> {
+): Promise<Omit<ShownSubscription, 'offer'>> {
   const { overdue } = subscription;
   const action = overdue?.in_progress ? await orders.nextAction(company.id, overdue.order_id) : undefined;
   return { ...subscription, overdue: overdue && { ...overdue, bank_url: action?.url ?? null } };

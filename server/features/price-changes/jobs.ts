@@ -11,7 +11,7 @@ import {
   findScheduled,
   findWaiting,
   lockDuePriceChange,
-  type Outcome,
+  type RowOutcome,
   planNext,
   postponePriceChange,
   recordOutcomes,
@@ -73,7 +73,7 @@ async function takeStep(context: RequestContext, change: DuePriceChange): Promis
   return true;
 }
 
-function outcomeOf(subscription_id: string, result: ScheduledOne | undefined): Outcome {
+function outcomeOf(subscription_id: string, result: ScheduledOne | undefined): RowOutcome {
   const none = { subscription_id, scheduled_id: null, reason: null };
   if (result?.kind === 'scheduled') return { ...none, state: 'scheduled', scheduled_id: result.scheduledId };
   if (result?.kind === 'later') return { ...none, state: 'waiting' };

@@ -216,7 +216,7 @@ export async function findWaiting(db: Queryable, change: PriceChangeRow, count: 
   return rows.map(({ subscription_id }) => subscription_id);
 }
 
-export interface Outcome {
+export interface RowOutcome {
   readonly subscription_id: string;
   readonly state: 'waiting' | 'scheduled' | 'refused' | 'undone';
   readonly scheduled_id: string | null;
@@ -229,7 +229,7 @@ const outcomeRows = rowsOf({ subscription_id: 'uuid', state: 'text', scheduled_i
 export async function recordOutcomes(
   db: Queryable,
   change: PriceChangeRow,
-  outcomes: readonly Outcome[],
+  outcomes: readonly RowOutcome[],
   laterSeconds: number,
 ): Promise<void> {
   await db.query(

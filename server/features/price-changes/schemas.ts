@@ -32,7 +32,7 @@ export type PriceChangeCreate = Static<typeof priceChangeCreate>;
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** Why subscriptions are left out, with the same names in the preview. */
-export const exceptionKinds = ['past_due', 'change_scheduled', 'not_renewing'] as const;
+const exceptionKinds = ['past_due', 'change_scheduled', 'not_renewing'] as const;
 
 export const priceChangePreview = Type.Object(
   {

@@ -31,7 +31,7 @@ import { chargeInProgress, draftChange, type Draft } from './plan-draft.ts';
 import { fundedBy } from './period-payment.ts';
 import { findSubscription, isBeingCharged } from './queries.ts';
 import { plannedSale } from './renewal-order.ts';
-import type { PlanChange, PlanChangeRequest } from './change-schemas.ts';
+import type { PlanChange, PlanChangeRequest, ShownPlanChange } from './change-schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function changePlan(
   { db, orders }: SubscriptionDependencies,
   context: RequestContext,
   id: string,
-  input: PlanChangeRequest,
+  input: ShownPlanChange,
   phased: PhasedRequest,
 ): Promise<PhasedAnswer> {
   const { company } = context;
@@ -74,7 +74,7 @@ async function begin(
   transaction: Database,
   context: RequestContext,
   id: string,
-  input: PlanChangeRequest,
+  input: ShownPlanChange,
   { key }: PhasedRequest,
 ): Promise<Begun | undefined> {
   const { company, nowMs } = context;
@@ -89,7 +89,8 @@ async function begin(
   const purse = due > 0 ? await lockPurse(transaction, [row]) : emptyPurse;
   const credit = purse.take(row, due);
   checkExpected(input, due - credit);
-  if (draft.isScheduled) await schedule(transaction, context, row, draft, operationId);
+  const scheduledBy = { id: operationId, byCustomer: input.byCustomer };
+  if (draft.isScheduled) await schedule(transaction, context, row, draft, scheduledBy);
   else if (due > credit) return beginCharge(transaction, context, row, draft, { orderId: operationId, credit });
   else if (credit > 0) await applyByCredit(transaction, context, row, draft, operationId);
   else await apply(transaction, context, row, draft, operationId);
@@ -121,10 +122,11 @@ async function schedule(
   context: RequestContext,
   row: SubscriptionRow,
   { decision: { terms } }: Draft,
-  id: string,
+  { id, byCustomer }: { readonly id: string; readonly byCustomer?: boolean | undefined },
 ): Promise<void> {
   const at = new Date(context.nowMs);
-  const scheduled_change = { ...terms, id, at: at.toISOString() };
+  const by = byCustomer ? { by_customer: true as const } : {};
+  const scheduled_change = { ...terms, id, at: at.toISOString(), ...by };
   const to = { ...row, scheduled_change, pending_change: null, updated_at: at };
   await record(transaction, context, row, to, 'subscription.change_scheduled');
 }

@@ -39,6 +39,9 @@ export const planChangeRequest = Type.Object(
 );
 export type PlanChangeRequest = Static<typeof planChangeRequest>;
 
+/** A change that the customer may have made on a page. */
+export type ShownPlanChange = PlanChangeRequest & { readonly byCustomer?: boolean };
+
 const line = Type.Object(
   {
     type: choice(['charge', 'discount', 'credit'], { title: 'PlanChangeLineType' }),

@@ -32,7 +32,7 @@ export async function lockOne(transaction: Database, companyId: string, id: stri
   return rowOf(held);
 }
 
-function rowOf(held: HeldSubscription): SubscriptionRow {
+export function rowOf(held: HeldSubscription): SubscriptionRow {
   const { mode: _, clock_offset_ms: __, dunning_days: ___, after_dunning: ____, ...row } = held;
   return row;
 }

@@ -33,6 +33,9 @@ interface Overdue {
 export interface CustomerSubscription {
   readonly id: string;
   readonly name: string;
+  readonly plan_id: string;
+  readonly quantity: number;
+  readonly completed_cycles: number;
   readonly status: SubscriptionRow['status'];
   readonly amount: number;
   readonly currency: string;
@@ -41,6 +44,15 @@ export interface CustomerSubscription {
   readonly card: { readonly brand: string; readonly last4: string };
   readonly current_period_end: string | null;
   readonly next_payment: { readonly date: string; readonly total: number } | null;
+  /** The plan from the next renewal on. Only a change that the customer has made can be undone. */
+  readonly scheduled: {
+    readonly plan_id: string;
+    readonly name: string;
+    readonly quantity: number;
+    readonly can_undo: boolean;
+  } | null;
+  /** A change of plan is being charged. */
+  readonly changing: boolean;
   /** The charge that was declined, if it can be paid now. */
   readonly overdue: Overdue | null;
   /** The paid period is the last one. */
@@ -79,6 +91,9 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
   return {
     id: row.id,
     name: row.plan_name,
+    plan_id: row.plan_id,
+    quantity: row.quantity,
+    completed_cycles: row.completed_cycles,
     status: row.status,
     amount: row.amount,
     currency: row.currency,
@@ -87,12 +102,34 @@ function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], no
     card: { brand: row.card_brand, last4: row.card_last4 },
     current_period_end: periodEnd,
     next_payment: next ? { date: new Date(next.atMs).toISOString(), total: next.total } : null,
+    scheduled: scheduledOf(row),
+    changing: row.pending_change?.in_flight ?? false,
     overdue,
     ends_at: row.status === 'active' && !next ? periodEnd : null,
     can_end_renewal: canEndRenewal(row),
     can_keep_renewal: canKeepRenewal(row, nowMs),
     can_cancel: cancelable.includes(row.status),
   };
+}
+
+function scheduledOf({ status, scheduled_change: change }: SubscriptionRow): CustomerSubscription['scheduled'] {
+  if (!change || status !== 'active') return null;
+  return {
+    plan_id: change.plan_id,
+    name: change.plan_name,
+    quantity: change.quantity,
+    can_undo: change.by_customer === true,
+  };
+}
+
+/** One subscription of the customer; undefined if it is of another one. */
+export async function customerSubscription(
+  { db, company, nowMs }: RequestContext,
+  customerId: string,
+  id: string,
+): Promise<CustomerSubscription | undefined> {
+  const row = await findSubscription(db, company.id, id);
+  return row && row.customer_id === customerId ? view(row, null, nowMs) : undefined;
 }
 
 async function overdueOf(

@@ -30,6 +30,8 @@ export interface ScheduledChange extends PlanTerms {
   /** Of the request. */
   readonly id: string;
   readonly at: string;
+  /** The customer has scheduled it, and can take it back. */
+  readonly by_customer?: true;
 }
 
 /** A change that takes effect when its order is paid. */

@@ -90,10 +90,10 @@ async function termsOf(
 }
 
 /** A billing cycle of its own stays, unless the new plan has another interval than the plan before. */
-async function cycleFor(
+export async function cycleFor(
   db: Database,
   { company }: RequestContext,
-  { plan_id }: SubscriptionRow,
+  { plan_id }: Pick<SubscriptionRow, 'plan_id'>,
   { billing_cycle: { interval, interval_count, anchor_day } }: PlanToSubscribe,
 ): Promise<PlanTerms['cycle']> {
   const before = (await plansById({ db, company } as RequestContext, [plan_id])).get(plan_id)?.billing_cycle;

@@ -21,7 +21,7 @@ import {
 import { createSubscription, type ShownSubscription } from './create-subscription.ts';
 import { changePlan } from './change-plan.ts';
 import { previewChange, undoChange } from './change-preview.ts';
-import type { PlanChangeRequest } from './change-schemas.ts';
+import type { ShownPlanChange } from './change-schemas.ts';
 import { findTermsAt } from './change-queries.ts';
 import { addRenewalItem, removeRenewalItem } from './renewal-items.ts';
 import {
@@ -51,10 +51,12 @@ export {
   pauseSubscription,
   resumeSubscription,
 };
+export { scheduleForMany, type ScheduledOne, takeBackForMany } from './schedule-many.ts';
 export { addRenewalItem, previewChange, removeRenewalItem, undoChange };
 export { endRenewal, getRenewal, keepRenewal, moveFailedTo, overdueOrderOf, payFailedRenewal, shownToCustomer };
 export { cardToConfirm, tryAnotherCard };
-export type { CustomerSubscription } from './customer-changes.ts';
+export { type CustomerSubscription, customerSubscription } from './customer-changes.ts';
+export type { PlanChange, PlanChangePreview, PlanChangeRequest } from './change-schemas.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
 
@@ -62,7 +64,7 @@ export type { SubscriptionFilters };
 export interface Subscriptions {
   create(context: RequestContext, input: ShownSubscription, key: PhasedRequest): Promise<PhasedAnswer>;
   /** Changes the plan, or the number of seats. */
-  changePlan(context: RequestContext, id: string, input: PlanChangeRequest, key: PhasedRequest): Promise<PhasedAnswer>;
+  changePlan(context: RequestContext, id: string, input: ShownPlanChange, key: PhasedRequest): Promise<PhasedAnswer>;
   /** Job: bills one batch and returns how many subscriptions were due. */
   billDue(count: number): Promise<number>;
   /** For a company whose clock is being advanced. */

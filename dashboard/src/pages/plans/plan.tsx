@@ -19,8 +19,11 @@ import { editedFields } from '../../edits.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
 import { plans } from '../../texts/plans.ts';
+import { priceChanges } from '../../texts/price-changes.ts';
 import type { Plan } from '../../types.ts';
 import { Preview } from './preview.tsx';
+import { StartPriceChange } from './price-change.tsx';
+import { PriceChanges } from './price-changes.tsx';
 import { PriceSums } from './tiers.tsx';
 import { useParams } from '../../routing.tsx';
 
@@ -36,9 +39,10 @@ export function PlanPage() {
 }
 
 function Details({ plan }: { plan: Plan }) {
-  const [open, setOpen] = useState<'edit' | 'archive'>();
+  const [open, setOpen] = useState<'edit' | 'archive' | 'move'>();
   const reason = useCan('plans:write') ? undefined : common.notAllowed;
   const canSubscribe = useCan('subscriptions:write');
+  const canRead = useCan('subscriptions:read');
   const close = () => setOpen(undefined);
   return (
     <Page
@@ -56,6 +60,7 @@ function Details({ plan }: { plan: Plan }) {
           <LinkButton to="/subscriptions" search={{ plan_id: plan.id }}>
             {plans.seeSubscriptions}
           </LinkButton>
+          {canSubscribe && <Button onClick={() => setOpen('move')}>{priceChanges.button}</Button>}
           <Button reason={reason} onClick={() => setOpen('edit')}>
             {common.edit}
           </Button>
@@ -80,6 +85,7 @@ function Details({ plan }: { plan: Plan }) {
           </Panel>
           <Price plan={plan} />
           <Products plan={plan} />
+          {canRead && <PriceChanges plan={plan} />}
         </div>
         <Preview
           currency={plan.currency}
@@ -92,6 +98,7 @@ function Details({ plan }: { plan: Plan }) {
         />
       </div>
       {open === 'edit' && <EditPlan plan={plan} onClose={close} />}
+      {open === 'move' && <StartPriceChange plan={plan} onClose={close} />}
       {open === 'archive' && (
         <Confirm
           title={plan.active ? plans.archive : plans.unarchive}

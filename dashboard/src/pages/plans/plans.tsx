@@ -1,5 +1,6 @@
+import { useState } from 'react';
 import { Badge } from '../../components/badge.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Page } from '../../components/page.tsx';
@@ -8,7 +9,9 @@ import { currencyFilter, type Filter } from '../../list-filters.ts';
 import { cycleText, money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { planGroups } from '../../texts/plan-groups.ts';
 import { plans } from '../../texts/plans.ts';
+import { PlanGroups } from './plan-groups.tsx';
 import type { Plan } from '../../types.ts';
 
 const filters: readonly Filter[] = [
@@ -26,13 +29,24 @@ const filters: readonly Filter[] = [
 ];
 
 export function PlansPage() {
+  const [showsGroups, setShowsGroups] = useState(false);
   const button = useCan('plans:write') && (
     <LinkButton to="/plans/new" kind="primary" icon="plus">
       {plans.add}
     </LinkButton>
   );
   return (
-    <Page title={plans.title} lead={plans.lead} actions={button}>
+    <Page
+      title={plans.title}
+      lead={plans.lead}
+      actions={
+        <>
+          <Button onClick={() => setShowsGroups(true)}>{planGroups.button}</Button>
+          {button}
+        </>
+      }
+    >
+      {showsGroups && <PlanGroups onClose={() => setShowsGroups(false)} />}
       <ResourceTable<Plan>
         path="/v1/plans"
         label={plans.title}

@@ -49,6 +49,37 @@ export const customer = {
   paid: 'Payment of {amount} received. Thank you.',
   payDeclined: 'The payment was declined again. Use another card, or ask your bank.',
   noCardToCharge: 'There is no card to charge. Change the card first.',
+  // Another plan or number of seats: on the subscription, in the dialog with its preview, and what happened afterwards.
+  seatsOf: '{count, plural, one {# seat} other {# seats}}',
+  planButton: 'Change plan',
+  planUndo: 'Keep the current plan',
+  planTitle: 'Change {name}',
+  planLegend: 'Plan',
+  planSeats: 'Seats',
+  // Behind the price of each plan: the present one, and when another one begins.
+  planCurrent: 'your plan now',
+  planWhen: { now: 'from now on', renewal: 'from the next payment on' },
+  planCreditUsed: 'Your credit',
+  planCredited: 'Added to your credit',
+  planUnused: 'Unused time of {name}',
+  planDiscount: 'Discount',
+  planDue: 'You pay now',
+  planNext: 'Next payment, {date}',
+  planNotes: {
+    now: 'The plan changes after the payment.',
+    renewal: 'Your plan stays as it is until the next payment. You can change your mind until then.',
+  },
+  // The button; without a charge it is the one that opens the dialog.
+  planPay: 'Change plan and pay {amount}',
+  planDone: 'Your plan is changed.',
+  planScheduledDone: 'Your plan changes with the next payment.',
+  planDeclined: 'The payment was declined, so your plan stays as it is. Change the card and try again.',
+  planEnded: 'The subscription ended before the payment was made. Write to the seller to get the money back.',
+  planChanging: 'Your change is being paid. This page updates by itself.',
+  // A line of the subscription. `plan` is a name, or the text after it with its seats.
+  planScheduled: 'Changes to {plan} on {date}.',
+  planOfSeats: '{name} ({seats})',
+  planUndone: '{name} stays as it is.',
   // The buttons of a subscription; the question before each is done, and what the page shows afterwards.
   endRenewal: 'Cancel at period end',
   keepRenewal: 'Keep subscription',
