@@ -31,6 +31,22 @@ const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
 
 const setupScripts = ['texts', 'setup'].map((name) => `setup/${name}.ts`);
 
+/** What differs between the pages that have one form and its outcome. */
+interface SingleParts {
+  /** What the page loads first. */
+  readonly data: string;
+  /** The button beside the link of the outcome. */
+  readonly other: string;
+  readonly receipt: string;
+}
+
+const confirmParts: SingleParts = {
+  data: '{{token}}/payment',
+  other: '{{texts.payOtherwise}}',
+  receipt: '{{texts.receipt}}',
+};
+const setupParts: SingleParts = { data: '../checkout/{{token}}/setup', other: '{{texts.another}}', receipt: '' };
+
 const customerScripts = ['texts', 'subscriptions', 'plan-change', 'payments', 'customer'].map(
   (name) => `customer/${name}.ts`,
 );
@@ -51,18 +67,18 @@ const docsScripts = [
 const make = {
   'checkout.js': () => script(checkoutScripts),
   'checkout.css': () => style('checkout/checkout.css'),
-  'checkout.html': () => document('checkout/checkout.html'),
+  'checkout.html': () => document(readSource(own('checkout/checkout.html'))),
   'confirm.js': () => script(confirmScripts),
-  'confirm.css': () => style('confirm/confirm.css'),
-  'confirm.html': () => document('confirm/confirm.html'),
+  'confirm.css': () => style('shared/single.css'),
+  'confirm.html': () => document(single('confirm', confirmParts)),
   'setup.js': () => script(setupScripts),
-  'setup.css': () => style('setup/setup.css'),
-  'setup.html': () => document('setup/setup.html'),
+  'setup.css': () => style('shared/single.css', 'setup/setup.css'),
+  'setup.html': () => document(single('setup', setupParts)),
   'customer.js': () => script(customerScripts),
   'customer.css': () => style('customer/customer.css'),
-  'customer.html': () => document('customer/customer.html'),
+  'customer.html': () => document(readSource(own('customer/customer.html'))),
   'closed.css': () => style('closed/closed.css'),
-  'closed.html': () => document('closed/closed.html'),
+  'closed.html': () => document(readSource(own('closed/closed.html'))),
   'docs.js': () => classicScript(docsScripts.map(own)),
   'font.css': () => readSource(own('shared/font.css')),
   'card-font.css': () => fontFrom('.'),
@@ -84,9 +100,10 @@ export function pageFile(name: PageFile): string {
   return make[name]();
 }
 
-function style(name: string): string {
+function style(...names: readonly string[]): string {
   const tokens = withoutLightDark(readSource(own('shared/tokens.css')));
-  return compact(tokens + fontFrom('..') + readSource(own('shared/page.css')) + readSource(own(name)));
+  const parts = ['shared/page.css', ...names].map((name) => readSource(own(name)));
+  return compact(tokens + fontFrom('..') + parts.join('\n'));
 }
 
 /** Without comments and indentation, which are a tenth of what a visitor would load. */
@@ -108,10 +125,19 @@ function script(names: readonly string[]): string {
   return classicScript([...cardFields, ...server, ...sharedScripts, ...names.map(own)]);
 }
 
+/** The frame of a page that has one form, with its parts. */
+function single(page: 'confirm' | 'setup', given: SingleParts): string {
+  const parts = { ...given, page, form: readSource(own(`${page}/${page}.html`)) };
+  return readSource(own('shared/single.html')).replaceAll(
+    /\{\{(data|other|receipt|page|form)\}\}/g,
+    (_place, name: keyof typeof parts) => parts[name],
+  );
+}
+
 /** Fills in the drawings. The texts of a language, and what differs between requests, stay open: the nonce, for example. */
-function document(name: string): string {
+function document(text: string): string {
   const drawings = readSource('src/brands.svg') + readSource(own('shared/icons.svg'));
-  return readSource(own(name))
+  return text
     .replace('{{symbols}}', `<svg class="symbols" aria-hidden="true">${drawings}</svg>`)
     .replaceAll(/\n\s+/g, '\n');
 }
