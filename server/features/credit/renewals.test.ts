@@ -153,6 +153,17 @@ describe('a renewal', () => {
     assert.ok((await typesOf(service, at.id)).includes('subscription.recovered'));
   });
 
+  it('gives the credit back to each of several customers whose charges are declined at once', async () => {
+    const all = [await renewing(), await renewing(), await renewing()];
+    for (const [index, at] of all.entries()) {
+      await created(service, at);
+      await grant(service, at, 1000 + index);
+    }
+    faults.charge = declinedOutcome;
+    await Promise.all(all.map((at) => renew(at)));
+    for (const [index, at] of all.entries()) assert.equal((await creditOf(service, at)).balance, 1000 + index);
+  });
+
   it('keeps the credit while its outcome is unknown', async () => {
     const at = await renewing();
     await grant(service, at, 1000);

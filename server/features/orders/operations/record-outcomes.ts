@@ -76,13 +76,22 @@ export async function recordOutcomes(
     const changes = new Map(billed.map((one, index) => [one, { ...effect.orders[index], ...withoutCredit(one) }]));
     const records = outcomes.map((one) => outcomeRecordOf(one, changes.get(one)));
     const orders = await recordAll(transaction, records, redemptions);
-    for (const one of billed) {
-      if (!withoutCredit(one) || orders[outcomes.indexOf(one)] === undefined) continue;
+    const declined = billed.filter((one) => withoutCredit(one) && orders[outcomes.indexOf(one)] !== undefined);
+    for (const one of declined.toSorted(byBalance)) {
       await releaseCredit(transaction, one.state.order, { type: 'order_failed', nowMs: one.nowMs });
     }
     await effect.record(billed.map((one) => orders[outcomes.indexOf(one)] !== undefined));
     return orders;
   });
+}
+
+const balanceKey = ({ state: { order } }: ChargeOutcome): string =>
+  `${order.company_id} ${order.customer_id} ${order.currency}`;
+
+/** Balances are locked in one order, so that two batches for the same customers do not wait for each other. */
+function byBalance(a: ChargeOutcome, b: ChargeOutcome): number {
+  const [one, two] = [balanceKey(a), balanceKey(b)];
+  return one === two ? 0 : one < two ? -1 : 1;
 }
 
 /** A declined charge gives back the credit that was to pay the rest of the order. Only orders of subscriptions have any. */
