@@ -1171,7 +1171,7 @@ CREATE TABLE price_changes (
   state text NOT NULL DEFAULT 'running'::text,
   after_id uuid,
   collected boolean NOT NULL DEFAULT false,
-  work_at timestamp with time zone DEFAULT now(),
+  next_step_at timestamp with time zone DEFAULT now(),
   CONSTRAINT price_changes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT price_changes_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
   CONSTRAINT price_changes_company_id_to_plan_id_fkey FOREIGN KEY (company_id, to_plan_id) REFERENCES plans(company_id, id),
@@ -1179,7 +1179,7 @@ CREATE TABLE price_changes (
   CONSTRAINT price_changes_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT price_changes_state CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'undone'::text])))
 );
-CREATE INDEX price_changes_due ON public.price_changes USING btree (work_at) WHERE (work_at IS NOT NULL);
+CREATE INDEX price_changes_due ON public.price_changes USING btree (next_step_at) WHERE (next_step_at IS NOT NULL);
 CREATE INDEX price_changes_of_plan ON public.price_changes USING btree (company_id, plan_id, id);
 
 CREATE TABLE processor_connections (

@@ -59,7 +59,7 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'polls of processors': anyRow(`processor_connections t WHERE t.removed_at IS NULL
     AND (t.polled_at IS NULL OR t.polled_at < now() - ${pollEveryMs} * interval '1 ms')`),
   'bulk refunds': due('bulk_refund_orders', 'check_at', `t.state = 'waiting'`),
-  'price changes': due('price_changes', 'work_at'),
+  'price changes': due('price_changes', 'next_step_at'),
   exports: due('exports', 'leased_until', `t.state = 'running' AND t.expires_at > now()`),
   'sample data': due('sample_data', 'leased_until', `t.state IN ('filling', 'clearing')`),
   rehearsals: due('rehearsals', 'leased_until', `t.state = 'running'`),

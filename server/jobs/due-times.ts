@@ -101,7 +101,13 @@ export const dueTimes: readonly DueTime[] = [
     rows: `t.state = 'waiting'`,
     furthestMs: String(10 * minuteMs),
   },
-  { table: 'price_changes', column: 'work_at', key: ['company_id', 'id'], rows: 'true', furthestMs: String(minuteMs) },
+  {
+    table: 'price_changes',
+    column: 'next_step_at',
+    key: ['company_id', 'id'],
+    rows: 't.next_step_at IS NOT NULL',
+    furthestMs: String(minuteMs),
+  },
   {
     table: 'price_change_subscriptions',
     column: 'check_at',
@@ -225,6 +231,8 @@ export const readPlaces: readonly ReadPlace[] = [
 /** The other columns that look like a place, and why no clock can make them pass over an object. */
 export const otherPlaces: Readonly<Record<string, string>> = {
   'exports.after_id': 'the last row that an export has written, in a list that is read once',
+  'price_changes.after_id':
+    'the last subscription of a plan that was added, among those that existed when the price change was made',
   'figure_states.movements_after': 'the last subscription that was read, once for each company',
 };
 

@@ -16,13 +16,13 @@ CREATE TABLE price_changes (
   after_id uuid,
   collected boolean NOT NULL DEFAULT false,
   -- When the worker continues. Null if there is nothing to do.
-  work_at timestamptz DEFAULT now(),
+  next_step_at timestamptz DEFAULT now(),
   PRIMARY KEY (company_id, id),
   FOREIGN KEY (company_id, plan_id) REFERENCES plans (company_id, id),
   FOREIGN KEY (company_id, to_plan_id) REFERENCES plans (company_id, id),
   CONSTRAINT price_changes_other_plan CHECK (plan_id <> to_plan_id)
 );
-CREATE INDEX price_changes_due ON price_changes (work_at) WHERE work_at IS NOT NULL;
+CREATE INDEX price_changes_due ON price_changes (next_step_at) WHERE next_step_at IS NOT NULL;
 CREATE INDEX price_changes_of_plan ON price_changes (company_id, plan_id, id);
 
 CREATE TABLE price_change_subscriptions (

@@ -72,7 +72,7 @@ const shardOf = (db: Database = service.db, log = failing) => ({
 
 async function work(db?: Database): Promise<void> {
   await service.db.query('UPDATE price_change_subscriptions SET check_at = now() WHERE check_at IS NOT NULL');
-  await service.db.query('UPDATE price_changes SET work_at = now() WHERE work_at IS NOT NULL');
+  await service.db.query('UPDATE price_changes SET next_step_at = now() WHERE next_step_at IS NOT NULL');
   while ((await continuePriceChanges(shardOf(db))) === 'more');
 }
 
@@ -274,7 +274,7 @@ describe('a price change', () => {
       }
     };
     for (let round = 0; round < 60; round += 1) {
-      await service.db.query('UPDATE price_changes SET work_at = now() WHERE work_at IS NOT NULL');
+      await service.db.query('UPDATE price_changes SET next_step_at = now() WHERE next_step_at IS NOT NULL');
       await Promise.all([worker(), worker()]);
     }
     assert.equal(deaths, 20);
@@ -299,7 +299,7 @@ describe('a price change', () => {
     const id = await start(at);
     await work();
     assert.deepEqual(counts(await read(at, id)), [1, 0, 0, 0, 0, 0]);
-    const waits = 'company_id = $1 AND work_at > now()';
+    const waits = 'company_id = $1 AND next_step_at > now()';
     assert.equal(await countOf(service, 'price_changes', waits, [at.company.id]), 1);
     await set(null);
     await work();

@@ -14,11 +14,11 @@ export interface PriceChangeRow {
   readonly state: 'running' | 'paused' | 'undone';
   readonly after_id: string | null;
   readonly collected: boolean;
-  readonly work_at: Date | null;
+  readonly next_step_at: Date | null;
 }
 
 const columns =
-  'p.company_id, p.id, p.member_id, p.request_id, p.plan_id, p.to_plan_id, p.chosen, p.state, p.after_id, p.collected, p.work_at';
+  'p.company_id, p.id, p.member_id, p.request_id, p.plan_id, p.to_plan_id, p.chosen, p.state, p.after_id, p.collected, p.next_step_at';
 
 /** The subscribers of a plan. One in dunning is one too. */
 const subscribers = `s.company_id = $1 AND s.plan_id = $2 AND ($3::uuid[] IS NULL OR s.id = ANY($3))
@@ -162,7 +162,7 @@ export async function setState(
   { company_id, id }: PriceChangeRow,
   state: PriceChangeRow['state'],
 ): Promise<void> {
-  await db.query('UPDATE price_changes SET state = $3, work_at = now() WHERE company_id = $1 AND id = $2', [
+  await db.query('UPDATE price_changes SET state = $3, next_step_at = now() WHERE company_id = $1 AND id = $2', [
     company_id,
     id,
     state,
@@ -177,7 +177,7 @@ export interface DuePriceChange extends PriceChangeRow {
 export async function lockDuePriceChange(db: Queryable): Promise<DuePriceChange | undefined> {
   const [row] = await db.query<DuePriceChange>(
     `SELECT ${columns}, to_json(c) AS company FROM price_changes p JOIN companies c ON c.id = p.company_id
-     WHERE p.work_at <= now() AND ${staysHere('p.company_id')} ORDER BY p.work_at LIMIT 1 FOR NO KEY UPDATE OF p SKIP LOCKED`,
+     WHERE p.next_step_at <= now() AND ${staysHere('p.company_id')} ORDER BY p.next_step_at LIMIT 1 FOR NO KEY UPDATE OF p SKIP LOCKED`,
   );
   return row;
 }
@@ -185,7 +185,7 @@ export async function lockDuePriceChange(db: Queryable): Promise<DuePriceChange 
 /** A price change that failed continues later, and does not hold up the others. */
 export async function postponePriceChange(db: Queryable, { company_id, id }: PriceChangeRow): Promise<void> {
   await db.query(
-    `UPDATE price_changes SET work_at = now() + interval '1 minute' WHERE company_id = $1 AND id = $2 AND work_at IS NOT NULL`,
+    `UPDATE price_changes SET next_step_at = now() + interval '1 minute' WHERE company_id = $1 AND id = $2 AND next_step_at IS NOT NULL`,
     [company_id, id],
   );
 }
@@ -268,7 +268,7 @@ export async function undoWaiting(db: Queryable, change: PriceChangeRow): Promis
 /** Sets when the worker continues: at once if there is more to do, or when the next subscription is tried again. */
 export async function planNext(db: Queryable, change: PriceChangeRow, isMore: boolean): Promise<void> {
   await db.query(
-    `UPDATE price_changes p SET work_at = CASE WHEN $3 THEN clock_timestamp() ELSE (
+    `UPDATE price_changes p SET next_step_at = CASE WHEN $3 THEN clock_timestamp() ELSE (
        SELECT min(m.check_at) FROM price_change_subscriptions m
        WHERE m.company_id = $1 AND m.change_id = $2 AND m.state = 'waiting' AND p.state = 'running') END
      WHERE p.company_id = $1 AND p.id = $2`,

@@ -124,7 +124,7 @@ function toWire(
   return {
     id: row.id,
     status: statusOf(row),
-    working: row.work_at !== null,
+    working: row.next_step_at !== null,
     plan: planOf(row.plan_id),
     to_plan: planOf(row.to_plan_id),
     chosen: row.chosen?.length ?? null,
