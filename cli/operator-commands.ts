@@ -213,6 +213,17 @@ export const operatorCommands: Readonly<Record<'Service' | 'Development' | 'Comp
       load: subscriptions,
     },
     {
+      name: 'invoices settings',
+      takes: '[JSON]',
+      summary: 'Show or change how a company numbers its invoices, and who the seller is',
+      more: 'Without JSON, shows the settings. Invoices can be switched on once the seller has an address.',
+      options: ['company'],
+      examples: [
+        `svc invoices settings --company demo '{"enabled": true, "seller": {"tax_id": "DE123456789", "address": {"line1": "Hauptstraße 1", "postal_code": "10115", "city": "Berlin", "country": "DE"}}}'`,
+      ],
+      load: async () => (await import('./invoices.ts')).invoicesCommand,
+    },
+    {
       name: 'customers end-links',
       takes: 'ID',
       summary: 'End all links to the page of a customer, those in emails included',

@@ -53,6 +53,7 @@ import { planRoutes } from './features/plans/routes.ts';
 import { profileRoutes } from './features/profile/routes.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks } from './features/products/service.ts';
+import { invoiceRoutes, invoiceSettingRoutes } from './features/invoices/routes.ts';
 import { receiptRoutes } from './features/receipts/routes.ts';
 import type { ReceiptLinks } from './features/receipts/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
@@ -163,26 +164,24 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
-  const { orders, subscriptions, shardFor } = partsOf(shards);
+  const parts = partsOf(shards);
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
   const team = { baseUrl: dependencies.baseUrl, brandName: brand.name, invitationKey: keys.invitations, mailKey };
   const pages = openCustomerPages(dependencies, cards, links);
-  const others = { orders, subscriptions, webhooks, team, shardFor, forgetAccess, ...pages };
-  const routes = apiRoutes(references, links, cards, others);
+  const routes = apiRoutes(references, links, cards, { ...parts, webhooks, team, forgetAccess, ...pages });
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
-    orders,
+    orders: parts.orders,
     team,
     clock,
     settings: { rateLimits, forgetAccess },
     processors: processorDependencies(dependencies, forgetAccess),
-    disputes: { vault, orders },
+    disputes: { vault, orders: parts.orders },
     keys: { control: shards.control, clock, pepper, forgetAccess },
     webhooks,
-    receipts: pages.receipts,
+    ...pages,
     failedOrders: failedOrderDependencies(dependencies, pages.pageLinks),
-    checkout: pages.checkout,
     control: shards.control,
     rehearsals: { shards },
     lists: () => all,
@@ -311,6 +310,7 @@ export function apiRoutes(
     ...checkoutSessionRoutes(pageLinks),
     ...paymentLinkRoutes(pageLinks),
     ...receiptRoutes(receipts),
+    ...invoiceRoutes(receipts),
     ...customerSessionRoutes(pageLinks),
     ...transactionRoutes(ordersById),
     ...sandboxRoutes({ ...dependencies, cards, references: customerReferences }),
@@ -380,6 +380,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...rehearsalRoutes(rehearsals),
     ...sandboxDashboardRoutes(),
     ...profileRoutes(),
+    ...invoiceSettingRoutes(),
     ...customerEmailRoutes(receipts),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),

@@ -158,6 +158,12 @@ export const limits = {
   requestBodyLength: 8 * 1024,
 
   displayNameLength: 100,
+  invoicePrefixLength: 20,
+  /** Rates of included tax of a company. */
+  taxRates: 500,
+  taxNameLength: 40,
+  /** Digits of a number. */
+  invoicePaddingMax: 12,
   taxIdLength: 64,
   /** The name of the sender of emails to customers. */
   fromNameLength: 70,

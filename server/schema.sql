@@ -465,6 +465,7 @@ CREATE TABLE credit_entries (
 );
 CREATE INDEX credit_entries_customer ON public.credit_entries USING btree (company_id, customer_id, id);
 CREATE INDEX credit_entries_order ON public.credit_entries USING btree (company_id, order_id) WHERE (order_id IS NOT NULL);
+CREATE TRIGGER credit_refunds_credited AFTER INSERT ON public.credit_entries FOR EACH ROW WHEN ((new.type = 'refund'::text)) EXECUTE FUNCTION credit_refund_to_credit();
 
 CREATE TABLE customer_sessions (
   company_id uuid NOT NULL,
@@ -725,6 +726,68 @@ CREATE TABLE installation (
   id uuid NOT NULL,
   CONSTRAINT installation_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE invoice_series (
+  company_id uuid NOT NULL,
+  label text NOT NULL,
+  last_number integer NOT NULL,
+  CONSTRAINT invoice_series_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
+  CONSTRAINT invoice_series_last_number CHECK ((last_number > 0)),
+  CONSTRAINT invoice_series_pkey PRIMARY KEY (company_id, label)
+);
+
+CREATE TABLE invoice_settings (
+  company_id uuid NOT NULL,
+  enabled boolean NOT NULL,
+  legal_name text,
+  invoice_prefix text NOT NULL,
+  credit_note_prefix text NOT NULL,
+  with_year boolean NOT NULL,
+  padding smallint NOT NULL,
+  tax_rates jsonb NOT NULL DEFAULT '[]'::jsonb,
+  restored_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT invoice_settings_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
+  CONSTRAINT invoice_settings_credit_note_prefix CHECK ((credit_note_prefix ~ '^[A-Z0-9/_.-]{0,19}([A-Z/_.-]|^)$'::text)),
+  CONSTRAINT invoice_settings_invoice_prefix CHECK ((invoice_prefix ~ '^[A-Z0-9/_.-]{0,19}([A-Z/_.-]|^)$'::text)),
+  CONSTRAINT invoice_settings_padding CHECK (((padding >= 1) AND (padding <= 12))),
+  CONSTRAINT invoice_settings_pkey PRIMARY KEY (company_id)
+);
+
+CREATE TABLE invoices (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  cause text NOT NULL,
+  order_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  subject_id uuid NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  content json,
+  due_at timestamp with time zone NOT NULL DEFAULT (now() + '00:00:02'::interval),
+  series text,
+  number integer,
+  full_number text,
+  CONSTRAINT invoices_amount CHECK ((amount >= 0)),
+  CONSTRAINT invoices_cause CHECK ((cause = ANY (ARRAY['payment_recorded'::text, 'refund_settled'::text, 'refund_returned'::text, 'refunded_to_credit'::text, 'payment_voided'::text]))),
+  CONSTRAINT invoices_content CHECK (((content IS NOT NULL) = (cause = 'payment_recorded'::text))),
+  CONSTRAINT invoices_kind CHECK ((kind =
+CASE
+    WHEN (cause = ANY (ARRAY['refund_settled'::text, 'refunded_to_credit'::text, 'payment_voided'::text])) THEN 'credit_note'::text
+    ELSE 'invoice'::text
+END)),
+  CONSTRAINT invoices_numbered CHECK ((num_nulls(series, number, full_number) = ANY (ARRAY[0, 3]))),
+  CONSTRAINT invoices_once UNIQUE (company_id, order_id, cause, subject_id),
+  CONSTRAINT invoices_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT invoices_positive_number CHECK ((number > 0)),
+  CONSTRAINT invoices_subject CHECK (((subject_id = order_id) = (cause = ANY (ARRAY['payment_recorded'::text, 'payment_voided'::text]))))
+);
+CREATE INDEX invoices_customer ON public.invoices USING btree (company_id, customer_id, id) WHERE (number IS NOT NULL);
+CREATE UNIQUE INDEX invoices_full_number ON public.invoices USING btree (company_id, full_number) WHERE (number IS NOT NULL);
+CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (company_id, series, number) WHERE (number IS NOT NULL);
+CREATE INDEX invoices_without_number ON public.invoices USING btree (company_id, id) WHERE (number IS NULL);
 
 CREATE TABLE key_readers (
   id uuid NOT NULL,
@@ -991,6 +1054,9 @@ CREATE INDEX orders_held_by_id ON public.orders USING btree (company_id, id) WHE
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
+CREATE TRIGGER orders_credited AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((old.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text])) AND (new.status = 'voided'::text))) EXECUTE FUNCTION credit_void();
+CREATE TRIGGER orders_invoiced AFTER UPDATE OF status ON public.orders FOR EACH ROW WHEN (((old.status = ANY (ARRAY['pending'::text, 'failed'::text])) AND (new.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text])))) EXECUTE FUNCTION invoice_payment();
+CREATE TRIGGER orders_invoiced_at_once AFTER INSERT ON public.orders FOR EACH ROW WHEN ((new.status <> ALL (ARRAY['pending'::text, 'failed'::text, 'voided'::text]))) EXECUTE FUNCTION invoice_payment();
 
 CREATE TABLE orders_by_object (
   company_id uuid NOT NULL,
@@ -1706,6 +1772,8 @@ CREATE INDEX transactions_processor_id ON public.transactions USING btree (compa
 CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
 CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
 CREATE UNIQUE INDEX transactions_reference ON public.transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
+CREATE TRIGGER refunds_credited AFTER INSERT ON public.transactions FOR EACH ROW WHEN (((new.type = 'refund'::text) AND (new.status = 'succeeded'::text))) EXECUTE FUNCTION credit_refund();
+CREATE TRIGGER refunds_credited_later AFTER UPDATE OF status ON public.transactions FOR EACH ROW WHEN (((new.type = 'refund'::text) AND (old.status <> new.status) AND ((new.status = 'succeeded'::text) OR (old.status = 'succeeded'::text)))) EXECUTE FUNCTION credit_refund();
 CREATE TRIGGER transactions_figures AFTER UPDATE OF status ON public.transactions FOR EACH ROW WHEN ((old.status <> new.status)) EXECUTE FUNCTION mark_changed_row();
 
 CREATE TABLE unfinished_sign_ups (
@@ -2138,6 +2206,46 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.credit_refund()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  SELECT i.company_id, new_id(NEW.updated_at), CASE NEW.status WHEN 'succeeded' THEN 'credit_note' ELSE 'invoice' END,
+    CASE NEW.status WHEN 'succeeded' THEN 'refund_settled' ELSE 'refund_returned' END, i.order_id, i.customer_id, NEW.id,
+    NEW.amount, NEW.currency
+  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.order_id AND i.cause = 'payment_recorded'
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.credit_refund_to_credit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  SELECT i.company_id, new_id(id_time(NEW.id)), 'credit_note', 'refunded_to_credit', i.order_id, i.customer_id, NEW.id, NEW.amount,
+    NEW.currency
+  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.order_id AND i.cause = 'payment_recorded'
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.credit_void()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency)
+  SELECT i.company_id, new_id(NEW.updated_at), 'credit_note', 'payment_voided', i.order_id, i.customer_id, i.order_id, i.amount,
+    i.currency
+  FROM invoices i WHERE i.company_id = NEW.company_id AND i.order_id = NEW.id AND i.cause = 'payment_recorded'
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.day_at(at timestamp with time zone, zone text)
  RETURNS date
  LANGUAGE sql
@@ -2313,6 +2421,56 @@ AS $function$
   SELECT timestamptz 'epoch' + ('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint * interval '1 ms'
 $function$;
 
+CREATE OR REPLACE FUNCTION public.invoice_payment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NOT coalesce((SELECT s.enabled FROM invoice_settings s WHERE s.company_id = NEW.company_id), false) THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO invoices (company_id, id, kind, cause, order_id, customer_id, subject_id, amount, currency, content)
+  SELECT NEW.company_id, new_id(NEW.updated_at), 'invoice', 'payment_recorded', NEW.id, NEW.customer_id, NEW.id,
+    coalesce(NEW.captured_amount, NEW.total), NEW.currency, json_build_object(
+      'mode', c.mode, 'time_zone', c.time_zone, 'order_number', NEW.order_number, 'description', NEW.description,
+      'items', NEW.items, 'subtotal', NEW.subtotal, 'discount_amount', NEW.discount_amount, 'total', NEW.total, 'credit_applied', coalesce(NEW.credit_applied, 0),
+      'coupon_code', NEW.coupon ->> 'code', 'shipping', NEW.shipping,
+      'card', CASE WHEN NEW.sale_id IS NOT NULL
+        THEN json_build_object('brand', NEW.card_brand, 'last_four', NEW.card_last4) END,
+      'plan', CASE WHEN NEW.subscription_id IS NOT NULL THEN (
+        SELECT CASE WHEN NEW.subscription_change IS NOT NULL
+          THEN json_build_object('name', coalesce(NEW.description, u.plan_name), 'setup_fee', 0)
+          ELSE json_build_object('name', coalesce(e.before ->> 'plan_name', u.plan_name), 'setup_fee',
+            CASE WHEN coalesce(NEW.subscription_cycle, 1) = 1
+              THEN coalesce((e.before ->> 'one_time_amount')::bigint, u.one_time_amount) ELSE 0 END) END
+        FROM subscriptions u LEFT JOIN LATERAL (
+          SELECT h.before FROM subscription_changes h WHERE h.company_id = u.company_id AND h.subscription_id = u.id
+            AND h.recorded_at > id_time(NEW.id) ORDER BY h.number LIMIT 1
+        ) e ON true WHERE u.company_id = NEW.company_id AND u.id = NEW.subscription_id) END,
+      'tax', CASE WHEN s.tax_rates <> '[]' THEN (
+        SELECT json_build_object('country', a.place ->> 'country', 'region', a.place ->> 'state', 'rates', (
+          SELECT json_agg(r) FROM jsonb_array_elements(s.tax_rates) AS r WHERE r ->> 'country' = a.place ->> 'country'
+        ), 'categories', (
+          SELECT json_object_agg(d.id, d.category) FROM json_array_elements(NEW.items) AS item
+          JOIN products d ON d.company_id = NEW.company_id AND d.id = (item ->> 'product_id')::uuid
+          WHERE d.category IS NOT NULL
+        ))
+        FROM (VALUES (1, NEW.shipping::jsonb), (2, m.billing_details -> 'address'), (3, b.shipping_address), (4, p.address))
+          AS a (number, place)
+        WHERE a.place ->> 'country' IS NOT NULL ORDER BY a.number LIMIT 1
+      ) END,
+      'seller', json_build_object('name', coalesce(s.legal_name, p.display_name, c.name), 'address', p.address,
+        'tax_id', p.tax_id, 'email', p.support_email, 'website', p.website, 'color', p.color),
+      'buyer', json_build_object('name', b.first_name || ' ' || b.last_name, 'company', b.company, 'email', b.email,
+        'address', coalesce(nullif(m.billing_details -> 'address', 'null'), b.shipping_address)))
+  FROM companies c JOIN invoice_settings s ON s.company_id = c.id LEFT JOIN company_profiles p ON p.company_id = c.id
+  CROSS JOIN customers b
+  LEFT JOIN payment_methods m ON m.company_id = NEW.company_id AND m.id = NEW.payment_method_id
+  WHERE c.id = NEW.company_id AND b.company_id = NEW.company_id AND b.id = NEW.customer_id
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.maintain_partitions(parent text, retention interval)
  RETURNS void
  LANGUAGE plpgsql
@@ -2391,6 +2549,14 @@ AS $function$
       ELSE least(floor(amount * round((coupon->>'percentage')::numeric * 100) / 10000),
         (coupon->>'max_discount_amount')::bigint)
     END, 0)) * CASE unit WHEN 'day' THEN 365::numeric / 12 ELSE 1 END / unit_count)::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION public.new_id(at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+AS $function$
+  SELECT overlay(gen_random_uuid()::text PLACING left(first_id(at)::text, 13) || '-7' FROM 1 FOR 15)::uuid
 $function$;
 
 CREATE OR REPLACE FUNCTION public.next_activity(of_company uuid, since timestamp with time zone)

@@ -7,6 +7,7 @@ import { type MemberPermission, memberPermissions, permissionNotes } from '../se
 import type { Route } from '../server/http/route.ts';
 import { exportedLists } from '../server/jobs/exported-lists.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
+import { invoicesFor, numberNow } from './support/invoices.ts';
 import { routes } from './support/openapi.ts';
 import { readPages } from './support/pdf-pages.ts';
 import { type Reply, someProduct, startTestService, type TestService } from './support/service.ts';
@@ -52,6 +53,7 @@ before(async () => {
   const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
   const { id: pm_id } = await post('/capture', { customer_id: customer, card });
   const { id: product } = await post('/v1/products', someProduct());
+  const companyId = await invoicesFor(service, customer);
   const items = [{ product_id: product, quantity: 1 }];
   const { id: coupon } = await post('/v1/coupons', { name: 'TEA10', kind: 'promo', percentage: 10 });
   const buy = (): Promise<Record<string, any>> =>
@@ -90,10 +92,23 @@ before(async () => {
   const role = await post('/dashboard/roles', { name: 'One permission', permissions: ['products:read'] });
   roleId = role.id;
   member = await colleague(service, owner, 'One permission');
+  await numberNow(service, companyId);
+  const invoice = await firstOf('/v1/invoices');
   const dispute = await firstOf('/dashboard/disputes');
   const eventId = await firstOf('/v1/events?type=order.created');
   const requestId = await firstOf('/v1/requests');
-  ids = { customer, pm_id, product, order, transaction: transactions[0].id, dispute, coupon, plan, subscription };
+  ids = {
+    customer,
+    pm_id,
+    product,
+    order,
+    transaction: transactions[0].id,
+    invoice,
+    dispute,
+    coupon,
+    plan,
+    subscription,
+  };
   await service.createKey({ ...service.company, id: companyOf(owner, 'sandbox') }, { permissions: ['orders:read'] });
   const apiKey = await firstOf('/dashboard/api_keys');
   const teamMember = await firstOf('/v1/team_members');
@@ -128,6 +143,7 @@ const subjects: Record<string, string> = {
   '/dashboard/payment_links': 'link',
   '/v1/customer_sessions': 'customerSession',
   '/v1/transactions': 'transaction',
+  '/v1/invoices': 'invoice',
   '/v1/events': 'eventId',
   '/v1/webhook_endpoints': 'endpoint',
   '/dashboard/customers': 'customer',

@@ -42,6 +42,9 @@ const nameOf = (file: string): string => file.replaceAll('/', '-').replace(/\.md
 const partsIn = (steps: readonly Step[], language: Language): string[] =>
   steps.filter((step) => step.language === language).map(({ code }) => code);
 
+/** The command as the operator has it on the machine of the service. */
+const operatorCommand = '#!/bin/sh\ncd ~/svc && exec node cli/svc.ts "$@"\n';
+
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'svc-guides-'));
   const folder = join(home, 'svc');
@@ -49,6 +52,8 @@ before(async () => {
   for (const name of await readdir(root)) {
     if (!['.git', '.svc'].includes(name)) await symlink(join(root, name), join(folder, name));
   }
+  await mkdir(join(home, 'bin'));
+  await writeFile(join(home, 'bin', 'svc'), operatorCommand, { mode: 0o755 });
   service = spawn(process.execPath, ['server/main.ts'], {
     cwd: folder,
     env: environment({
@@ -97,7 +102,7 @@ after(async () => {
 function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const { PATH = '', NODE_COMPILE_CACHE, TMPDIR } = process.env;
   return {
-    PATH: `${dirname(process.execPath)}${delimiter}${PATH}`,
+    PATH: [join(home, 'bin'), dirname(process.execPath), PATH].join(delimiter),
     HOME: home,
     NO_UPDATE_NOTIFIER: '1',
     ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),

@@ -70,6 +70,7 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'customer_page.headline',
     'customer_page.return_url',
   ],
+  updateInvoiceSettings: ['legal_name', 'tax_rates[0].region', 'tax_rates[0].category', 'tax_rates[0].valid_until'],
   // The branding and the coupon that are typed, as their forms have them.
   previewCheckout: [
     'coupon.percentage',

@@ -13,6 +13,7 @@ import {
   someProduct,
   type TestService,
 } from './support/service.ts';
+import { invoicesFor, numberNow } from './support/invoices.ts';
 
 /**
  * What belongs to one company does not exist for any other. Every route has a case here that names all ids it
@@ -29,6 +30,7 @@ interface Ids {
   readonly card: string;
   readonly order: string;
   readonly transaction: string;
+  readonly invoice: string;
   readonly endpoint: string;
   readonly event: string;
   readonly log: string;
@@ -166,6 +168,17 @@ const cases: Readonly<Record<string, Case>> = {
     ['POST', `/v1/orders/${theirs.order}/retry`],
     ['POST', `/v1/orders/${theirs.order}/retry`, keyed({})],
   ],
+  listInvoices: (theirs) => [
+    ...cursors('/v1/invoices', ['created_at'], [theirs.invoice, theirs.order, theirs.customer]),
+    ['GET', `/v1/invoices?customer_id=${theirs.customer}`],
+    ['GET', `/v1/invoices?order_id=${theirs.order}&kind=invoice`],
+    ['GET', `/v1/invoices?q=${theirs.order}`],
+  ],
+  getInvoice: (theirs) => [
+    ['GET', `/v1/invoices/${theirs.invoice}`],
+    ['GET', `/v1/invoices/${theirs.invoice}?fields[invoices]=number`],
+  ],
+  getInvoicePdf: (theirs) => [['GET', `/v1/invoices/${theirs.invoice}/pdf`]],
   listTransactions: (theirs) => [
     ...cursors('/v1/transactions', ['created_at', '-amount'], [theirs.transaction, theirs.order]),
     ['GET', `/v1/transactions?customer_id=${theirs.customer}&expand=customer,order`],
@@ -452,7 +465,10 @@ async function objectsOf(key: string): Promise<Ids> {
     assert.equal((await service.call('DELETE', path, { key })).status, 200);
   }
   const card = await made(key, '/capture', { body: { customer_id: customer, card: rawCard } });
+  const companyId = await invoicesFor(service, customer);
   const order = await made(key, '/v1/orders', keyed(cart(customer, product)));
+  await numberNow(service, companyId);
+  const invoice = (await service.call('GET', '/v1/invoices', { key })).body.data[0].id;
   const sales = await service.call('GET', `/v1/transactions?order_id=${order}`, { key });
   const transaction = sales.body.data[0].id;
   const url = 'https://receiver.invalid/';
@@ -490,6 +506,7 @@ async function objectsOf(key: string): Promise<Ids> {
     card,
     order,
     transaction,
+    invoice,
     endpoint,
     event,
     log,
@@ -653,7 +670,9 @@ for (const name of askerNames) {
             listRequests: '2xx',
             listCheckoutSessions: 'open',
           }[route.operationId] ?? 'succeeded';
-        const q = { listProducts: 'pot', listCoupons: 'tea', listPaymentLinks: 'tea' }[route.operationId] ?? 'Ada';
+        const invoice = `INV-${new Date().getUTCFullYear()}-000001`;
+        const searched = { listProducts: 'pot', listCoupons: 'tea', listPaymentLinks: 'tea', listInvoices: invoice };
+        const q = searched[route.operationId as keyof typeof searched] ?? 'Ada';
         const shared = { deleted: 'true', q, tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,

@@ -42,6 +42,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createPaymentLink: ['success_url', 'coupon_code'],
   updatePaymentLink: ['success_url'],
   updateProfile: ['website', 'customer_page.return_url'],
+  updateInvoiceSettings: ['invoice_prefix', 'credit_note_prefix'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
   updateDispute: ['defense.reason', 'defense.documents[0].type', 'defense.documents[0].source'],

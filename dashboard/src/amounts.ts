@@ -97,9 +97,9 @@ export function readAmount(typed: string, currency: string): Reading {
   return { problem: amounts.ambiguous(text.trim(), asUnits, `${units}.${fraction.slice(0, decimals)}`) };
 }
 
-/** A percentage from 1 to 100 with at most two decimals. */
-export function readPercentage(text: string): Reading {
+/** A percentage up to 100 with at most two decimals. */
+export function readPercentage(text: string, least = 1): Reading {
   const found = read(text.trim().replace(/\s*%$/, ''), 2);
   const amount = 'parts' in found ? scaled(found.parts, 2) / 100 : Number.NaN;
-  return amount >= 1 && amount <= 100 ? { amount } : { problem: amounts.invalidPercentage };
+  return amount >= least && amount <= 100 ? { amount } : { problem: amounts.invalidPercentage(least) };
 }

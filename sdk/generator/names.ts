@@ -78,6 +78,10 @@ export const methodNames: Readonly<Record<string, string>> = {
   deleteCustomerSession: 'customerSessions.delete',
   deleteCustomerSessions: 'customerSessions.deleteAll',
 
+  listInvoices: 'invoices.list',
+  getInvoice: 'invoices.get',
+  getInvoicePdf: 'invoices.pdf',
+
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',
 

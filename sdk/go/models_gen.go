@@ -531,6 +531,57 @@ const (
 	PaymentLinkFieldUpdatedAt    PaymentLinkField = "updated_at"
 )
 
+// InvoiceKind can have values that this version does not know. A `credit_note` takes its amount off an invoice.
+type InvoiceKind string
+
+// Values of InvoiceKind.
+const (
+	InvoiceKindInvoice    InvoiceKind = "invoice"
+	InvoiceKindCreditNote InvoiceKind = "credit_note"
+)
+
+// InvoiceField can have values that this version does not know.
+type InvoiceField string
+
+// Values of InvoiceField.
+const (
+	InvoiceFieldID               InvoiceField = "id"
+	InvoiceFieldNumber           InvoiceField = "number"
+	InvoiceFieldSeries           InvoiceField = "series"
+	InvoiceFieldKind             InvoiceField = "kind"
+	InvoiceFieldCause            InvoiceField = "cause"
+	InvoiceFieldOrderID          InvoiceField = "order_id"
+	InvoiceFieldOrderNumber      InvoiceField = "order_number"
+	InvoiceFieldRefundID         InvoiceField = "refund_id"
+	InvoiceFieldCorrectsID       InvoiceField = "corrects_id"
+	InvoiceFieldCustomerID       InvoiceField = "customer_id"
+	InvoiceFieldCurrency         InvoiceField = "currency"
+	InvoiceFieldLines            InvoiceField = "lines"
+	InvoiceFieldSubtotal         InvoiceField = "subtotal"
+	InvoiceFieldDiscountAmount   InvoiceField = "discount_amount"
+	InvoiceFieldUncapturedAmount InvoiceField = "uncaptured_amount"
+	InvoiceFieldAmount           InvoiceField = "amount"
+	InvoiceFieldCreditApplied    InvoiceField = "credit_applied"
+	InvoiceFieldTaxes            InvoiceField = "taxes"
+	InvoiceFieldSeller           InvoiceField = "seller"
+	InvoiceFieldBuyer            InvoiceField = "buyer"
+	InvoiceFieldIssuedOn         InvoiceField = "issued_on"
+	InvoiceFieldLivemode         InvoiceField = "livemode"
+	InvoiceFieldCreatedAt        InvoiceField = "created_at"
+)
+
+// InvoiceCause can have values that this version does not know. `payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. `payment_voided`: the payment was canceled.
+type InvoiceCause string
+
+// Values of InvoiceCause.
+const (
+	InvoiceCausePaymentRecorded  InvoiceCause = "payment_recorded"
+	InvoiceCauseRefundSettled    InvoiceCause = "refund_settled"
+	InvoiceCauseRefundReturned   InvoiceCause = "refund_returned"
+	InvoiceCauseRefundedToCredit InvoiceCause = "refunded_to_credit"
+	InvoiceCausePaymentVoided    InvoiceCause = "payment_voided"
+)
+
 // TransactionField can have values that this version does not know.
 type TransactionField string
 
@@ -1478,6 +1529,95 @@ type Receipt struct {
 	// The receipt as a PDF. Anyone with the link can open it until it expires.
 	URL string `json:"url"`
 	// Request the receipt again for a new link.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// InvoiceLine is an object of the API.
+type InvoiceLine struct {
+	Description string `json:"description"`
+	Quantity    *int64 `json:"quantity"`
+	UnitPrice   *int64 `json:"unit_price"`
+	Amount      *int64 `json:"amount"`
+}
+
+// InvoiceTax is an object of the API.
+type InvoiceTax struct {
+	Name       string  `json:"name"`
+	Percentage float64 `json:"percentage"`
+	// What the customer paid at this rate, with the tax, in the smallest unit of the currency.
+	GrossAmount int64 `json:"gross_amount"`
+	// The same without the tax, in the smallest unit of the currency.
+	NetAmount int64 `json:"net_amount"`
+	// The tax in it, in the smallest unit of the currency.
+	TaxAmount int64 `json:"tax_amount"`
+}
+
+// PostalAddress is an object of the API.
+type PostalAddress struct {
+	Line1      *string `json:"line1"`
+	Line2      *string `json:"line2"`
+	City       *string `json:"city"`
+	State      *string `json:"state"`
+	PostalCode *string `json:"postal_code"`
+	Country    *string `json:"country"`
+}
+
+// InvoiceSeller is: Your company as it was when the order was paid.
+type InvoiceSeller struct {
+	Name    string         `json:"name"`
+	Address *PostalAddress `json:"address"`
+	TaxID   *string        `json:"tax_id"`
+}
+
+// InvoiceBuyer is: The customer at the time of the payment. Null if the caller lacks `customers:read`.
+type InvoiceBuyer struct {
+	Name    string         `json:"name"`
+	Company *string        `json:"company"`
+	Email   string         `json:"email"`
+	Address *PostalAddress `json:"address"`
+}
+
+// Invoice is an object of the API.
+type Invoice struct {
+	ID string `json:"id"`
+	// Unique in your company, and without gaps in its series.
+	Number string `json:"number"`
+	// What is written before the number. A new series begins with 1.
+	Series      string        `json:"series"`
+	Kind        InvoiceKind   `json:"kind"`
+	Cause       InvoiceCause  `json:"cause"`
+	OrderID     string        `json:"order_id"`
+	OrderNumber string        `json:"order_number"`
+	RefundID    *string       `json:"refund_id"`
+	CorrectsID  *string       `json:"corrects_id"`
+	CustomerID  string        `json:"customer_id"`
+	Currency    string        `json:"currency"`
+	Lines       []InvoiceLine `json:"lines"`
+	// The sum of the lines, in the smallest unit of the currency.
+	Subtotal int64 `json:"subtotal"`
+	// The discount of a coupon, in the smallest unit of the currency.
+	DiscountAmount int64 `json:"discount_amount"`
+	// The part of an authorization that was not captured, in the smallest unit of the currency.
+	UncapturedAmount int64 `json:"uncaptured_amount"`
+	// What the document is about: subtotal less discount and the part that was not captured, in the smallest unit of the currency.
+	Amount int64 `json:"amount"`
+	// The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency.
+	CreditApplied int64         `json:"credit_applied"`
+	Taxes         []InvoiceTax  `json:"taxes"`
+	Seller        InvoiceSeller `json:"seller"`
+	Buyer         *InvoiceBuyer `json:"buyer"`
+	// The day of the payment or its correction, in the time zone of the company.
+	IssuedOn  Date      `json:"issued_on"`
+	Livemode  bool      `json:"livemode"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// InvoicePdf is an object of the API.
+type InvoicePdf struct {
+	Number string `json:"number"`
+	// The document as a PDF. Anyone with the link can open it until it expires.
+	URL string `json:"url"`
+	// Request this again for a new link.
 	ExpiresAt time.Time `json:"expires_at"`
 }
 

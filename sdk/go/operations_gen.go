@@ -71,6 +71,9 @@ var (
 	opGetPaymentLink                  = operation{method: "GET", path: "/v1/payment_links/{id}", keyed: false, fieldsOf: "payment_links"}
 	opUpdatePaymentLink               = operation{method: "PATCH", path: "/v1/payment_links/{id}", keyed: true}
 	opGetOrderReceipt                 = operation{method: "GET", path: "/v1/orders/{id}/receipt", keyed: false}
+	opListInvoices                    = operation{method: "GET", path: "/v1/invoices", keyed: false, fieldsOf: "invoices"}
+	opGetInvoice                      = operation{method: "GET", path: "/v1/invoices/{id}", keyed: false, fieldsOf: "invoices"}
+	opGetInvoicePdf                   = operation{method: "GET", path: "/v1/invoices/{id}/pdf", keyed: false}
 	opCreateCustomerSession           = operation{method: "POST", path: "/v1/customer_sessions", keyed: true}
 	opGetCustomerSession              = operation{method: "GET", path: "/v1/customer_sessions/{id}", keyed: false}
 	opDeleteCustomerSession           = operation{method: "DELETE", path: "/v1/customer_sessions/{id}", keyed: true}

@@ -21,6 +21,7 @@ type Resources struct {
 	Subscriptions    *SubscriptionsCalls
 	CheckoutSessions *CheckoutSessionsCalls
 	PaymentLinks     *PaymentLinksCalls
+	Invoices         *InvoicesCalls
 	CustomerSessions *CustomerSessionsCalls
 	Transactions     *TransactionsCalls
 	Sandbox          *SandboxCalls
@@ -43,6 +44,7 @@ func newResources(client *Client) Resources {
 		Subscriptions:    &SubscriptionsCalls{client: client},
 		CheckoutSessions: &CheckoutSessionsCalls{client: client},
 		PaymentLinks:     &PaymentLinksCalls{client: client},
+		Invoices:         &InvoicesCalls{client: client},
 		CustomerSessions: &CustomerSessionsCalls{client: client},
 		Transactions:     &TransactionsCalls{client: client},
 		Sandbox:          &SandboxCalls{client: client, Clock: &SandboxCallsClock{client: client}, Events: &SandboxCallsEvents{client: client}, Orders: &SandboxCallsOrders{client: client}},
@@ -735,6 +737,55 @@ func (r *PaymentLinksCalls) Get(ctx context.Context, paymentLinkID string, param
 // Update: Update a payment link.
 func (r *PaymentLinksCalls) Update(ctx context.Context, paymentLinkID string, params *PaymentLinkUpdate, opts ...RequestOption) (*PaymentLink, error) {
 	return fetch[PaymentLink](ctx, r.client, call{operation: opUpdatePaymentLink, ids: []string{paymentLinkID}, body: bodyOf(params), options: opts})
+}
+
+// InvoicesCalls are the calls of one resource.
+type InvoicesCalls struct {
+	client *Client
+}
+
+// ListInvoicesParams are the optional parameters of a call.
+type ListInvoicesParams struct {
+	// Number of objects per page.
+	Limit Opt[int64] `svc:"limit"`
+	// Returns the page after the object with this ID.
+	StartingAfter Opt[string] `svc:"starting_after"`
+	// Returns the page before the object with this ID.
+	EndingBefore Opt[string] `svc:"ending_before"`
+	// Sort order, by created_at. `field` and `field[asc]` sort ascending, `-field` and `field[desc]` descending.
+	Sort Opt[string] `svc:"sort"`
+	// Only documents with this number, or of an order with this number or its first four characters or more.
+	Q Opt[string] `svc:"q"`
+	// One or more kinds, separated by commas.
+	Kind []InvoiceKind `svc:"kind"`
+	// Filters by customer.
+	CustomerID Opt[string] `svc:"customer_id"`
+	// Filters by order.
+	OrderID   Opt[string] `svc:"order_id"`
+	CreatedAt TimeBounds  `svc:"created_at"`
+	// Returns only these fields; `id` is always included.
+	Fields []string `svc:"fields"`
+}
+
+// List: List invoices and credit notes.
+func (r *InvoicesCalls) List(ctx context.Context, params *ListInvoicesParams, opts ...RequestOption) *Pages[Invoice] {
+	return newPages[Invoice](ctx, r.client, call{operation: opListInvoices, query: queryOf(params), options: opts})
+}
+
+// GetInvoiceParams are the optional parameters of a call.
+type GetInvoiceParams struct {
+	// Returns only these fields; `id` is always included.
+	Fields []string `svc:"fields"`
+}
+
+// Get: Retrieve an invoice or a credit note.
+func (r *InvoicesCalls) Get(ctx context.Context, invoiceID string, params *GetInvoiceParams, opts ...RequestOption) (*Invoice, error) {
+	return fetch[Invoice](ctx, r.client, call{operation: opGetInvoice, ids: []string{invoiceID}, query: queryOf(params), options: opts})
+}
+
+// Pdf: Retrieve a link to the PDF of an invoice.
+func (r *InvoicesCalls) Pdf(ctx context.Context, invoiceID string, opts ...RequestOption) (*InvoicePdf, error) {
+	return fetch[InvoicePdf](ctx, r.client, call{operation: opGetInvoicePdf, ids: []string{invoiceID}, options: opts})
 }
 
 // CustomerSessionsCalls are the calls of one resource.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { document } from '../../tests/support/openapi.ts';
 import { type Receiver, startReceiver } from '../../tests/support/receiver.ts';
+import { someInvoice } from '../../tests/support/invoices.ts';
 import { aCard, aCustomer, aProduct, aShop, recordedSdk, type RecordedSdk } from '../../tests/support/sdk.ts';
 import type { TestService } from '../../tests/support/service.ts';
 import { somePlan } from '../../tests/support/subscriptions.ts';
@@ -108,6 +109,14 @@ describe('the SDK', () => {
     assert.ok(refund);
     const transaction = await svc.transactions.get(refund.id, { expand: ['order', 'customer'] });
     assert.deepEqual([transaction.order?.id, transaction.customer.id], [order.id, customerId]);
+  });
+
+  it('reads invoices', async () => {
+    await someInvoice(service);
+    const [invoice] = (await svc.invoices.list({ kind: ['invoice'], limit: 1 })).data;
+    assert.ok(invoice);
+    assert.deepEqual(await svc.invoices.get(invoice.id), invoice);
+    assert.equal((await svc.invoices.pdf(invoice.id)).number, invoice.number);
   });
 
   it('returns declined orders and retries them', async () => {

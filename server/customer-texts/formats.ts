@@ -30,6 +30,10 @@ export function dateText(at: Date | string, locale = merchantLocale): string {
   return format.format(new Date(at));
 }
 
+/** The day in a time zone, as an invoice names it. */
+export const dayText = (at: number, timeZone: string): string =>
+  new Intl.DateTimeFormat(merchantLocale, { dateStyle: 'long', timeZone }).format(at);
+
 export const monthText = (year: number, month: number, locale = merchantLocale): string =>
   new Intl.DateTimeFormat(formatLocale(locale), { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
     Date.UTC(year, month - 1),

@@ -121,6 +121,10 @@ const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
     read: '/dashboard/profile',
     changes: [{ tax_id: randomUUID() }, { tax_id: randomUUID() }],
   }),
+  updateInvoiceSettings: async () => ({
+    read: '/dashboard/invoice_settings',
+    changes: [{ legal_name: randomUUID() }, { legal_name: randomUUID() }],
+  }),
   updateDispute: () =>
     at(
       '/dashboard/disputes',
@@ -156,6 +160,7 @@ const rows: Readonly<Record<string, readonly [table: string, column: string, val
   updatePlan: ['plans', 'name'],
   updateCompany: ['companies', 'name'],
   updateProfile: ['company_profiles', 'tax_id'],
+  updateInvoiceSettings: ['invoice_settings', 'legal_name'],
   updateDispute: ['disputes', 'evidence', { explanation: 'Meanwhile' }],
   updateRole: ['roles', 'description'],
   updateApiKey: ['api_keys', 'name'],
@@ -240,7 +245,9 @@ describe('the version of an object', () => {
       const subject = await subjects[operationId]?.();
       assert.ok(subject);
       const original = await read(subject);
-      const [key, id] = table === 'company_profiles' ? ['company_id', company(subject)] : ['id', original.body.id];
+      const [key, id] = ['company_profiles', 'invoice_settings'].includes(table)
+        ? ['company_id', company(subject)]
+        : ['id', original.body.id];
       let waiting: Promise<Reply> | undefined;
       await service.db.transaction(async (db) => {
         await db.query(`UPDATE ${table} SET ${column} = $2 WHERE ${key} = $1`, [id, value ?? randomUUID()]);

@@ -28,6 +28,7 @@ export const permissions = [
   'payment_links:write',
   'customer_sessions:read',
   'customer_sessions:write',
+  'invoices:read',
   'agents:write',
 ] as const;
 

@@ -43,6 +43,7 @@ const dueSoon: Readonly<Record<ShardJobName | 'webhooks', string | undefined>> =
   'customers at their bank': due('open_transactions', 'customer_check_at'),
   'cards at the bank': due('card_setups', 'check_at', 'true'),
   'index of orders': followsUse,
+  'numbers of invoices': anyRow('invoices WHERE number IS NULL'),
   'unanswered disputes': dueByClock(
     'disputes',
     'evidence_due_at',

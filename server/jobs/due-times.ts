@@ -154,6 +154,13 @@ export const dueTimes: readonly DueTime[] = [
   },
   { table: 'order_index_cursors', column: 'until_at', key: ['company_id'], furthestMs: '0' },
   {
+    table: 'invoices',
+    column: 'due_at',
+    key: ['company_id', 'id'],
+    rows: 't.number IS NULL',
+    furthestMs: String(2 * secondMs),
+  },
+  {
     table: 'companies',
     column: 'clock_moved_until',
     key: ['id'],

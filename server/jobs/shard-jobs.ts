@@ -19,6 +19,7 @@ import { sumEndedDays } from '../features/figures/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { eraseEvidence } from '../features/disputes/service.ts';
+import { numberInvoices } from '../features/invoices/jobs.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
 import { compareClosed } from '../features/reconciliation/jobs.ts';
 import { indexOrderObjects } from '../features/orders/jobs.ts';
@@ -128,6 +129,7 @@ export const shardJobs = [
     run: inBatches((shard, size) => continueSetups(shard, completeSetupSession, size)),
   },
   { name: 'index of orders', everyMs: 10_000, run: ({ db, clock, log }) => indexOrderObjects(db, clock, log) },
+  { name: 'numbers of invoices', everyMs: 1_000, run: ({ db, log }) => numberInvoices(db, log) },
   { name: 'unanswered disputes', everyMs: 5_000, run: inBatches(({ orders }, size) => orders.loseDueDisputes(size)) },
   {
     name: 'notices of processors',

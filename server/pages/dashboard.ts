@@ -22,6 +22,7 @@ const dashboardPages = [
   'plans',
   'orders',
   'transactions',
+  'invoices',
   'subscriptions',
   'coupons',
   'payment-links',

@@ -285,7 +285,7 @@ const searches: readonly (readonly [typed: string, first: string])[] = [
   ['voucher', 'Coupons'],
   ['recurring', 'Subscriptions'],
   ['chargeback', 'Disputes'],
-  ['invoice', 'Receipts'],
+  ['invoice', 'Invoices'],
   ['reimburse an order', 'Refund an order'],
   ['callback', 'Webhooks'],
   ['invite a colleague', 'Invite a team member'],

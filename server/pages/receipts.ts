@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from '../company.ts';
 import { ApiError, tooManyRequests } from '../errors.ts';
+import { readDocument, readDocumentLink } from '../features/invoices/service.ts';
 import {
   openRenderer,
   readReceipt,
-  type ReceiptLink,
+  type ReceiptDocument,
   type ReceiptLinks,
   readReceiptLink,
 } from '../features/receipts/service.ts';
@@ -30,7 +31,38 @@ const usualMs = 250;
 const expired = (): ApiError =>
   new ApiError('invalid_request', 'This link has expired or is invalid. Ask the merchant for a new one.');
 
-/** Serves receipts as PDF to anyone who has a signed link. */
+/** A kind of document that signed links open. */
+interface LinkedDocument<Link> {
+  readonly path: string;
+  readonly name: 'receipt' | 'document';
+  readonly readLink: (
+    linkKey: ReceiptLinks['linkKey'],
+    nowMs: number,
+    companyId: string,
+    id: string,
+    query: LinkQuery,
+  ) => Link | undefined;
+  readonly read: (
+    context: RequestContext,
+    id: string,
+    link: Link,
+  ) => Promise<{ document: ReceiptDocument; fileName: string; version: string } | undefined>;
+}
+
+const receipts: LinkedDocument<NonNullable<ReturnType<typeof readReceiptLink>>> = {
+  path: '/receipts/:company/:file',
+  name: 'receipt',
+  readLink: readReceiptLink,
+  read: readReceipt,
+};
+const documents: LinkedDocument<NonNullable<ReturnType<typeof readDocumentLink>>> = {
+  path: '/documents/:company/:file',
+  name: 'document',
+  readLink: readDocumentLink,
+  read: readDocument,
+};
+
+/** Serves receipts, invoices and credit notes as PDF to anyone who has a signed link. */
 export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDependencies): void {
   const { linkKey, clock, limiter, fallbackFont, contextOf } = dependencies;
   const renderer = openRenderer(fallbackFont);
@@ -52,46 +84,50 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
     throw tooManyRequests(message, decision.retryAfterSeconds);
   }
 
-  app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(
-    '/receipts/:company/:file',
-    async (request, reply) => {
-      const { company, file } = request.params;
-      const id = file.replace(/\.pdf$/, '');
-      const isPath = isUuid(company) && isUuid(id);
-      const linkAt = (nowMs: number): ReceiptLink | undefined =>
-        isPath ? readReceiptLink(linkKey, nowMs, company, id, request.query) : undefined;
-      const link = linkAt(clock.nowMs());
-      if (!link) {
-        if (!wantsPage(request)) throw expired();
-        // A link that was valid once names its merchant. One that never was says nothing.
-        const context = linkAt(0) ? await contextOf(company, request.id) : undefined;
-        return sendClosedPage(reply, {
-          ...(context ? { reason: 'receipt', context } : { reason: 'unknown' }),
-          root: '../..',
-        });
-      }
-      const context = await contextOf(company, request.id);
-      const receipt = context && (await readReceipt(context, id, link));
-      if (!receipt) throw new ApiError('resource_not_found', 'This receipt does not exist.');
-      let pdf = cached.get(receipt.version);
-      if (!pdf) {
-        await checkRoom(context.company);
-        pdf = await renderer.render(receipt.document, company, (ms) => chargeFor(company, ms));
-        const [oldest] = cached.keys();
-        if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
-        cached.set(receipt.version, pdf);
-      }
-      return (
-        reply
-          .header('Content-Type', 'application/pdf')
-          .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
-          .header('Cache-Control', 'private, no-store')
-          .header('Referrer-Policy', 'no-referrer')
-          .header('X-Robots-Tag', 'noindex')
-          // No more than that: a sandbox keeps browsers from showing a PDF.
-          .header('Content-Security-Policy', "frame-ancestors 'none'")
-          .send(pdf)
-      );
-    },
-  );
+  const serve = <Link>(kind: LinkedDocument<Link>): void => {
+    app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(
+      kind.path,
+      async (request, reply) => {
+        const { company, file } = request.params;
+        const id = file.replace(/\.pdf$/, '');
+        const isPath = isUuid(company) && isUuid(id);
+        const linkAt = (nowMs: number): Link | undefined =>
+          isPath ? kind.readLink(linkKey, nowMs, company, id, request.query) : undefined;
+        const link = linkAt(clock.nowMs());
+        if (!link) {
+          if (!wantsPage(request)) throw expired();
+          // A link that was valid once names its merchant. One that never was says nothing.
+          const context = linkAt(0) ? await contextOf(company, request.id) : undefined;
+          return sendClosedPage(reply, {
+            ...(context ? { reason: 'receipt', context } : { reason: 'unknown' }),
+            root: '../..',
+          });
+        }
+        const context = await contextOf(company, request.id);
+        const receipt = context && (await kind.read(context, id, link));
+        if (!receipt) throw new ApiError('resource_not_found', `This ${kind.name} does not exist.`);
+        let pdf = cached.get(receipt.version);
+        if (!pdf) {
+          await checkRoom(context.company);
+          pdf = await renderer.render(receipt.document, company, (ms) => chargeFor(company, ms));
+          const [oldest] = cached.keys();
+          if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
+          cached.set(receipt.version, pdf);
+        }
+        return (
+          reply
+            .header('Content-Type', 'application/pdf')
+            .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
+            .header('Cache-Control', 'private, no-store')
+            .header('Referrer-Policy', 'no-referrer')
+            .header('X-Robots-Tag', 'noindex')
+            // No more than that: a sandbox keeps browsers from showing a PDF.
+            .header('Content-Security-Policy', "frame-ancestors 'none'")
+            .send(pdf)
+        );
+      },
+    );
+  };
+  serve(receipts);
+  serve(documents);
 }

@@ -68,10 +68,14 @@ export const accountFailpoints = [
   'api_key.after_lookup',
 ] as const;
 
+/** While documents get their numbers; in `server/features/invoices/numbers.test.ts`. */
+export const invoiceFailpoints = ['invoices.numbers_taken', 'invoices.numbers_written'] as const;
+
 export type Failpoint =
   | (typeof failpoints)[number]
   | (typeof bankFailpoints)[number]
   | (typeof cardFailpoints)[number]
+  | (typeof invoiceFailpoints)[number]
   | (typeof accountFailpoints)[number];
 
 const armed = process.env.SVC_FAILPOINT;

@@ -8,6 +8,8 @@ type LinkPurpose =
   | 'receipt'
   | 'receipt-without-customer'
   | 'receipt-to-customer'
+  | 'invoice'
+  | 'invoice-without-customer'
   | 'email-preview'
   | 'email-preview-without-customer'
   | 'unsubscribe';

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Dispatcher } from '../../server/features/webhooks/dispatcher.ts';
+import { someInvoice } from '../support/invoices.ts';
 import { document } from '../support/openapi.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { TestService } from '../support/service.ts';
@@ -90,6 +91,7 @@ export async function startWorld(): Promise<World> {
   const dispatcher: Dispatcher = dispatchFor(service);
   const receiver: Receiver = await startReceiver();
   const plan = await somePlan(service);
+  await someInvoice(service);
   service.logLines.splice(0);
   return {
     env: {

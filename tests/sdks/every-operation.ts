@@ -136,6 +136,10 @@ async function orders(svc: Caller): Promise<void> {
   assert.equal(refunds.data.length, 2);
   assert.equal((await svc.call('transactions.get', { ids: [refunds.data[0].id] })).type, 'refund');
   assert.match((await svc.call('orders.receipt', { ids })).url, /^http/);
+  const invoices = await svc.call('invoices.list', { query: { kind: ['invoice'] } });
+  const invoice = { ids: [invoices.data[0].id] };
+  assert.match((await svc.call('invoices.get', invoice)).number, /^INV-\d{4}-\d{6}$/);
+  assert.match((await svc.call('invoices.pdf', invoice)).url, /^http/);
 
   const declined = await svc.order('4000009999003220');
   assert.equal(declined.failure_code, 'do_not_honor');

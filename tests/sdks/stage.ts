@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, it, after, before } from 'node:test';
 import { newSigningSecret, signatureHeaders, signingKey } from '../../server/features/webhooks/signing.ts';
+import { someInvoice } from '../support/invoices.ts';
 import { startFlakyProxy } from '../support/flaky-proxy.ts';
 import { type CustomerCreate, Svc } from '../../sdk/node/src/index.ts';
 import { someCustomer, startTestService, type TestService } from '../support/service.ts';
@@ -16,6 +17,7 @@ interface StartedStage extends Stage {
 
 async function startStage(): Promise<StartedStage> {
   const service = await startTestService();
+  await someInvoice(service);
   const proxy = await startFlakyProxy(service.baseUrl);
   const svc = new Svc(service.key, { baseUrl: service.baseUrl });
   return {

@@ -10,5 +10,5 @@ export const amounts = {
   otherCurrency: (currency: string, sign: string, example: string) =>
     `This amount is in ${currency}, not in ${sign}. Enter it without a sign, for example ${example}.`,
   tooSmall: 'Enter an amount above zero.',
-  invalidPercentage: 'Enter a percentage from 1 to 100, for example 12.5.',
+  invalidPercentage: (least: number) => `Enter a percentage from ${least} to 100, for example 12.5.`,
 };

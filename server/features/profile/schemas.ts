@@ -25,7 +25,10 @@ const each = <Names extends string, Schema extends TSchema>(
 
 const partNames = Object.keys(addressParts) as AddressPart[];
 
-const postalAddress = Type.Object(each(partNames, () => nullable(Type.String())));
+export const postalAddress = Type.Object(
+  each(partNames, () => nullable(Type.String())),
+  { title: 'PostalAddress' },
+);
 export type PostalAddress = Static<typeof postalAddress>;
 
 /** The emails to customers, in the order of the dashboard. Essential ones cannot be unsubscribed from. */

@@ -63,7 +63,10 @@ export interface ReceiptFacts {
 const letterCountries = new Set(['US', 'CA', 'MX', 'PH', 'CL', 'CO', 'CR', 'GT', 'PA', 'PR', 'SV', 'DO', 'VE', 'NI']);
 const letterCurrencies = new Set(['usd', 'cad', 'mxn', 'php', 'clp', 'cop']);
 
-function paperOf({ address }: Profile, { currency }: Order): ReceiptDocument['paper'] {
+export function paperOf(
+  { address }: Pick<Profile, 'address'>,
+  { currency }: Pick<Order, 'currency'>,
+): ReceiptDocument['paper'] {
   const isLetter = address?.country ? letterCountries.has(address.country) : letterCurrencies.has(currency);
   return isLetter ? 'LETTER' : 'A4';
 }

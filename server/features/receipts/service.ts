@@ -19,7 +19,14 @@ import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts'
 import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
 
-export { creditSums, discountText, receiptLines, refundsOf } from './document.ts';
+export {
+  creditSums,
+  discountText,
+  paperOf,
+  type ReceiptDocument,
+  receiptLines,
+  refundsOf,
+} from './document.ts';
 export { openRenderer } from './renderer.ts';
 
 export interface ReceiptLinks {

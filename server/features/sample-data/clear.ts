@@ -27,6 +27,7 @@ const steps: readonly Step[] = [
     'bulk_refunds',
     'notes',
     'receipts',
+    'invoices',
     'disputes',
     'scheduled_chargebacks',
     'voids',

@@ -11,6 +11,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Subscriptions: 'Recurring payments from your customers.',
   Checkout: 'Pages on which your customers pay: sessions for one customer, and links that can be paid many times.',
   'Customer page': 'A page on which a customer manages subscriptions, cards and payments.',
+  Invoices: 'Invoices for payments and credit notes for refunds, with numbers of your own series.',
   Transactions: 'Charges, refunds and authorizations at the processor. Read-only.',
   Sandbox: 'Test tools for sandbox keys: advance the clock, create disputes, trigger events.',
   Events: `Events of the last ${limits.eventRetentionDays} days. Webhooks deliver the same events.`,

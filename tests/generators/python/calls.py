@@ -202,6 +202,9 @@ def coupons() -> None:
 def pages() -> None:
     order = new_order()
     assert call("orders.get_order_receipt", order.id).url
+    invoice = call("invoices.list_invoices", kind=[models.InvoiceKind.INVOICE]).data[0]
+    assert call("invoices.get_invoice", invoice.id).number == invoice.number
+    assert call("invoices.get_invoice_pdf", invoice.id).url
     items = [models.CheckoutItemInput(product_id=new_product().id, quantity=1)]
     body = models.CheckoutSessionCreate(mode=models.CheckoutMode.PAYMENT, items=items)
     session = call("checkout.create_checkout_session", expected=201, body=body)

@@ -222,6 +222,11 @@ async function pages(): Promise<void> {
   const order = await newOrder();
   const receipt = await done(svc.GET('/v1/orders/{id}/receipt', { params: { path: { id: order.id } } }));
   assert.ok(receipt.url);
+  const [invoice] = (await done(svc.GET('/v1/invoices', { params: { query: { kind: ['invoice'] } } }))).data;
+  assert.ok(invoice);
+  const ofInvoice = { params: { path: { id: invoice.id } } };
+  assert.equal((await done(svc.GET('/v1/invoices/{id}', ofInvoice))).number, invoice.number);
+  assert.ok((await done(svc.GET('/v1/invoices/{id}/pdf', ofInvoice))).url);
   const items = [{ product_id: (await newProduct()).id, quantity: 1 }];
   const session = await done(svc.POST('/v1/checkout_sessions', { body: { mode: 'payment', items } }));
   const path = { id: session.id };

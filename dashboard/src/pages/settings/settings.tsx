@@ -20,6 +20,7 @@ import { editedFields } from '../../edits.ts';
 import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import { sampleData } from '../../texts/sample-data.ts';
+import { invoices } from '../../texts/invoices.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
 import { Authentication } from './authentication.tsx';
@@ -39,6 +40,11 @@ export function SettingsPage() {
           <Section title={branding.open} text={branding.panelText}>
             <div>
               <LinkButton to="/settings/branding">{branding.open}</LinkButton>
+            </div>
+          </Section>
+          <Section title={invoices.title} text={invoices.settingsText}>
+            <div>
+              <LinkButton to="/settings/invoices">{invoices.openSettings}</LinkButton>
             </div>
           </Section>
           <Section title={settings.dunning} text={settings.dunningText}>

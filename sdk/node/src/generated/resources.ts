@@ -7,6 +7,7 @@ import { Coupons } from './resources/coupons.ts';
 import { CustomerSessions } from './resources/customer-sessions.ts';
 import { Customers } from './resources/customers.ts';
 import { Events } from './resources/events.ts';
+import { Invoices } from './resources/invoices.ts';
 import { Orders } from './resources/orders.ts';
 import { PaymentLinks } from './resources/payment-links.ts';
 import { PaymentMethods } from './resources/payment-methods.ts';
@@ -31,6 +32,7 @@ export class Resources {
   readonly subscriptions: Subscriptions;
   readonly checkoutSessions: CheckoutSessions;
   readonly paymentLinks: PaymentLinks;
+  readonly invoices: Invoices;
   readonly customerSessions: CustomerSessions;
   readonly transactions: Transactions;
   readonly sandbox: Sandbox;
@@ -51,6 +53,7 @@ export class Resources {
     this.subscriptions = new Subscriptions(call);
     this.checkoutSessions = new CheckoutSessions(call);
     this.paymentLinks = new PaymentLinks(call);
+    this.invoices = new Invoices(call);
     this.customerSessions = new CustomerSessions(call);
     this.transactions = new Transactions(call);
     this.sandbox = new Sandbox(call);

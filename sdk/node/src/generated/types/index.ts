@@ -5,6 +5,7 @@ export type * from './coupons.ts';
 export type * from './customer-page.ts';
 export type * from './customers.ts';
 export type * from './events.ts';
+export type * from './invoices.ts';
 export type * from './orders.ts';
 export type * from './payment-methods.ts';
 export type * from './plans.ts';

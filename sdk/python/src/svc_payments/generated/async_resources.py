@@ -328,6 +328,23 @@ class AsyncPaymentLinks:
         return await self._calls._call(Call(operations.UPDATE_PAYMENT_LINK, models.PaymentLink.of, ids=[payment_link_id], body={"name": name, "active": active, "success_url": success_url, "allow_coupons": allow_coupons, "max_payments": max_payments, "ends_at": ends_at, "slug": slug, "metadata": metadata}, options=options))
 
 
+class AsyncInvoices:
+    def __init__(self, calls: AsyncCalls) -> None:
+        self._calls = calls
+
+    def list(self, *, limit: int | Omitted = OMITTED, starting_after: str | Omitted = OMITTED, ending_before: str | Omitted = OMITTED, sort: Literal["created_at", "-created_at", "created_at[asc]", "created_at[desc]"] | Omitted = OMITTED, q: str | Omitted = OMITTED, kind: models.InvoiceKind | Sequence[models.InvoiceKind] | Omitted = OMITTED, customer_id: str | Omitted = OMITTED, order_id: str | Omitted = OMITTED, created_at: params.TimeBounds | Omitted = OMITTED, fields: Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"] | Sequence[Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"]] | Omitted = OMITTED, options: RequestOptions | None = None) -> AsyncPages[models.Invoice]:
+        """List invoices and credit notes."""
+        return self._calls._list(operations.LIST_INVOICES, models.Invoice.of, [], {"limit": limit, "starting_after": starting_after, "ending_before": ending_before, "sort": sort, "q": q, "kind": kind, "customer_id": customer_id, "order_id": order_id, "created_at": created_at, "fields": fields}, options)
+
+    async def get(self, invoice_id: str, *, fields: Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"] | Sequence[Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"]] | Omitted = OMITTED, options: RequestOptions | None = None) -> models.Invoice:
+        """Retrieve an invoice or a credit note."""
+        return await self._calls._call(Call(operations.GET_INVOICE, models.Invoice.of, ids=[invoice_id], query={"fields": fields}, options=options))
+
+    async def pdf(self, invoice_id: str, *, options: RequestOptions | None = None) -> models.InvoicePdf:
+        """Retrieve a link to the PDF of an invoice."""
+        return await self._calls._call(Call(operations.GET_INVOICE_PDF, models.InvoicePdf.of, ids=[invoice_id], options=options))
+
+
 class AsyncCustomerSessions:
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
@@ -522,6 +539,7 @@ class AsyncResources:
         self.subscriptions = AsyncSubscriptions(calls)
         self.checkout_sessions = AsyncCheckoutSessions(calls)
         self.payment_links = AsyncPaymentLinks(calls)
+        self.invoices = AsyncInvoices(calls)
         self.customer_sessions = AsyncCustomerSessions(calls)
         self.transactions = AsyncTransactions(calls)
         self.sandbox = AsyncSandbox(calls)

@@ -77,6 +77,15 @@ __all__ = [
     "FailureCode",
     "GracePeriodHours",
     "InvalidCoupon",
+    "Invoice",
+    "InvoiceBuyer",
+    "InvoiceCause",
+    "InvoiceField",
+    "InvoiceKind",
+    "InvoiceLine",
+    "InvoicePdf",
+    "InvoiceSeller",
+    "InvoiceTax",
     "LoggedRequest",
     "LoggedRequestDetails",
     "Mandate",
@@ -105,6 +114,7 @@ __all__ = [
     "PlanField",
     "PlanProduct",
     "PlanSummary",
+    "PostalAddress",
     "Pricing",
     "PricingTier",
     "PricingTierKind",
@@ -190,6 +200,9 @@ CheckoutSessionStatus = Literal["open", "completed", "expired"]
 CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
+InvoiceKind = Literal["invoice", "credit_note"]
+InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"]
+InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
 AuthenticationFlow = Literal["challenge", "frictionless"]
@@ -1117,6 +1130,120 @@ class Receipt(Model):
     _fields = frozenset(["number", "url", "expires_at"])
 
 
+class InvoiceLine(Model):
+    __slots__ = ()
+
+    description: str
+    quantity: int | None
+    unit_price: int | None
+    amount: int | None
+
+    _fields = frozenset(["description", "quantity", "unit_price", "amount"])
+
+
+class InvoiceTax(Model):
+    __slots__ = ()
+
+    name: str
+    percentage: float
+    gross_amount: int
+    """What the customer paid at this rate, with the tax, in the smallest unit of the currency."""
+    net_amount: int
+    """The same without the tax, in the smallest unit of the currency."""
+    tax_amount: int
+    """The tax in it, in the smallest unit of the currency."""
+
+    _fields = frozenset(["name", "percentage", "gross_amount", "net_amount", "tax_amount"])
+
+
+class PostalAddress(Model):
+    __slots__ = ()
+
+    line1: str | None
+    line2: str | None
+    city: str | None
+    state: str | None
+    postal_code: str | None
+    country: str | None
+
+    _fields = frozenset(["line1", "line2", "city", "state", "postal_code", "country"])
+
+
+class InvoiceSeller(Model):
+    """Your company as it was when the order was paid."""
+
+    __slots__ = ()
+
+    name: str
+    address: PostalAddress | None
+    tax_id: str | None
+
+    _fields = frozenset(["name", "address", "tax_id"])
+
+
+class InvoiceBuyer(Model):
+    """The customer at the time of the payment. Null if the caller lacks `customers:read`."""
+
+    __slots__ = ()
+
+    name: str
+    company: str | None
+    email: str
+    address: PostalAddress | None
+
+    _fields = frozenset(["name", "company", "email", "address"])
+
+
+class Invoice(Model):
+    __slots__ = ()
+
+    id: str
+    number: str
+    """Unique in your company, and without gaps in its series."""
+    series: str
+    """What is written before the number. A new series begins with 1."""
+    kind: InvoiceKind | str
+    cause: InvoiceCause | str
+    order_id: str
+    order_number: str
+    refund_id: str | None
+    corrects_id: str | None
+    customer_id: str
+    currency: str
+    lines: List[InvoiceLine]
+    subtotal: int
+    """The sum of the lines, in the smallest unit of the currency."""
+    discount_amount: int
+    """The discount of a coupon, in the smallest unit of the currency."""
+    uncaptured_amount: int
+    """The part of an authorization that was not captured, in the smallest unit of the currency."""
+    amount: int
+    """What the document is about: subtotal less discount and the part that was not captured, in the smallest unit of the currency."""
+    credit_applied: int
+    """The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency."""
+    taxes: List[InvoiceTax] | None
+    seller: InvoiceSeller
+    buyer: InvoiceBuyer | None
+    issued_on: date
+    """The day of the payment or its correction, in the time zone of the company."""
+    livemode: bool
+    created_at: datetime
+
+    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"])
+
+
+class InvoicePdf(Model):
+    __slots__ = ()
+
+    number: str
+    url: str
+    """The document as a PDF. Anyone with the link can open it until it expires."""
+    expires_at: datetime
+    """Request this again for a new link."""
+
+    _fields = frozenset(["number", "url", "expires_at"])
+
+
 class CustomerSession(Model):
     __slots__ = ()
 
@@ -1839,6 +1966,10 @@ CheckoutNextAction._converters = {"expires_at": time_of}
 CheckoutSession._converters = {"items": list_of(CheckoutItem.of), "next_action": CheckoutNextAction.of, "expires_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 PaymentLink._converters = {"items": list_of(CheckoutItem.of), "ends_at": time_of, "created_at": time_of, "updated_at": time_of}
 Receipt._converters = {"expires_at": time_of}
+InvoiceSeller._converters = {"address": PostalAddress.of}
+InvoiceBuyer._converters = {"address": PostalAddress.of}
+Invoice._converters = {"lines": list_of(InvoiceLine.of), "taxes": list_of(InvoiceTax.of), "seller": InvoiceSeller.of, "buyer": InvoiceBuyer.of, "issued_on": date_of, "created_at": time_of}
+InvoicePdf._converters = {"expires_at": time_of}
 CustomerSession._converters = {"expires_at": time_of, "created_at": time_of}
 Transaction._converters = {"customer": Customer.of, "order": Order.of, "payment_method": PaymentMethodSummary.of, "processor_response": ProcessorResponse.of, "authentication": Authentication.of, "settled_at": time_of, "created_at": time_of, "updated_at": time_of}
 Clock._converters = {"now": time_of}

@@ -1,0 +1,122 @@
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { useAction } from '../../components/form.tsx';
+import { Facts, LoadWhole, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { useGet } from '../../data.ts';
+import { money } from '../../format.ts';
+import { useParams } from '../../routing.tsx';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { invoices } from '../../texts/invoices.ts';
+import type { Invoice, InvoicePdf } from '../../types.ts';
+
+export function InvoicePage() {
+  const { id = '' } = useParams();
+  const path = `/v1/invoices/${id}`;
+  const query = useGet<Invoice>(path);
+  return (
+    <LoadWhole query={query} path={path}>
+      {(invoice) => <Details invoice={invoice} />}
+    </LoadWhole>
+  );
+}
+
+function Details({ invoice }: { invoice: Invoice }) {
+  const { currency, kind, cause, seller, buyer } = invoice;
+  const canReadOrders = useCan('orders:read');
+  const pdf = useAction<string, InvoicePdf>({
+    send: (id) => call('GET', `/v1/invoices/${id}/pdf`),
+    onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
+    tells: true,
+  });
+  const sums: readonly (readonly [label: string, amount: number])[] = [
+    [invoices.subtotal, invoice.subtotal],
+    ...(invoice.discount_amount > 0 ? ([[invoices.discount, -invoice.discount_amount]] as const) : []),
+    ...(invoice.uncaptured_amount > 0 ? ([[invoices.uncaptured, -invoice.uncaptured_amount]] as const) : []),
+    [invoices.total, invoice.amount],
+    ...(invoice.credit_applied > 0 ? ([[invoices.credit, invoice.credit_applied]] as const) : []),
+  ];
+  return (
+    <Page
+      title={invoice.number}
+      badge={<Badge status={kind} label={invoices.kinds[kind]} />}
+      lead={money(invoice.amount, currency)}
+      back={{ to: '/invoices', label: invoices.title }}
+      actions={
+        <Button icon="download" busy={pdf.busy} onClick={() => void pdf.run(invoice.id)}>
+          {invoices.pdf}
+        </Button>
+      }
+    >
+      <Panel title={common.details}>
+        <Facts
+          facts={[
+            [common.id, <CopyId key="id" id={invoice.id} />],
+            [invoices.cause, invoices.causes[cause]],
+            [invoices.issued, invoice.issued_on],
+            [
+              invoices.order,
+              canReadOrders ? (
+                <TextLink key="order" to={`/orders/${invoice.order_id}`}>
+                  {invoice.order_number}
+                </TextLink>
+              ) : (
+                invoice.order_number
+              ),
+            ],
+            invoice.corrects_id !== null && [invoices.corrects, <Corrected key="corrects" id={invoice.corrects_id} />],
+            [invoices.seller, [seller.name, seller.tax_id].filter(Boolean).join(' · ')],
+            buyer !== null && [invoices.buyer, [buyer.company, buyer.name, buyer.email].filter(Boolean).join(' · ')],
+          ]}
+        />
+      </Panel>
+      <Panel title={invoices.lines}>
+        <Table
+          label={invoices.lines}
+          rows={invoice.lines.map((line, index) => ({ ...line, index }))}
+          keyOf={({ index }) => String(index)}
+          columns={[
+            { header: invoices.description, cell: ({ description }) => description, fills: true },
+            { header: invoices.quantity, cell: ({ quantity }) => quantity ?? '', end: true },
+            {
+              header: invoices.unitPrice,
+              cell: ({ unit_price }) => (unit_price === null ? '' : money(unit_price, currency)),
+              end: true,
+              wide: true,
+            },
+            {
+              header: common.amount,
+              cell: ({ amount }) => (amount === null ? '' : money(amount, currency)),
+              end: true,
+            },
+          ]}
+        />
+        <Facts facts={sums.map(([label, amount]) => [label, money(amount, currency)])} />
+      </Panel>
+      {invoice.taxes && (
+        <Panel title={invoices.taxes}>
+          <Table
+            label={invoices.taxes}
+            rows={invoice.taxes}
+            keyOf={({ name, percentage }) => `${name} ${percentage}`}
+            columns={[
+              { header: invoices.rate, cell: ({ name, percentage }) => `${name} ${percentage}%`, fills: true },
+              { header: invoices.net, cell: ({ net_amount }) => money(net_amount, currency), end: true },
+              { header: invoices.tax, cell: ({ tax_amount }) => money(tax_amount, currency), end: true },
+              { header: invoices.gross, cell: ({ gross_amount }) => money(gross_amount, currency), end: true },
+            ]}
+          />
+        </Panel>
+      )}
+    </Page>
+  );
+}
+
+/** The number of the document, once it is loaded. */
+function Corrected({ id }: { id: string }) {
+  const { data } = useGet<Invoice>(`/v1/invoices/${id}`);
+  return <TextLink to={`/invoices/${id}`}>{data?.number ?? common.loading}</TextLink>;
+}

@@ -1,0 +1,186 @@
+import { addressLines, amountText, cardText, dayText } from '../../customer-texts/formats.ts';
+import { invoiceTexts } from '../../customer-texts/invoices.ts';
+import type { Words } from '../../customer-texts/words.ts';
+import { idTimeMs } from '../../platform/ids.ts';
+import { hasLink, readsLikeAddress } from '../../platform/web-addresses.ts';
+import { defaultColor } from '../profile/service.ts';
+import { paperOf, type ReceiptDocument } from '../receipts/service.ts';
+import type { InvoiceContent, InvoiceRow } from './queries.ts';
+import type { Invoice } from './schemas.ts';
+import { rateFor, shared, type Tax, taxesOf, taxOf } from './tax.ts';
+
+/** As YYYY-MM-DD, in the time zone of the company. */
+export const dayIn = (atMs: number, timeZone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone }).format(atMs);
+
+/** What a document says: the amounts that the API shows, and the texts of the PDF. */
+
+type Amounts = Pick<
+  Invoice,
+  'lines' | 'subtotal' | 'discount_amount' | 'uncaptured_amount' | 'amount' | 'credit_applied' | 'taxes'
+>;
+
+export function amountsOf(row: InvoiceRow): Amounts {
+  return { ...untaxedOf(row), taxes: taxesIn(row) };
+}
+
+function untaxedOf({ cause, content, amount, corrects }: InvoiceRow): Omit<Amounts, 'taxes'> {
+  if (cause === 'payment_recorded') {
+    const { subtotal, discount_amount, total, credit_applied } = content;
+    const lines = linesOf(content).map(({ description, quantity, unit_price, amount: ofLine }) => ({
+      description,
+      quantity,
+      unit_price,
+      amount: ofLine,
+    }));
+    return { lines, subtotal, discount_amount, uncaptured_amount: total - amount, amount, credit_applied };
+  }
+  const description = invoiceTexts.corrections[cause](corrects?.full_number ?? '');
+  const line = { description, quantity: null, unit_price: null, amount };
+  return { lines: [line], subtotal: amount, discount_amount: 0, uncaptured_amount: 0, amount, credit_applied: 0 };
+}
+
+/** Null if a line has no rate. A correction has the rates of its invoice, in proportion. */
+function taxesIn({ cause, content, amount, payment }: InvoiceRow): Tax[] | null {
+  const paid = taxesOfPayment(content, payment);
+  if (cause === 'payment_recorded' || paid === null) return paid;
+  const shares = shared(
+    amount,
+    paid.map(({ gross_amount }) => gross_amount),
+  );
+  return paid.map(({ name, percentage }, index) => taxOf({ name, percentage }, [shares[index] ?? 0]));
+}
+
+/** The discount, and what was not captured, count for each line in proportion. */
+function taxesOfPayment(content: InvoiceContent, { id, amount: paid }: InvoiceRow['payment']): Tax[] | null {
+  const { tax, time_zone } = content;
+  if (!tax?.rates) return null;
+  const { rates, categories, ...place } = tax;
+  const day = dayIn(idTimeMs(id), time_zone);
+  const priced = linesOf(content).flatMap(({ amount, product_id }) =>
+    amount === null ? [] : [{ amount, product_id }],
+  );
+  const shares = shared(
+    paid,
+    priced.map(({ amount }) => amount),
+  );
+  const taxed = priced.flatMap(({ product_id }, index) => {
+    const rate = rateFor(rates, place, categories?.[product_id ?? ''] ?? null, day);
+    return rate ? [{ gross: shares[index] ?? 0, rate }] : [];
+  });
+  return taxed.length === 0 || taxed.length < priced.length ? null : taxesOf(taxed);
+}
+
+type Line = Invoice['lines'][number] & { readonly product_id: string | null };
+
+/** What was charged for. Items of a plan have no price of their own, so the plan is a line with the price. */
+function linesOf({ items, plan, subtotal }: InvoiceContent): Line[] {
+  const lines = items.map(({ product_id, name, quantity, unit_price, total }) => ({
+    description: name,
+    quantity,
+    unit_price,
+    amount: total,
+    product_id,
+  }));
+  if (plan === null) return lines;
+  const priced = (description: string, amount: number): Line[] => [
+    { description, quantity: 1, unit_price: amount, amount, product_id: null },
+  ];
+  const added = items.reduce((sum, { total }) => sum + (total ?? 0), 0);
+  const setupFee = plan.setup_fee > 0 ? priced(invoiceTexts.setupFee, plan.setup_fee) : [];
+  return [...priced(plan.name, subtotal - added - plan.setup_fee), ...setupFee, ...lines];
+}
+
+const present = (texts: readonly (string | null | undefined | false)[]): string[] =>
+  texts.filter((text): text is string => typeof text === 'string' && text !== '');
+
+export interface Shown {
+  readonly isBuyerShown: boolean;
+  readonly logo: Uint8Array | undefined;
+  /** English, as the texts of invoices are. */
+  readonly words: Words;
+}
+
+export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words }: Shown): ReceiptDocument {
+  const { content, currency, cause, full_number: number, corrects } = row;
+  const { seller, mode } = content;
+  const title = invoiceTexts.titles[row.kind];
+  const contact = seller.email ?? seller.website;
+  return {
+    locale: words.locale,
+    texts: words.texts.receipts,
+    title,
+    mark: null,
+    subject: `${title} ${number}`,
+    paper: paperOf(seller, { currency }),
+    color: seller.color ?? defaultColor,
+    logo: logo ?? null,
+    merchantName: seller.name,
+    merchant: present([
+      ...addressLines(seller.address),
+      seller.tax_id && invoiceTexts.taxId(seller.tax_id),
+      seller.email,
+      seller.website,
+    ]),
+    customer: isBuyerShown ? buyerLines(content) : [],
+    shipTo: isBuyerShown && cause === 'payment_recorded' ? shipToLines(content) : [],
+    facts: [
+      [invoiceTexts.number, number],
+      [invoiceTexts.date, dayText(idTimeMs(row.id), content.time_zone)],
+      ...(corrects ? ([[invoiceTexts.corrects, corrects.full_number]] as const) : []),
+      [invoiceTexts.order, content.order_number],
+    ],
+    lines: amountsOf(row).lines.map(({ description, quantity, unit_price, amount }) => ({
+      description,
+      quantity: quantity === null ? '' : String(quantity),
+      unitPrice: unit_price === null ? '' : amountText(unit_price, currency),
+      amount: amount === null ? '' : amountText(amount, currency),
+    })),
+    sums: sumsOf(words, row),
+    notes: present([paymentText(words, row), invoiceTexts.notes[mode], contact && invoiceTexts.questions(contact)]),
+    createdAtMs: idTimeMs(row.id),
+  };
+}
+
+/** A stranger may have typed these on a checkout page, so a name or company that is a link is left out. */
+function buyerLines({ buyer: { name, company, email, address } }: InvoiceContent): string[] {
+  const addressed = addressLines(address).filter((line) => !hasLink(line));
+  return present([company && !hasLink(company) && company, !readsLikeAddress(name) && name, ...addressed, email]);
+}
+
+function shipToLines({ shipping }: InvoiceContent): string[] {
+  const name = shipping?.name;
+  return present([name && !readsLikeAddress(name) && name, ...addressLines(shipping)]).filter((line) => !hasLink(line));
+}
+
+function sumsOf({ texts: { receipts } }: Words, row: InvoiceRow): ReceiptDocument['sums'] {
+  const { subtotal, discount_amount, uncaptured_amount, amount, credit_applied, taxes } = amountsOf(row);
+  const text = (value: number): string => amountText(value, row.currency);
+  return [
+    ...(row.cause === 'payment_recorded' ? [{ label: invoiceTexts.subtotal, amount: text(subtotal) }] : []),
+    ...(discount_amount > 0
+      ? [{ label: invoiceTexts.discount(row.content.coupon_code), amount: `−${text(discount_amount)}` }]
+      : []),
+    ...(uncaptured_amount > 0 ? [{ label: invoiceTexts.uncaptured, amount: `−${text(uncaptured_amount)}` }] : []),
+    { label: invoiceTexts.totals[row.kind], amount: text(amount), isStrong: true },
+    ...(credit_applied > 0
+      ? [
+          { label: receipts.creditApplied, amount: text(credit_applied) },
+          { label: receipts.fromCard, amount: text(amount - credit_applied) },
+        ]
+      : []),
+    ...(taxes ?? []).flatMap(({ name, percentage, net_amount, tax_amount }) => [
+      { label: invoiceTexts.net(name, percentage), amount: text(net_amount) },
+      { label: invoiceTexts.tax(name, percentage), amount: text(tax_amount) },
+    ]),
+  ];
+}
+
+function paymentText(
+  { texts }: Words,
+  { id, cause, content: { card, credit_applied, time_zone } }: InvoiceRow,
+): string {
+  if (cause === 'refunded_to_credit') return invoiceTexts.toCredit;
+  if (!card) return credit_applied > 0 ? texts.receipts.paidWithCredit : invoiceTexts.free;
+  return invoiceTexts.payments[cause](cardText(card.brand, card.last_four), dayText(idTimeMs(id), time_zone));
+}

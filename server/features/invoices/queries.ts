@@ -1,0 +1,147 @@
+import { createdAtConditions, createdAtFilters, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { anyOf, equalId, everyRow, keyArm, searchPage } from '../../http/search-pages.ts';
+import type { Mode } from '../../company.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { sql } from '../../platform/sql.ts';
+import { findOrderIds, idArms } from '../orders/search-queries.ts';
+import type { OrderItem, Shipping } from '../orders/schemas.ts';
+import type { PostalAddress } from '../profile/schemas.ts';
+import type { invoiceCauses, invoiceKinds } from './schemas.ts';
+import type { TaxRate } from './tax.ts';
+
+/** What was copied when the order was paid. A trigger of the database writes it. */
+export interface InvoiceContent {
+  readonly mode: Mode;
+  readonly time_zone: string;
+  readonly order_number: string;
+  readonly description: string | null;
+  readonly items: readonly OrderItem[];
+  readonly subtotal: number;
+  readonly discount_amount: number;
+  readonly total: number;
+  readonly credit_applied: number;
+  readonly coupon_code: string | null;
+  readonly shipping: Shipping | null;
+  /** Null if nothing was charged. */
+  readonly card: { readonly brand: string; readonly last_four: string } | null;
+  /** Of a subscription, whose items have no price of their own. */
+  readonly plan: { readonly name: string; readonly setup_fee: number } | null;
+  readonly seller: {
+    readonly name: string;
+    readonly address: PostalAddress | null;
+    readonly tax_id: string | null;
+    readonly email: string | null;
+    readonly website: string | null;
+    readonly color: string | null;
+  };
+  /** Null if the merchant keeps no rates. */
+  readonly tax?: {
+    readonly country: string;
+    readonly region: string | null;
+    /** Those of the country. */
+    readonly rates: readonly TaxRate[] | null;
+    /** By product. */
+    readonly categories: Readonly<Record<string, string>> | null;
+  } | null;
+  readonly buyer: {
+    readonly name: string;
+    readonly company: string | null;
+    readonly email: string;
+    readonly address: PostalAddress | null;
+  };
+}
+
+export interface InvoiceRow {
+  id: string;
+  kind: (typeof invoiceKinds)[number];
+  cause: (typeof invoiceCauses)[number];
+  order_id: string;
+  customer_id: string;
+  subject_id: string;
+  amount: number;
+  currency: string;
+  series: string;
+  full_number: string;
+  /** That of the payment, which the document corrects or is. */
+  content: InvoiceContent;
+  corrects: { readonly id: string; readonly full_number: string } | null;
+  /** That of the order, with what was paid. */
+  payment: { readonly id: string; readonly amount: number };
+}
+
+const corrected = (cause: string, subject: string, value: string): string => `(SELECT ${value} FROM invoices p
+  WHERE p.company_id = invoices.company_id AND p.order_id = invoices.order_id AND p.cause = ${cause}
+    AND p.subject_id = ${subject})`;
+const name = `json_build_object('id', p.id, 'full_number', p.full_number)`;
+
+const columns = `id, kind, cause, order_id, customer_id, subject_id, amount, currency, series, full_number,
+  coalesce(content, ${corrected("'payment_recorded'", 'invoices.order_id', 'p.content')}) AS content,
+  CASE cause WHEN 'payment_recorded' THEN NULL WHEN 'refund_returned' THEN ${corrected("'refund_settled'", 'invoices.subject_id', name)}
+    ELSE ${corrected("'payment_recorded'", 'invoices.order_id', name)} END AS corrects,
+  coalesce(${corrected("'payment_recorded'", 'invoices.order_id', `json_build_object('id', p.id, 'amount', p.amount)`)},
+    json_build_object('id', id, 'amount', amount)) AS payment`;
+
+const isNumbered = sql`number IS NOT NULL`;
+
+export async function findInvoice(db: Queryable, companyId: string, id: string): Promise<InvoiceRow | undefined> {
+  const [row] = await db.query<InvoiceRow>(
+    `SELECT ${columns} FROM invoices WHERE company_id = $1 AND id = $2 AND number IS NOT NULL`,
+    [companyId, id],
+  );
+  return row;
+}
+
+const source: ListSource = { table: 'invoices', objectType: 'invoice', columns, sorts: {} };
+
+export interface InvoiceFilters extends QueryValues<typeof createdAtFilters> {
+  readonly q?: string;
+  readonly kind?: readonly string[];
+  readonly customer_id?: string;
+  readonly order_id?: string;
+}
+
+export async function listInvoices(
+  db: Queryable,
+  companyId: string,
+  filters: InvoiceFilters,
+  page: PageRequest,
+): Promise<Page<InvoiceRow>> {
+  const { q, kind, customer_id, order_id } = filters;
+  return searchPage(db, companyId, source, page, {
+    arms: await armsOf(db, companyId, filters),
+    ranges: { id: [...createdAtConditions(filters), isNumbered] },
+    checks: [
+      ...(q === undefined ? [] : equalId('order_id', order_id)),
+      ...(q === undefined && order_id === undefined ? [] : equalId('customer_id', customer_id)),
+      ...anyOf('kind', kind),
+    ],
+  });
+}
+
+/** The arms of the most selective filter. */
+async function armsOf(db: Queryable, companyId: string, { q, order_id, customer_id }: InvoiceFilters) {
+  if (q !== undefined) return idArms('id', await findDocuments(db, companyId, q.trim()));
+  if (order_id !== undefined) return idArms('id', await findOfOrders(db, companyId, [order_id]));
+  return [customer_id === undefined ? everyRow : keyArm('customer_id', 'uuid', [customer_id])];
+}
+
+/** Documents with this number, and those of orders whose number begins so. */
+async function findDocuments(db: Queryable, companyId: string, text: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'SELECT id FROM invoices WHERE company_id = $1 AND full_number = upper($2) AND number IS NOT NULL',
+    [companyId, text],
+  );
+  const ofOrders = await findOfOrders(db, companyId, await findOrderIds(db, companyId, text));
+  return [...new Set([...rows.map(({ id }) => id), ...ofOrders])];
+}
+
+async function findOfOrders(db: Queryable, companyId: string, orderIds: readonly string[]): Promise<string[]> {
+  if (orderIds.length === 0) return [];
+  const rows = await db.query<{ id: string }>(
+    'SELECT id FROM invoices WHERE company_id = $1 AND order_id = ANY($2::uuid[])',
+    [companyId, orderIds],
+  );
+  return rows.map(({ id }) => id);
+}

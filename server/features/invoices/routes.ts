@@ -1,0 +1,67 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { choicesParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { invoice, invoiceKind, invoicePdf } from './schemas.ts';
+import { getInvoice, getInvoicePdf, getInvoices, type InvoiceLinks } from './service.ts';
+
+export { invoiceSettingRoutes } from './dashboard-routes.ts';
+
+const common = { tag: 'Invoices', resource: 'invoice', permission: 'invoices:read' } as const;
+const fields = { name: 'invoices', schema: invoice };
+
+export function invoiceRoutes(links: InvoiceLinks): Route[] {
+  return [
+    defineList({
+      ...common,
+      path: '/v1/invoices',
+      operationId: 'listInvoices',
+      summary: 'List invoices and credit notes',
+      description:
+        'A document appears here when it has its number, a few seconds after the payment or the refund. The customer is shown only if the ' +
+        'caller has `customers:read`.',
+      fields,
+      sorts: [],
+      filters: {
+        q: textParameter(
+          limits.searchLength,
+          'Only documents with this number, or of an order with this number or its first four characters or more.',
+        ),
+        kind: choicesParameter(invoiceKind, 'kinds'),
+        customer_id: uuidParameter('Filters by customer.'),
+        order_id: uuidParameter('Filters by order.'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('InvoiceList', invoice, '/v1/invoices'), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page }) => getInvoices(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/invoices/:id',
+      operationId: 'getInvoice',
+      summary: 'Retrieve an invoice or a credit note',
+      category: 'read',
+      idempotency: 'none',
+      fields,
+      success: { status: 200, schema: invoice, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params }) => getInvoice(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/invoices/:id/pdf',
+      operationId: 'getInvoicePdf',
+      summary: 'Retrieve a link to the PDF of an invoice',
+      description:
+        'Returns a link to the document as a PDF. It shows the customer only if the caller has `customers:read`.',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: invoicePdf, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params }) => getInvoicePdf(context, links, params.id ?? ''),
+    }),
+  ];
+}

@@ -1,0 +1,233 @@
+import Type, { type Static } from 'typebox';
+import { clearable, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
+import { postalAddress } from '../profile/schemas.ts';
+
+export const invoiceKinds = ['invoice', 'credit_note'] as const;
+export const invoiceCauses = [
+  'payment_recorded',
+  'refund_settled',
+  'refund_returned',
+  'refunded_to_credit',
+  'payment_voided',
+] as const;
+
+export const invoiceKind = choice(invoiceKinds, {
+  title: 'InvoiceKind',
+  description: 'A `credit_note` takes its amount off an invoice.',
+});
+
+const amount = (description: string) =>
+  Type.Integer({ description: `${description}, in the smallest unit of the currency.` });
+
+const line = Type.Object(
+  {
+    description: Type.String(),
+    quantity: nullable(Type.Integer()),
+    unit_price: nullable(amount('The price of one')),
+    amount: nullable(amount('The total of the line. Null for a product that the price of a plan includes')),
+  },
+  { title: 'InvoiceLine' },
+);
+
+const seller = Type.Object(
+  { name: Type.String(), address: nullable(postalAddress), tax_id: nullable(Type.String()) },
+  { title: 'InvoiceSeller', description: 'Your company as it was when the order was paid.' },
+);
+
+const buyer = Type.Object(
+  {
+    name: Type.String(),
+    company: nullable(Type.String()),
+    email: Type.String(),
+    address: nullable(postalAddress),
+  },
+  {
+    title: 'InvoiceBuyer',
+    description: 'The customer at the time of the payment. Null if the caller lacks `customers:read`.',
+  },
+);
+
+const tax = Type.Object(
+  {
+    name: Type.String({ examples: ['VAT'] }),
+    percentage: Type.Number({ examples: [19] }),
+    gross_amount: amount('What the customer paid at this rate, with the tax'),
+    net_amount: amount('The same without the tax'),
+    tax_amount: amount('The tax in it'),
+  },
+  { title: 'InvoiceTax' },
+);
+
+export const invoice = Type.Object(
+  {
+    id: uuid(),
+    number: Type.String({ description: 'Unique in your company, and without gaps in its series.' }),
+    series: Type.String({ description: 'What is written before the number. A new series begins with 1.' }),
+    kind: invoiceKind,
+    cause: choice(invoiceCauses, {
+      title: 'InvoiceCause',
+      description:
+        '`payment_recorded`: the order was paid. `refund_settled`: a refund settled. `refund_returned`: the money of that refund came back, ' +
+        'so this invoice reverses its credit note. `refunded_to_credit`: the part of a refund that went to the credit of the customer. ' +
+        '`payment_voided`: the payment was canceled.',
+    }),
+    order_id: uuid(),
+    order_number: Type.String(),
+    refund_id: nullable(uuid({ description: 'The refund transaction, for `refund_settled` and `refund_returned`.' })),
+    corrects_id: nullable(uuid({ description: 'The earlier document that this one corrects.' })),
+    customer_id: uuid(),
+    currency: Type.String({ examples: ['eur'] }),
+    lines: Type.Array(line),
+    subtotal: amount('The sum of the lines'),
+    discount_amount: amount('The discount of a coupon'),
+    uncaptured_amount: amount('The part of an authorization that was not captured'),
+    amount: amount('What the document is about: subtotal less discount and the part that was not captured'),
+    credit_applied: amount('The part of the amount of an invoice that the credit of the customer paid'),
+    taxes: nullable(
+      Type.Array(tax, {
+        description:
+          'The tax that the amount includes, by rate. Null if you keep no rate for the place and the product of each line. The gross amounts ' +
+          'have the sum `amount`.',
+      }),
+    ),
+    seller,
+    buyer: nullable(buyer),
+    issued_on: Type.String({
+      format: 'date',
+      description: 'The day of the payment or its correction, in the time zone of the company.',
+      examples: ['2026-02-11'],
+    }),
+    livemode: Type.Boolean(),
+    created_at: timestamp(),
+  },
+  {
+    title: 'Invoice',
+    examples: [
+      {
+        id: '019c4c21-4a00-7e15-8d2f-1b0a9c8d7e6f',
+        number: 'INV-2026-000042',
+        series: 'INV-2026-',
+        kind: 'invoice',
+        cause: 'payment_recorded',
+        order_id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
+        order_number: 'K7Q2M5X9',
+        refund_id: null,
+        corrects_id: null,
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        currency: 'eur',
+        lines: [{ description: 'Tea pot', quantity: 2, unit_price: 4900, amount: 9800 }],
+        subtotal: 9800,
+        discount_amount: 0,
+        uncaptured_amount: 0,
+        amount: 9800,
+        credit_applied: 0,
+        taxes: [{ name: 'VAT', percentage: 19, gross_amount: 9800, net_amount: 8235, tax_amount: 1565 }],
+        seller: {
+          name: 'Ada’s Engines GmbH',
+          address: {
+            line1: 'Hauptstraße 1',
+            line2: null,
+            city: 'Berlin',
+            state: null,
+            postal_code: '10115',
+            country: 'DE',
+          },
+          tax_id: 'DE123456789',
+        },
+        buyer: { name: 'Grace Hopper', company: null, email: 'grace@example.com', address: null },
+        issued_on: '2026-02-11',
+        livemode: false,
+        created_at: '2026-02-11T09:33:00.000Z',
+      },
+    ],
+  },
+);
+export type Invoice = Static<typeof invoice>;
+
+export const invoicePdf = Type.Object(
+  {
+    number: Type.String({ examples: ['INV-2026-000042'] }),
+    url: Type.String({ description: 'The document as a PDF. Anyone with the link can open it until it expires.' }),
+    expires_at: timestamp({ description: 'Request this again for a new link.' }),
+  },
+  {
+    title: 'InvoicePdf',
+    examples: [
+      {
+        number: 'INV-2026-000042',
+        url: 'https://pay.example.com/documents/019c4c1e-0000-7a3b-9d1c-2b8f3a4e5d60/019c4c21-4a00-7e15-8d2f-1b0a9c8d7e6f.pdf?expires=1770889980&signature=…',
+        expires_at: '2026-02-12T09:33:00.000Z',
+      },
+    ],
+  },
+);
+export type InvoicePdf = Static<typeof invoicePdf>;
+
+const prefix = (description: string) =>
+  Type.String({
+    description: `${description} Capital letters, digits and / _ . -, not ending with a digit; at most 20.`,
+    maxLength: limits.invoicePrefixLength,
+    pattern: '^[A-Z0-9/_.\\-]{0,19}([A-Z/_.\\-]|^)$',
+    examples: ['INV-'],
+  });
+
+const rateFields = {
+  country: Type.String({ format: 'country', examples: ['DE'] }),
+  name: name({ maxLength: limits.taxNameLength, examples: ['VAT'] }),
+  percentage: Type.Number({ minimum: 0, maximum: 100, description: 'At most two decimals.', examples: [19] }),
+  valid_from: Type.String({ format: 'date', description: 'The first day.', examples: ['2026-01-01'] }),
+};
+
+const rateText = (description: string) => name({ maxLength: limits.textLength, description });
+const region = rateText('A state or province, as in addresses. Null: the whole country.');
+const category = rateText('The category of products. Null: all without a rate of their own.');
+const lastDay = Type.String({ format: 'date', description: 'The last day. Null: without an end.' });
+
+const settingFields = {
+  enabled: Type.Boolean({ description: 'Whether payments get invoices from now on.' }),
+  invoice_prefix: prefix('What the numbers of invoices begin with.'),
+  credit_note_prefix: prefix('What the numbers of credit notes begin with. The same prefix makes one series of both.'),
+  with_year: Type.Boolean({ description: 'Whether the year follows the prefix. Then a new series begins each year.' }),
+  padding: Type.Integer({
+    minimum: 1,
+    maximum: limits.invoicePaddingMax,
+    description: 'How many digits a number has at least.',
+  }),
+};
+
+const taxRate = Type.Object(
+  { ...rateFields, region: nullable(region), category: nullable(category), valid_until: nullable(lastDay) },
+  { title: 'TaxRate' },
+);
+
+const taxRateInput = Type.Object(
+  {
+    ...rateFields,
+    region: Type.Optional(clearable(region)),
+    category: Type.Optional(clearable(category)),
+    valid_until: Type.Optional(clearable(lastDay)),
+  },
+  { additionalProperties: false, title: 'TaxRateInput' },
+);
+
+export const invoiceSettings = Type.Object({
+  ...settingFields,
+  tax_rates: Type.Array(taxRate, { description: 'The tax that your prices include.' }),
+  legal_name: nullable(Type.String({ description: 'The name of the seller. Null: the display name of the company.' })),
+  missing: Type.Array(Type.String(), {
+    description: 'What the profile of the company lacks before invoices can be switched on.',
+  }),
+});
+export type InvoiceSettings = Static<typeof invoiceSettings>;
+
+export const invoiceSettingsUpdate = Type.Partial(
+  Type.Object({
+    ...settingFields,
+    legal_name: clearable(name({ maxLength: limits.displayNameLength })),
+    tax_rates: Type.Array(taxRateInput, { maxItems: limits.taxRates, description: 'Replaces all rates.' }),
+  }),
+  { additionalProperties: false },
+);
+export type InvoiceSettingsUpdate = Static<typeof invoiceSettingsUpdate>;

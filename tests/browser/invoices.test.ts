@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { common } from '../../dashboard/src/texts/common.ts';
+import { invoices } from '../../dashboard/src/texts/invoices.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { companyOf, signUp } from '../support/dashboard.ts';
+import { inspect } from '../support/inspect.ts';
+import { numberNow, sellerAddress } from '../support/invoices.ts';
+import { checkAllOpen, openShop, refund, succeeded } from '../support/orders.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** Invoices in the dashboard: switched on, found, opened, printed. */
+
+let service: TestService;
+let browser: Browser;
+let page: Page;
+let companyId: string;
+let key: string;
+
+before(async () => {
+  service = await startTestService();
+  browser = await launchBrowser();
+  const owner = await signUp(service, 'invoices@example.com');
+  companyId = companyOf(owner, 'sandbox');
+  key = await service.createKey({ ...service.company, id: companyId });
+  await owner.in('PATCH', '/dashboard/profile', { address: sellerAddress, tax_id: 'DE123456789' });
+  page = await browser.newPage({ baseURL: service.baseUrl, viewport: { width: 1280, height: 900 } });
+  await page.request.post('/dashboard/session', {
+    data: { email: owner.email, password: owner.password },
+    headers: { origin: service.baseUrl },
+  });
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+test('the settings switch invoices on and show what a number looks like', async () => {
+  await page.goto('/settings/invoices');
+  await page.getByLabel(invoices.enabled).check();
+  await page.getByLabel(invoices.invoicePrefix).fill('RE-');
+  await page.getByText(`RE-${new Date().getFullYear()}-000001`).waitFor();
+  await page.getByRole('button', { name: common.save }).click();
+  await page.getByText(common.saved).waitFor();
+  await page.reload();
+  assert.equal(await page.getByLabel(invoices.invoicePrefix).inputValue(), 'RE-');
+  assert.ok(await page.getByLabel(invoices.enabled).isChecked());
+  await inspect(page, '/settings/invoices');
+});
+
+test('a payment and its refund are in the list, and lead to their documents', async () => {
+  const shop = await openShop(service, undefined, { key });
+  const { id, order_number } = await succeeded(service, shop, { key });
+  await refund(service, id, 1000, { key });
+  await checkAllOpen(service);
+  await numberNow(service, companyId);
+  await page.goto('/invoices');
+  const [year] = [new Date().getUTCFullYear()];
+  await page.getByText(`RE-${year}-000001`).waitFor();
+  await page.getByText(`CN-${year}-000001`).waitFor();
+  await inspect(page, '/invoices');
+  await page.getByPlaceholder(invoices.search).fill(order_number);
+  await page.getByText(`CN-${year}-000001`).click();
+  await page.getByText(`Refund of invoice RE-${year}-000001`).waitFor();
+  await page.getByRole('link', { name: `RE-${year}-000001` }).click();
+  await page.getByRole('heading', { name: `RE-${year}-000001` }).waitFor();
+  await page.getByText('DE123456789').waitFor();
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: invoices.pdf }).click();
+  await opened;
+  await inspect(page, 'the page of an invoice');
+});
