@@ -81,6 +81,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'success_url',
     'cancel_url',
     'coupon_code',
+    'locale',
   ],
   createCustomerSession: ['return_url'],
   createPaymentLink: [

@@ -226,6 +226,7 @@ test('only what begins a test run changes the environment of its process, which 
     'sdks/run.ts',
     'support/runner.ts',
     'support/test-pooler.ts',
+    'support/test-program.ts',
     'support/test-server.ts',
   ];
   const allowed = [...beginning, 'support/bundled-programs.ts'].map((file) => `tests/${file}`);

@@ -32,9 +32,11 @@ export function RevenueChanges({ statistics }: { statistics: Statistics }) {
             amount={`${amount > 0 ? '+' : amount < 0 ? '−' : ''}${money(Math.abs(amount), currency)}`}
           />
         ))}
-        <div className="mt-1 border-t border-line pt-1.5 font-medium">
-          <Line label={isNow ? home.revenueEnd : home.revenueEndAt} amount={money(end, currency)} />
-        </div>
+        <Line
+          label={isNow ? home.revenueEnd : home.revenueEndAt}
+          amount={money(end, currency)}
+          className="mt-1 border-t border-line pt-1.5 font-medium"
+        />
       </dl>
       {isNow && (
         <p className="mt-2 text-sm">
@@ -47,9 +49,19 @@ export function RevenueChanges({ statistics }: { statistics: Statistics }) {
   );
 }
 
-function Line({ label, hint, amount }: { label: string; hint?: string; amount: string }) {
+function Line({
+  label,
+  hint,
+  amount,
+  className = '',
+}: {
+  label: string;
+  hint?: string;
+  amount: string;
+  className?: string;
+}) {
   return (
-    <div className="flex justify-between gap-4" title={hint}>
+    <div className={`flex justify-between gap-4 ${className}`} title={hint}>
       <dt className="text-muted">{label}</dt>
       <dd>{amount}</dd>
     </div>
