@@ -58,6 +58,9 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
   updateWebhookEndpoint: ['description'],
   createPlan: ['description'],
   updatePlan: ['description'],
+  // Customers cannot choose seats.
+  createPlanGroup: ['seats_max'],
+  updatePlanGroup: ['seats_max'],
   updateProfile: [
     'display_name',
     'color',

@@ -8,7 +8,7 @@ import { eventually } from '../../tests/support/webhooks.ts';
 import { generateKey } from '../features/api-keys/key-format.ts';
 import { createApiKey, InvalidKeyOption, reserveApiKey, revokeApiKey } from '../features/api-keys/service.ts';
 import { toBase62 } from '../platform/ids.ts';
-import { isPermission, permissions } from './permissions.ts';
+import { isPermission, permissions, rightsOfKey, usualPermissions } from './permissions.ts';
 
 let service: TestService;
 let merchant: Merchant;
@@ -247,6 +247,17 @@ describe('permissions', () => {
     });
   }
 
+  test('a full key counts as an admin, without the permissions that are newer than it', () => {
+    const full = rightsOfKey(usualPermissions);
+    assert.ok(full.includes('api_keys:write') && full.includes('credit:write'));
+    const older = usualPermissions.filter((one) => !/^(credit|invoices):/.test(one));
+    assert.deepEqual(
+      full.filter((one) => !rightsOfKey(older).includes(one)),
+      ['credit:read', 'credit:write', 'invoices:read'],
+    );
+    assert.deepEqual(rightsOfKey(['customers:read']), ['customers:read']);
+  });
+
   test('a full key stores an explicit list of every usual permission, never a wildcard', async () => {
     const key = await service.createKey(merchant.sandbox);
     const [row] = await service.db.query<{ permissions: string[] }>(
@@ -268,6 +279,8 @@ describe('permissions', () => {
       'subscriptions:write',
       'coupons:read',
       'coupons:write',
+      'credit:read',
+      'credit:write',
       'team_members:read',
       'team_members:write',
       'webhook_endpoints:read',
@@ -280,6 +293,7 @@ describe('permissions', () => {
       'payment_links:write',
       'customer_sessions:read',
       'customer_sessions:write',
+      'invoices:read',
     ]);
   });
 });

@@ -56,12 +56,17 @@ export type ReadPermission = Extract<MemberPermission, `${string}:read`>;
 
 const ofAdmins: readonly string[] = memberPermissions.filter((permission) => permission !== 'company:write');
 
+/** Keys that are older than these do not have them. */
+const newerPermissions: readonly string[] = ['credit:read', 'credit:write', 'invoices:read'] satisfies Permission[];
+
 /**
  * The permissions that a key can grant. A key with all usual permissions counts as an admin and can invite into every role
- * except Owner, although keys cannot have all permissions of a role. Any other key can grant its own permissions.
+ * except Owner, although keys cannot have all permissions of a role. If it is older than some of them, it cannot grant those.
+ * Any other key can grant its own permissions.
  */
 export function rightsOfKey(list: readonly string[]): readonly string[] {
-  return usualPermissions.every((permission) => list.includes(permission)) ? ofAdmins : list;
+  const isFull = usualPermissions.every((one) => list.includes(one) || newerPermissions.includes(one));
+  return isFull ? ofAdmins.filter((one) => list.includes(one) || !newerPermissions.includes(one)) : list;
 }
 
 /** Permissions that allow more than their name suggests. The API reference, the docs and the dashboard show these texts. */
