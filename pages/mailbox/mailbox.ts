@@ -82,9 +82,13 @@ function replace(part: keyof typeof known, from: Document): void {
   again?.focus({ preventScroll: true });
 }
 
+let going = 0;
+
 /** Shows another address of the mailbox without a reload. */
 async function go(address: string, isStep = true): Promise<void> {
+  going += 1;
   const found = await load(address);
+  going -= 1;
   if (!found) return;
   if (isStep) history.pushState(null, '', address);
   document.title = found.title;
@@ -96,7 +100,8 @@ async function go(address: string, isStep = true): Promise<void> {
 
 /** New emails appear in the list. What is being read stays, unless nothing is. */
 async function refresh(): Promise<void> {
-  if (document.hidden) return;
+  // What the reader has just asked for is newer than this address.
+  if (document.hidden || going > 0) return;
   const found = await load(location.href);
   if (!found) return;
   const isEmpty = byKey('reading').childElementCount === 0;
