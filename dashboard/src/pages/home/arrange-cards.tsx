@@ -1,29 +1,25 @@
-import { useState } from 'react';
-import { call } from '../../api.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { useAction } from '../../components/form.tsx';
+import { lazy, Suspense, useState } from 'react';
+import { Button } from '../../components/button.tsx';
 import { useGet } from '../../data.ts';
-import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
-import type { FigureName, SavedView } from '../../types.ts';
+import type { SavedView } from '../../types.ts';
 import { type Metric, metrics } from './metrics.ts';
+
+const Arranging = lazy(async () => ({ default: (await import('./arranging.tsx')).Arranging }));
 
 /** The order of the cards on Home is kept like a saved view: for each member, on every device. */
 
 const path = '/dashboard/saved_views';
-const list = '/dashboard/home';
-const name = 'cards';
+const view = { list: '/dashboard/home', name: 'cards' };
 
 /** The figures in the order of the member. Those that the stored order does not have come last. */
 export function useArrangedMetrics(): readonly Metric[] {
   const { data } = useGet<{ data: readonly SavedView[] }>(path);
-  const places = data?.data.find((view) => view.list === list && view.name === name)?.search ?? {};
+  const places = data?.data.find(({ list, name }) => list === view.list && name === view.name)?.search ?? {};
   const placeOf = ({ name: figure }: Metric): number => Number(places[figure] ?? metrics.length);
   return metrics.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** Buttons move a figure up and down, so that the keyboard does what the mouse does. */
 export function ArrangeCards({ shown }: { shown: readonly Metric[] }) {
   const [open, setOpen] = useState(false);
   return (
@@ -31,60 +27,11 @@ export function ArrangeCards({ shown }: { shown: readonly Metric[] }) {
       <Button small kind="quiet" icon="settings" onClick={() => setOpen(true)}>
         {home.arrange}
       </Button>
-      {open && <Arranging shown={shown} onClose={() => setOpen(false)} />}
+      {open && (
+        <Suspense>
+          <Arranging shown={shown} path={path} view={view} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
     </>
-  );
-}
-
-function Arranging({ shown, onClose }: { shown: readonly Metric[]; onClose: () => void }) {
-  const [order, setOrder] = useState<readonly FigureName[]>(shown.map((metric) => metric.name));
-  const save = useAction<readonly FigureName[], SavedView>({
-    send: (figures, key) => {
-      const search = Object.fromEntries(figures.map((figure, place) => [figure, String(place)]));
-      return call('POST', path, { body: { list, name, search }, key });
-    },
-    onDone: onClose,
-    tells: true,
-  });
-  function move(place: number, to: number): void {
-    const next = [...order];
-    next.splice(to, 0, ...next.splice(place, 1));
-    setOrder(next);
-  }
-  return (
-    <Dialog title={home.arrangeTitle} onClose={onClose}>
-      <p className="mb-3 text-muted">{home.arrangeText}</p>
-      <ol className="mb-4">
-        {order.map((figure, place) => {
-          const [label] = home.metrics[figure];
-          return (
-            <li key={figure} className="flex items-center gap-1 border-b border-line py-1 last:border-0">
-              <span className={`min-w-0 flex-1 truncate ${place < 3 ? 'font-semibold' : ''}`}>{label}</span>
-              <IconButton
-                label={home.moveUp(label)}
-                icon="up"
-                disabled={place === 0}
-                onClick={() => move(place, place - 1)}
-              />
-              <IconButton
-                label={home.moveDown(label)}
-                icon="down"
-                disabled={place === order.length - 1}
-                onClick={() => move(place, place + 1)}
-              />
-            </li>
-          );
-        })}
-      </ol>
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button className="mr-auto" onClick={() => setOrder(metrics.map((metric) => metric.name))}>
-          {home.arrangeReset}
-        </Button>
-        <Button onClick={onClose}>{common.cancel}</Button>
-        <Button kind="primary" busy={save.busy} onClick={() => void save.run(order)}>
-          {common.save}
-        </Button>
-      </div>
-    </Dialog>
   );
 }

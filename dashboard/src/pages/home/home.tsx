@@ -1,19 +1,17 @@
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { CardTesting } from '../../components/card-testing.tsx';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart, type ChartPoint } from '../../components/chart.tsx';
 import { TimeZone } from '../../components/date-time.tsx';
-import { GoingLiveNotice } from '../../components/going-live.tsx';
 import { Load, Page, Panel, Skeleton } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
 import { SampleDataNotice } from '../../components/sample-data.tsx';
 import { useFilters, useFirstData, useGet } from '../../data.ts';
-import { useSignedIn } from '../../session.ts';
+import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
-import type { FigureName, Statistics } from '../../types.ts';
+import type { CreditOwed as Owed, FigureName, Statistics } from '../../types.ts';
 import { ArrangeCards, useArrangedMetrics } from './arrange-cards.tsx';
 import { NeedsAttention } from './attention.tsx';
-import { CreditOwed } from './credit-owed.tsx';
 import { MetricCards } from './cards.tsx';
 import { Declines } from './declines.tsx';
 import { GettingStarted } from './getting-started.tsx';
@@ -21,6 +19,11 @@ import { LatestOrders } from './latest-orders.tsx';
 import { bucketLabel, bucketTitle, formatOf, metrics, rangeText } from './metrics.ts';
 import { RevenueChanges } from './revenue.tsx';
 import { Controls } from './range-picker.tsx';
+
+const GoingLiveNotice = lazy(async () => ({
+  default: (await import('../../components/going-live.tsx')).GoingLiveNotice,
+}));
+const CreditOwed = lazy(async () => ({ default: (await import('./credit-owed.tsx')).CreditOwed }));
 
 /** While the page is open, today's figures stay up to date. */
 const everyMs = 60_000;
@@ -46,17 +49,19 @@ export function HomePage() {
     >
       <TimeZone value={company.time_zone}>
         {!isThere && <Skeleton lines={16} />}
-        {/* The parts load unseen, and all appear at once. */}
-        <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
-          <RestoredNotice />
-          <SampleDataNotice />
-          <CardWarnings />
-          <CardTesting />
-          <FirstSteps />
-          {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
-          {!hasFigures && <NeedsAttention />}
-          {company.permissions.includes('orders:read') && <LatestOrders />}
-        </div>
+        <Suspense>
+          {/* The parts load unseen, and all appear at once. */}
+          <div className={isThere ? '' : 'invisible h-0 overflow-hidden'}>
+            <RestoredNotice />
+            <SampleDataNotice />
+            <CardWarnings />
+            <CardTesting />
+            <FirstSteps />
+            {hasFigures && <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>}
+            {!hasFigures && <NeedsAttention />}
+            {company.permissions.includes('orders:read') && <LatestOrders />}
+          </div>
+        </Suspense>
       </TimeZone>
     </Page>
   );
@@ -92,12 +97,23 @@ function Figures({ statistics }: { statistics: Statistics }) {
         </Panel>
         <div className="min-w-0">
           <NeedsAttention />
-          <CreditOwed />
+          <Owing />
           <RevenueChanges statistics={statistics} />
           {statistics.declines && <Declines declines={statistics.declines} />}
         </div>
       </div>
     </>
+  );
+}
+
+/** Not shown if the company never owed any credit. */
+function Owing() {
+  const { data } = useGet<Owed>('/dashboard/credit', {}, { enabled: useCan('credit:read') });
+  if (!data || data.data.length === 0) return null;
+  return (
+    <Suspense>
+      <CreditOwed sums={data.data} />
+    </Suspense>
   );
 }
 
