@@ -23,7 +23,7 @@ const installers = [
 ];
 
 const isOwnPlace = (name: string): boolean =>
-  /^"?(https?:|\$\w+\/|\.{0,2}\/|\.$|…|[A-Z]+$|[\w.-]+\.txt$)/.test(name) ||
+  /^"?(https?:|\$\w+\/|\.{0,2}\/|\.$|…|[A-Z]+$|[\w.-]+\.(?:txt|go)$)/.test(name) ||
   name.startsWith('svc-payments.internal/go@');
 
 /** The packages that a text installs by a name which someone else could have. */
@@ -53,7 +53,12 @@ describe('package names in guides', () => {
       'uv add svc-payments',
     ];
     for (const line of [...wrong, 'go get payments.example.com/go@v1']) assert.equal(namesIn(line).length, 1, line);
-    const right = ['pip install https://pay.example.com/sdk/a.whl', 'npm install "$SVC_URL/sdk/a.tgz"', 'go run .'];
+    const right = [
+      'pip install https://pay.example.com/sdk/a.whl',
+      'npm install "$SVC_URL/sdk/a.tgz"',
+      'go run .',
+      'go run pay.go',
+    ];
     for (const line of right) assert.deepEqual(namesIn(line), [], line);
   });
 
