@@ -72,7 +72,9 @@ describe('the checkout page in the language of the customer', () => {
         const loaded = new Map<string, number>();
         devtools.on('Network.requestWillBeSent', ({ requestId, request }) => addresses.set(requestId, request.url));
         devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-          const address = addresses.get(requestId) ?? requestId;
+          const address = addresses.get(requestId);
+          // The page before was still loading it.
+          if (address === undefined) return;
           loaded.set(address, Math.max(encodedDataLength, loaded.get(address) ?? 0));
         });
         await devtools.send('Network.enable');
