@@ -27,12 +27,13 @@ const onlyWithAll = [
   // They start several databases, services or releases each.
   'tests/deployments/**',
   'server/platform/embedded-postgres/**',
-  'cli/backup.test.ts',
+  'cli/{backup,rehearse,svc}.test.ts',
   // Programs that look for faults by force or by chance; here a small run of each.
   'tests/{chaos,explore,fuzz,generators}/**',
   // With Python and Go, where they are.
   'tests/sdks/!(node).test.ts',
   'tests/{failpoints,bank-failpoints,card-failpoints,operation-fuzz,parser-fuzz}.test.ts',
+  'tests/{plan-changes,restore}.test.ts',
   'server/features/coupons/race.test.ts',
   // A thousand notices; adyen/notices.test.ts has as many without the service.
   'server/vault/processors/adyen/queue.test.ts',
@@ -43,8 +44,8 @@ const onlyWithAll = [
   'tests/{clocks,dead-connections}.test.ts',
   // They start the sources for each guide.
   'tests/guides.test.ts',
-  // What merchants and shoppers do most is in the other tests of pages.
-  'tests/browser/!(checkout-page|customer-page|dashboard|forms|page-parts).test.ts',
+  // What shoppers do is in the other tests of pages.
+  'tests/browser/!(checkout-page|customer-page|page-parts).test.ts',
 ];
 
 /** The tests of statements: with `--two-shards`, a statement that looks for a company in the wrong database finds nothing. */

@@ -21,7 +21,8 @@ test('an address that misses waits, and others do not', async () => {
   assert.equal(misses.turn('203.0.113.1'), undefined);
   for (let miss = 0; miss < 20; miss += 1) misses.note('203.0.113.1');
   assert.ok((await delayOf(misses.turn('203.0.113.1'))) > 50);
-  assert.equal(misses.turn('203.0.113.1'), undefined, 'it has waited');
+  // A timer can fire a moment early.
+  assert.ok((await delayOf(misses.turn('203.0.113.1'))) < 20, 'it has waited');
   misses.note('203.0.113.1');
   assert.equal(misses.turn('203.0.113.2'), undefined);
 });
