@@ -9,7 +9,7 @@ CREATE TABLE plan_groups (
   upgrade text NOT NULL CONSTRAINT plan_groups_upgrade CHECK (upgrade IN ('now', 'renewal', 'off')),
   downgrade text NOT NULL CONSTRAINT plan_groups_downgrade CHECK (downgrade IN ('now', 'renewal', 'off')),
   proration text NOT NULL CONSTRAINT plan_groups_proration CHECK (proration IN ('difference', 'restart', 'none')),
-  -- Customers may change after so many paid cycles.
+  -- Customers may change after this number of paid cycles.
   after_cycles integer NOT NULL CONSTRAINT plan_groups_after_cycles CHECK (after_cycles >= 0),
   -- The most seats that a customer can choose; null if customers cannot choose seats.
   seats_max integer CONSTRAINT plan_groups_seats_max CHECK (seats_max > 0),

@@ -21,7 +21,7 @@ interface Life {
   readonly good: string;
   readonly model: ModelSubscription;
   readonly random: Random;
-  readonly told: string[];
+  readonly past: string[];
   /** What changes of plan have credited beyond their charge. */
   credit: number;
 }
@@ -107,7 +107,7 @@ export class World {
 
   async run(steps: number): Promise<void> {
     for (let step = 0; step < steps; step += 1) {
-      const before = this.#lives.map(({ model, told }) => [model.orders.length, model.cycle, told.length].join());
+      const before = this.#lives.map(({ model, past }) => [model.orders.length, model.cycle, past.length].join());
       await Promise.all(this.#lives.map((life) => this.#act(life)));
       const days = this.#random.chance(0.2) ? this.#random.between(20, 120) : this.#random.between(0, 20);
       const to =
@@ -118,8 +118,8 @@ export class World {
       this.#nowMs = to;
       for (const { model } of this.#lives) model.pass(to);
       // A life in which nothing happened is compared at the end.
-      const moved = this.#lives.filter(({ model, told }, index) => {
-        const now = [model.orders.length, model.cycle, told.length].join();
+      const moved = this.#lives.filter(({ model, past }, index) => {
+        const now = [model.orders.length, model.cycle, past.length].join();
         return step === steps - 1 || now !== before[index];
       });
       await Promise.all(moved.map((life) => this.#compare(life)));
@@ -154,7 +154,7 @@ export class World {
     assert.equal(reply.status, 201, reply.text);
     const { id, current_period_start, payment_method } = reply.body;
     const model = new ModelSubscription(plan, quantity, fits, Date.parse(current_period_start), billing_cycles);
-    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, told: [], credit: 0 });
+    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, past: [], credit: 0 });
   }
 
   async #act(life: Life): Promise<void> {
@@ -162,7 +162,7 @@ export class World {
       const { status } = life.model;
       if (status === 'canceled' || status === 'completed') return;
       const what = life.random.pick(acts);
-      life.told.push(what);
+      life.past.push(what);
       await this[what](life);
     }
   }
@@ -207,7 +207,7 @@ export class World {
     const at = Date.parse(shown.at);
     const lines = model.lines(plan, seats, restarts ? 'restart' : 'difference', at);
     assert.ok(lines);
-    assert.deepEqual(linesOf(shown), lines, JSON.stringify({ shown, told: life.told }));
+    assert.deepEqual(linesOf(shown), lines, JSON.stringify({ shown, past: life.past }));
     const due = lines.charge - lines.discount - lines.credit;
     const declines = shown.amount_due > 0 && life.random.chance(0.25);
     if (declines) await this.#useCard(life, await addCard(this.#service, this.#buyer(life), cards.declinesFirst));
@@ -369,7 +369,7 @@ export class World {
   async #compare(life: Life): Promise<void> {
     const { model } = life;
     const data = await this.#identify(life);
-    const story = JSON.stringify(life.told);
+    const story = JSON.stringify(life.past);
     assert.deepEqual(data.slice(0, 100).map(shownOrder), model.orders.slice(0, 100).map(modelOrder), story);
     const { body } = await this.#call('GET', `/v1/subscriptions/${life.id}`);
     const actual = {

@@ -22,7 +22,7 @@ const fields = {
   after_cycles: Type.Integer({
     minimum: 0,
     maximum: limits.billingCyclesMax,
-    description: 'Customers may change after so many paid cycles.',
+    description: 'Customers may change after this number of paid cycles.',
   }),
   seats_max: nullable(
     Type.Integer({
