@@ -22,9 +22,19 @@ const cardFields = ['src/frame.ts', 'src/svc.ts'];
 
 const checkoutScripts = [
   '../server/platform/countries.ts',
-  ...['texts', 'plan-texts', 'phone', 'summary', 'cart', 'contact', 'prover', 'outcome', 'preview', 'checkout'].map(
-    (name) => `checkout/${name}.ts`,
-  ),
+  ...[
+    'texts',
+    'plan-texts',
+    'phone',
+    'summary',
+    'cart',
+    'contact',
+    'agreement',
+    'prover',
+    'outcome',
+    'preview',
+    'checkout',
+  ].map((name) => `checkout/${name}.ts`),
 ];
 
 const confirmScripts = ['texts', 'confirm'].map((name) => `confirm/${name}.ts`);
@@ -121,7 +131,9 @@ function withoutLightDark(tokens: string): string {
 }
 
 function script(names: readonly string[]): string {
-  const server = ['platform/currencies', 'customer-texts/messages'].map((name) => own(`../server/${name}.ts`));
+  const server = ['platform/currencies', 'customer-texts/messages', 'customer-texts/periods'].map((name) =>
+    own(`../server/${name}.ts`),
+  );
   return classicScript([...cardFields, ...server, ...sharedScripts, ...names.map(own)]);
 }
 

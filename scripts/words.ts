@@ -18,7 +18,7 @@ const places: readonly [word: RegExp, allowed: RegExp][] = [
   [/^settle(s|d|ments?)?$|^settling$/i, /^(server\/(vault\/processors|features\/(orders|transactions))|simulators)\//],
   [
     /^renew(s|ed|als?|ing)?$/i,
-    /^(server\/(features\/(subscriptions|orders|reconciliation|rehearsals|restores|customer-\w+)|observation)|cli|dashboard|pages|bench)\//,
+    /^(server\/(features\/(subscriptions|orders|reconciliation|rehearsals|restores|checkout-sessions|customer-\w+)|observation)|cli|dashboard|pages|bench)\//,
   ],
   [/^homes?$/i, /^dashboard\//],
   // At another connection. Another shard is `whereItIs` or `movedTo`.

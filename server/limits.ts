@@ -165,6 +165,8 @@ export const limits = {
   /** Digits of a number. */
   invoicePaddingMax: 12,
   taxIdLength: 64,
+  termsVersionLength: 40,
+  agreementLength: 2_000,
   /** The name of the sender of emails to customers. */
   fromNameLength: 70,
   upcomingNoticeDaysMax: 30,

@@ -47,6 +47,7 @@ export const retentions: Readonly<Record<string, Retention>> = {
   company_names: bounded('names of companies in addresses', `at most ${limits.companyNames} rows for each company`),
   company_profiles: bounded('branding of companies', 'one row for each company'),
   company_shards: bounded('the shard of each company', 'one row for each company'),
+  consents: records('what customers agreed to on checkout pages'),
   coupon_codes: records('codes of coupons'),
   coupon_redemptions: records('uses of coupons'),
   coupons: records('coupons'),

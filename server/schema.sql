@@ -326,11 +326,14 @@ CREATE TABLE company_profiles (
   customer_page jsonb NOT NULL DEFAULT '{}'::jsonb,
   updated_at timestamp with time zone NOT NULL DEFAULT now(),
   link_name text,
+  terms_url text,
+  terms_version text,
   CONSTRAINT company_profiles_check CHECK (((logo IS NULL) = (logo_id IS NULL))),
   CONSTRAINT company_profiles_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
   CONSTRAINT company_profiles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT company_profiles_logo_check CHECK ((octet_length(logo) <= 262144)),
-  CONSTRAINT company_profiles_pkey PRIMARY KEY (company_id)
+  CONSTRAINT company_profiles_pkey PRIMARY KEY (company_id),
+  CONSTRAINT company_profiles_terms_version CHECK (((terms_url IS NULL) = (terms_version IS NULL)))
 );
 
 CREATE TABLE company_shards (
@@ -342,6 +345,26 @@ CREATE TABLE company_shards (
   CONSTRAINT company_shards_pkey PRIMARY KEY (company_id)
 );
 CREATE TRIGGER company_shards_changed AFTER INSERT OR DELETE OR UPDATE ON public.company_shards FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
+
+CREATE TABLE consents (
+  company_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  kind text NOT NULL,
+  subscription_id uuid,
+  text text NOT NULL,
+  version text NOT NULL,
+  locale text NOT NULL,
+  url text,
+  given_at timestamp with time zone NOT NULL,
+  CONSTRAINT consents_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id) ON DELETE CASCADE,
+  CONSTRAINT consents_has_text CHECK ((text <> ''::text)),
+  CONSTRAINT consents_has_version CHECK ((version <> ''::text)),
+  CONSTRAINT consents_kind CHECK ((kind = ANY (ARRAY['terms'::text, 'renewal'::text, 'save_card'::text]))),
+  CONSTRAINT consents_pkey PRIMARY KEY (company_id, order_id, kind),
+  CONSTRAINT consents_renewal_of_subscription CHECK (((kind <> 'renewal'::text) OR (subscription_id IS NOT NULL))),
+  CONSTRAINT consents_terms_have_url CHECK (((url IS NOT NULL) = (kind = 'terms'::text)))
+);
+CREATE INDEX consents_subscription ON public.consents USING btree (company_id, subscription_id) WHERE (subscription_id IS NOT NULL);
 
 CREATE TABLE coupon_codes (
   company_id uuid NOT NULL,

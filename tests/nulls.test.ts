@@ -68,6 +68,8 @@ const clearable: Readonly<Record<string, readonly string[]>> = {
     'website',
     ...within('address', address),
     'tax_id',
+    'terms_url',
+    'terms_version',
     'emails.from_name',
     'emails.reply_to',
     'customer_page.headline',

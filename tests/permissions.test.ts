@@ -118,7 +118,7 @@ describe('expand', () => {
     };
     const parameter = operation.parameters.find(({ name }) => name === 'expand');
     assert.match(parameter?.description ?? '', /`customer` \(needs `customers:read`\)/);
-    assert.deepEqual(operation['x-expand-permissions'], { customer: 'customers:read' });
+    assert.deepEqual(operation['x-expand-permissions'], { customer: 'customers:read', consents: 'orders:read' });
   });
 });
 

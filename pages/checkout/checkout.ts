@@ -6,6 +6,7 @@ import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { brandMark, brandName } from '../shared/saved-cards.ts';
 import { type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
+import { agreedTo, showAgreement } from './agreement.ts';
 import { announce, type Cart, createCart, showCoupon } from './cart.ts';
 import { type Contact, createContact, showAsked } from './contact.ts';
 import {
@@ -171,6 +172,7 @@ function render(): void {
   showSummary();
   byId('totals').setAttribute('aria-busy', String(cart.isUpdating()));
   setText('terms', termsOf(session, cart.quote()));
+  showAgreement(session, cart.quote());
   const button = byId('pay', HTMLButtonElement);
   // What the customer agrees to stands right above the button that says so.
   if (session.merchant.names_duty) button.before(byId('terms'));
@@ -212,6 +214,7 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
     ...cart.choices(),
     ...contact.details(),
     ...chosen,
+    ...agreedTo(session, before, 'card_token' in chosen),
     browser: browserReport(),
   };
   // The number of the attempt makes it safe to repeat: the service returns the outcome of the first.
@@ -245,7 +248,7 @@ async function showIfOver(): Promise<void> {
 }
 
 async function onRefused(problem: Problem): Promise<void> {
-  const { status, param, message, retryAfter } = problem;
+  const { param } = problem;
   // Another tab may have paid meanwhile, or the session may have ended.
   const found = await readSession(showLost);
   if (!found) return;
@@ -260,11 +263,17 @@ async function onRefused(problem: Problem): Promise<void> {
     announce(texts.fixFields);
     return wrong.control.focus();
   }
-  const isCard = param === 'card_token' || param === 'payment_method_id';
-  const seconds = retryAfter ?? 30;
-  const text =
-    status === 429 ? filled(texts.tooMany, { seconds }) : isCard ? texts.cardAgain : inWords(message, texts.refused);
-  setBanner({ title: texts.notPaidTitle, text });
+  // The page has the texts of now, which the customer reads before paying again.
+  if (isOfAgreement(param)) void form?.cart.refresh();
+  setBanner({ title: texts.notPaidTitle, text: refusalText(problem) });
+}
+
+const isOfAgreement = (param: string | null | undefined): boolean => param?.startsWith('agreed.') ?? false;
+
+function refusalText({ status, param, message, retryAfter }: Problem): string {
+  if (status === 429) return filled(texts.tooMany, { seconds: retryAfter ?? 30 });
+  if (param === 'card_token' || param === 'payment_method_id') return texts.cardAgain;
+  return isOfAgreement(param) ? texts.refused : inWords(message, texts.refused);
 }
 
 async function onSubmit(): Promise<void> {

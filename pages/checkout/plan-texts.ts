@@ -23,17 +23,10 @@ export function payLabel({ plan, capture, merchant }: Session, { total: due, cur
 
 /** Nothing for a payment that is charged at once. */
 export function termsOf({ plan, capture, merchant }: Session, quote: Quote): string | null {
-  if (plan) return planTerms(plan, quote);
+  if (plan) return quote.renewal ?? filled(texts.termsOnce, { total: money(quote.total, quote.currency) });
   if (quote.total === 0) return null;
   if (capture === 'automatic') {
     return merchant.names_duty ? filled(texts.orderTotal, { total: money(quote.total, quote.currency) }) : null;
   }
   return filled(texts.heldTerms, { total: money(quote.total, quote.currency), merchant: merchant.name });
-}
-
-function planTerms(plan: SessionPlan, { total: due, currency }: Quote): string {
-  const { billing_cycles: count } = plan;
-  const values = { total: money(due, currency), price: priceOf(plan, currency) };
-  if (count === 1) return filled(texts.termsOnce, values);
-  return count === null ? filled(texts.terms, values) : filled(texts.termsLimited, { ...values, count });
 }

@@ -28,6 +28,8 @@ export interface Quote {
   readonly discount: number;
   readonly total: number;
   readonly coupon: { readonly code: string } | null;
+  /** Price, period and renewal of a subscription; null if nothing renews. */
+  readonly renewal: string | null;
 }
 
 interface SavedCard {
@@ -78,6 +80,11 @@ export interface Session extends Omit<Quote, 'currency'> {
   readonly allow_coupons: boolean;
   readonly collect: readonly ('shipping' | 'company')[];
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
+  /** The texts to which the customer agrees, besides `renewal`. They are sent back as they were shown. */
+  readonly agreement: {
+    readonly terms: { readonly text: string; readonly url: string } | null;
+    readonly save_card: string;
+  } | null;
   readonly saved_cards: readonly SavedCard[];
   /** The brands whose marks are shown. */
   readonly card_brands: readonly string[];
@@ -111,6 +118,8 @@ export interface Payment {
   readonly coupon_code?: string;
   readonly card_token?: string;
   readonly payment_method_id?: string;
+  readonly save_card?: boolean;
+  readonly agreed?: { readonly terms?: string; readonly renewal?: string; readonly save_card?: string };
   readonly customer?: Readonly<Record<string, string>>;
   readonly shipping?: Readonly<Record<string, string | null>>;
   readonly proof?: { readonly challenge: string; readonly answer: string };

@@ -129,6 +129,16 @@ const (
 	OrderStatusChargebackDismissed OrderStatus = "chargeback_dismissed"
 )
 
+// ConsentKind can have values that this version does not know. `terms`: your terms. `renewal`: price, period and renewal of a subscription, and that its card is saved. `save_card`: the box below a new card.
+type ConsentKind string
+
+// Values of ConsentKind.
+const (
+	ConsentKindTerms    ConsentKind = "terms"
+	ConsentKindRenewal  ConsentKind = "renewal"
+	ConsentKindSaveCard ConsentKind = "save_card"
+)
+
 // CouponKind can have values that this version does not know.
 type CouponKind string
 
@@ -206,6 +216,7 @@ const (
 	OrderFieldStatus             OrderField = "status"
 	OrderFieldCustomerID         OrderField = "customer_id"
 	OrderFieldCustomer           OrderField = "customer"
+	OrderFieldConsents           OrderField = "consents"
 	OrderFieldPaymentMethod      OrderField = "payment_method"
 	OrderFieldItems              OrderField = "items"
 	OrderFieldCurrency           OrderField = "currency"
@@ -363,6 +374,7 @@ const (
 	SubscriptionFieldStatus             SubscriptionField = "status"
 	SubscriptionFieldCustomerID         SubscriptionField = "customer_id"
 	SubscriptionFieldCustomer           SubscriptionField = "customer"
+	SubscriptionFieldConsents           SubscriptionField = "consents"
 	SubscriptionFieldPlanID             SubscriptionField = "plan_id"
 	SubscriptionFieldPlan               SubscriptionField = "plan"
 	SubscriptionFieldQuantity           SubscriptionField = "quantity"
@@ -1053,6 +1065,19 @@ type ProductImageOrders struct {
 	Data []ProductImageOrder `json:"data"`
 }
 
+// Consent is: What the customer agreed to on the checkout page.
+type Consent struct {
+	Kind ConsentKind `json:"kind"`
+	// As the page showed it.
+	Text string `json:"text"`
+	// Of your terms: the version that you gave them. Of the other texts: the day since which they are so.
+	Version string `json:"version"`
+	// The language of the text.
+	Locale  string    `json:"locale"`
+	URL     *string   `json:"url"`
+	GivenAt time.Time `json:"given_at"`
+}
+
 // PaymentMethodSummary is an object of the API.
 type PaymentMethodSummary struct {
 	ID           string    `json:"id"`
@@ -1114,10 +1139,12 @@ type Shipping struct {
 type Order struct {
 	ID string `json:"id"`
 	// A short number for people, unique per merchant.
-	OrderNumber   string               `json:"order_number"`
-	Status        OrderStatus          `json:"status"`
-	CustomerID    string               `json:"customer_id"`
-	Customer      *Customer            `json:"customer"`
+	OrderNumber string      `json:"order_number"`
+	Status      OrderStatus `json:"status"`
+	CustomerID  string      `json:"customer_id"`
+	Customer    *Customer   `json:"customer"`
+	// What the customer agreed to on the checkout page. Only with `expand=consents`.
+	Consents      []Consent            `json:"consents"`
 	PaymentMethod PaymentMethodSummary `json:"payment_method"`
 	Items         []OrderItem          `json:"items"`
 	Currency      string               `json:"currency"`
@@ -1340,8 +1367,10 @@ type Subscription struct {
 	Status     SubscriptionStatus `json:"status"`
 	CustomerID string             `json:"customer_id"`
 	Customer   *Customer          `json:"customer"`
-	PlanID     string             `json:"plan_id"`
-	Plan       Plan               `json:"plan"`
+	// What the customer agreed to on the checkout page. Only with `expand=consents`.
+	Consents []Consent `json:"consents"`
+	PlanID   string    `json:"plan_id"`
+	Plan     Plan      `json:"plan"`
 	// Seats. A cycle costs the amount of the plan for each.
 	Quantity        int64            `json:"quantity"`
 	ScheduledChange *ScheduledChange `json:"scheduled_change"`

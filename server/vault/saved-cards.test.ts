@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { openCheckout } from '../../tests/support/checkout.ts';
 import { connectTo } from '../../tests/support/connect.ts';
 import { capture, openShop, order, type Shop } from '../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
@@ -44,6 +45,19 @@ beforeEach(() => stripe.control({ next: [], faults: {} }));
 async function pay(paymentMethodId: string): Promise<void> {
   const { status, body, text } = await order(service, shop, { payment_method_id: paymentMethodId }, { key });
   assert.deepEqual([status, body.status], [201, 'succeeded'], text);
+}
+
+/** Returns the card. */
+async function payOnPage(number: string): Promise<string> {
+  const items = [{ product_id: shop.productId, quantity: 1 }];
+  const checkout = await openCheckout(
+    service,
+    { mode: 'payment', items, customer_id: shop.customerId },
+    { key, number },
+  );
+  const paid = await checkout.pay({ save_card: false });
+  assert.equal(paid.body.status, 'completed', paid.text);
+  return (await checkout.order()).payment_method.id;
 }
 
 async function savedAtStripe(): Promise<{ id: string; methods: string[] }[]> {
@@ -97,13 +111,13 @@ describe('a card that a processor saves', () => {
     await service.vaultDb.query('DELETE FROM vault.saved_cards WHERE card_id = $1', [two.card_id]);
   });
 
-  it('is not saved if only a checkout page knows it, until the customer keeps it', async () => {
-    const visitor = await capture(service, shop.customerId, '4000056655665556', { key });
-    await service.db.query('UPDATE payment_methods SET listed = false WHERE id = $1', [visitor]);
+  it('is not saved if the customer did not agree on the checkout page, until the merchant says so', async () => {
     const before = (await rows()).length;
-    await pay(visitor);
+    const visitor = await payOnPage('4000056655665556');
     assert.equal((await rows()).length, before);
-    await service.db.query('UPDATE payment_methods SET listed = true WHERE id = $1', [visitor]);
+    const path = `/v1/customers/${shop.customerId}/payment_methods/${visitor}`;
+    const saved = await service.call('PATCH', path, { key, body: { set_as_default: false } });
+    assert.equal(saved.status, 200, saved.text);
     await pay(visitor);
     assert.equal((await rows()).length, before + 1);
   });

@@ -4,22 +4,27 @@ import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { branding } from '../../dashboard/src/texts/branding.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
+import { consents } from '../../dashboard/src/texts/consents.ts';
 import { emails } from '../../dashboard/src/texts/emails.ts';
 import { preview } from '../../dashboard/src/texts/preview.ts';
 import { makeCustomerEmails } from '../../server/features/customer-emails/jobs.ts';
 import { customerPageLink } from '../../server/features/customer-sessions/service.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { openCheckout } from '../support/checkout.ts';
 import { signUp } from '../support/dashboard.ts';
 import { inspect } from '../support/inspect.ts';
 import { openShop, succeeded } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { somePlan } from '../support/subscriptions.ts';
 import { eventually } from '../support/webhooks.ts';
 
 let service: TestService;
 let browser: Browser;
 let page: Page;
 let orderId: string;
+let key: string;
+let planOf: () => Promise<string>;
 
 before(async () => {
   service = await startTestService();
@@ -28,7 +33,8 @@ before(async () => {
   const sandbox = owner.companies.find(({ mode }) => mode === 'sandbox');
   assert.ok(sandbox);
   const company = { ...service.company, id: sandbox.id };
-  const key = await service.createKey(company);
+  key = await service.createKey(company);
+  planOf = async () => (await somePlan(service, {}, company)).id;
   const shard = {
     name: company.shard,
     db: service.db,
@@ -117,6 +123,30 @@ describe('branding in the dashboard', () => {
     await page.getByLabel(emails.kind, { exact: true }).selectOption('payment_failed');
     await frame.getByText('We could not charge $49.00').waitFor();
     await inspect(page, '/settings/branding');
+  });
+
+  it('has the terms, and the order shows what its customer agreed to', async () => {
+    await page.goto('/settings/branding');
+    await page.getByLabel(branding.terms, { exact: true }).fill('https://tea.example/terms');
+    await page.getByLabel(branding.termsVersion).fill('3');
+    await page.getByRole('button', { name: common.save }).click();
+    await page.getByText(common.saved).first().waitFor();
+    const plan_id = await planOf();
+    const checkout = await openCheckout(service, { mode: 'subscription', plan_id }, { key });
+    const { body: shown } = await checkout.ask('session');
+    const { terms } = shown.agreement;
+    const paid = await checkout.pay({ agreed: { terms: terms.text, renewal: shown.renewal } });
+    assert.equal(paid.body.status, 'completed', paid.text);
+    const order = await checkout.order();
+    for (const path of [`/orders/${order.id}`, `/subscriptions/${order.subscription_id}`]) {
+      await page.goto(path);
+      await page.getByText(consents.title).waitFor();
+      await page.locator('blockquote').getByText(terms.text, { exact: true }).waitFor();
+      await page.locator('blockquote').getByText(shown.renewal, { exact: true }).waitFor();
+      const link = page.getByRole('link', { name: consents.terms, exact: true });
+      assert.equal(await link.getAttribute('href'), terms.url);
+      await inspect(page, path);
+    }
   });
 
   it('lists the emails to customers with their state', async () => {

@@ -310,7 +310,11 @@ describe('the checkout page', () => {
     const session = await sell({ mode: 'subscription', items: undefined, plan_id: id });
     await during(session.url, async ({ page, fields }) => {
       await page.getByRole('heading', { name: 'Subscribe to Tea of the month' }).waitFor();
-      await page.getByText('You pay $19.00 today, then $19.00 per month. Renews until you cancel.').waitFor();
+      await page
+        .getByText(
+          'You pay $19.00 today, then $19.00 per month. Renews until you cancel. Your card is saved for these payments.',
+        )
+        .waitFor();
       await fillContact(page);
       await typeCard(fields);
       await checkLooks(page, 'checkout-subscription');
@@ -331,6 +335,52 @@ describe('the checkout page', () => {
       await page.getByRole('button', { name: 'Subscribe · $124.00 today' }).waitFor();
       await page.getByText('then $99.00 every 3 months, for 4 payments in total').waitFor();
     });
+  });
+
+  test('saves the card only if the customer ticks the box, and names the terms above the button', async () => {
+    await changeProfile(contextOf(service), { terms_url: 'https://tea.example/terms', terms_version: '3' });
+    const kindsOf = async (id: string): Promise<[string[], unknown[]]> => {
+      const { order_id } = await sessionOf(id);
+      const { body: order } = await service.call('GET', `/v1/orders/${order_id}?expand=consents`);
+      const { body: cards } = await service.call('GET', `/v1/customers/${order.customer_id}/payment_methods`);
+      return [order.consents.map(({ kind }: { kind: string }) => kind).toSorted(), cards.data];
+    };
+    const box = (page: Page) => page.getByLabel('Save this card for later payments to Tea House');
+    const first = await sell();
+    await during(first.url, async ({ page, fields }) => {
+      const terms = page.getByRole('link', { name: 'By ordering, you agree to the terms of Tea House.' });
+      assert.equal(await terms.getAttribute('href'), 'https://tea.example/terms');
+      assert.equal(await box(page).isChecked(), false);
+      await fillContact(page);
+      await typeCard(fields);
+      await checkLooks(page, 'checkout-agreement', allLooks);
+      await payButton(page).click();
+      await completed(page);
+      assert.deepEqual(await kindsOf(first.id), [['terms'], []]);
+    });
+    const second = await sell();
+    await during(second.url, async ({ page, fields }) => {
+      await fillContact(page);
+      await typeCard(fields);
+      await box(page).focus();
+      await page.keyboard.press('Space');
+      // The customer pays only what is on the screen.
+      await changeProfile(contextOf(service), { display_name: 'Tea Palace' });
+      await payButton(page).click();
+      await page.getByText('The payment could not be started. Nothing was charged.').waitFor();
+      await page.getByText('you agree to the terms of Tea Palace').waitFor();
+      await changeProfile(contextOf(service), { display_name: 'Tea House' });
+      await page.reload();
+      assert.equal(await box(page).isChecked(), false);
+      await fillContact(page);
+      await typeCard(fields);
+      await box(page).check();
+      await payButton(page).click();
+      await completed(page);
+      const [kinds, cards] = await kindsOf(second.id);
+      assert.deepEqual([kinds, cards.length], [['save_card', 'terms'], 1]);
+    });
+    await changeProfile(contextOf(service), { terms_url: null });
   });
 
   test('shows pictures of products, which its policy allows', async () => {

@@ -55,6 +55,7 @@ const shardTables = new Set([
   'companies',
   'company_gates',
   'company_profiles',
+  'consents',
   'coupons',
   'credit_balances',
   'credit_entries',

@@ -33,6 +33,10 @@ export const branding = {
   countryHint: 'Receipts are on Letter paper in the US, otherwise mostly A4.',
   taxId: 'Tax ID',
   taxIdHint: 'Printed on receipts.',
+  terms: 'Terms',
+  termsHint: 'The address of your terms. Checkout pages say that customers agree to them.',
+  termsVersion: 'Version of the terms',
+  termsVersionHint: 'Stored with each order. Empty means the day on which you change the address.',
   enabled: 'Send emails to customers',
   enabledHint: 'A sandbox sends emails only to members of its team.',
   kinds: {

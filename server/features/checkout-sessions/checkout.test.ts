@@ -129,10 +129,10 @@ describe('a checkout session', () => {
     const session = await createSession();
     const token = tokenOf(session);
     const customer = person();
-    const declined = await pay(token, { customer }, cards.declined);
+    const declined = await pay(token, { customer, save_card: true }, cards.declined);
     assert.deepEqual([declined.status, declined.body.status, declined.body.attempt], [200, 'open', 1]);
     assert.match(declined.body.failure.message, /card/);
-    const paid = await pay(token, { customer });
+    const paid = await pay(token, { customer, save_card: true });
     assert.deepEqual([paid.body.status, paid.body.failure], ['completed', null]);
     const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
     const { body: methods } = await service.call('GET', `/v1/customers/${found.data[0].id}/payment_methods`);

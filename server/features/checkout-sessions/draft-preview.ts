@@ -7,6 +7,7 @@ import { discountOf } from '../coupons/service.ts';
 import { billingCycle } from '../plans/schemas.ts';
 import type { Profile } from '../profile/schemas.ts';
 import { profileOf } from '../profile/service.ts';
+import { agreementOf, agreementWords } from './agreement.ts';
 import { acceptedCards } from './accepted-cards.ts';
 import { type CheckoutPageDependencies, shownQuote, toMerchant } from './page.ts';
 import type { PageSession } from './page-session.ts';
@@ -85,7 +86,8 @@ export async function showDraft(
   if (draft.items) requirePermissions(caller, ['products:read'], 'the items require', 'items');
   if (draft.plan_id) requirePermissions(caller, ['plans:read'], 'the plan requires', 'plan_id');
   if (draft.coupon_code) requirePermissions(caller, ['coupons:read'], 'the code requires', 'coupon_code');
-  const merchant = toMerchant(withDraft(await profileOf(db, company), draft, company.name));
+  const profile = withDraft(await profileOf(db, company), draft, company.name);
+  const merchant = toMerchant(profile);
   const quote = await shownQuote(dependencies, context, await quoteOfDraft(context, draft));
   return {
     status: 'open',
@@ -95,6 +97,7 @@ export async function showDraft(
     rehearsal: company.mode === 'rehearsal',
     merchant,
     ...quote,
+    agreement: agreementOf(await agreementWords(context), profile),
     allow_coupons: draft.allow_coupons ?? false,
     collect: (draft.collect ?? []) as PageSession['collect'],
     customer: null,

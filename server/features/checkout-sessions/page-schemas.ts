@@ -79,6 +79,13 @@ export const abandonInput = Type.Object(
   { additionalProperties: false },
 );
 
+/** The texts that the page has shown. */
+const shownText = Type.Optional(Type.String({ minLength: 1, maxLength: limits.agreementLength }));
+const agreed = Type.Object(
+  { terms: shownText, renewal: shownText, save_card: shownText },
+  { additionalProperties: false },
+);
+
 export const paymentInput = Type.Object(
   {
     attempt: Type.Integer({ minimum: 0, maximum: limits.checkoutAttempts }),
@@ -87,6 +94,8 @@ export const paymentInput = Type.Object(
     coupon_code: couponCode,
     card_token: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     payment_method_id: Type.Optional(uuid()),
+    save_card: Type.Optional(Type.Boolean()),
+    agreed: Type.Optional(agreed),
     customer: Type.Optional(customer),
     shipping: Type.Optional(shippingInput),
     proof: Type.Optional(proof),

@@ -14,6 +14,12 @@ export interface Merchant {
   readonly names_duty: boolean;
 }
 
+/** What the customer agrees to by ordering, and by the box below a new card. The page sends back the texts that it showed. */
+export interface Agreement {
+  readonly terms: { readonly text: string; readonly url: string } | null;
+  readonly save_card: string;
+}
+
 export interface ShownReceipt {
   readonly receipt_url: string | null;
   /** Null if there is no email with the receipt. `kept`: a sandbox does not send it. */
@@ -63,6 +69,9 @@ export interface PageSession {
   readonly discount: number;
   readonly total: number;
   readonly coupon: { readonly code: string } | null;
+  /** Price, period and renewal of a subscription. Null if nothing renews. */
+  readonly renewal: string | null;
+  readonly agreement: Agreement | null;
   readonly allow_coupons: boolean;
   readonly collect: SessionRow['collect'];
   readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;

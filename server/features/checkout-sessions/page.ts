@@ -21,6 +21,7 @@ import {
   type PaymentTry,
   proofFor,
 } from './card-testing.ts';
+import { agreementOf, agreementWords, renewalText } from './agreement.ts';
 import { nextActionOf } from './at-bank.ts';
 import type { Payment } from './page-schemas.ts';
 import type { Merchant, PageSession, Result, ShownReceipt } from './page-session.ts';
@@ -88,6 +89,7 @@ export async function showSession(
     status,
     ...(await shownQuote(dependencies, context, quote)),
     ...known,
+    agreement: agreementOf(await agreementWords(context), profile),
     card_brands: await acceptedCards(context),
     failure: await inLocaleOf(context, session.failure),
     success_url: null,
@@ -109,6 +111,8 @@ const nothing: Pick<
   | 'discount'
   | 'total'
   | 'coupon'
+  | 'renewal'
+  | 'agreement'
   | 'customer'
   | 'saved_cards'
   | 'card_brands'
@@ -123,6 +127,8 @@ const nothing: Pick<
   discount: 0,
   total: 0,
   coupon: null,
+  renewal: null,
+  agreement: null,
   customer: null,
   saved_cards: [],
   card_brands: [],
@@ -177,9 +183,11 @@ export function statusOf({ nowMs }: RequestContext, session: SessionRow): PageSe
 
 export async function shownQuote(
   { images }: Pick<CheckoutPageDependencies, 'images'>,
-  { db, company }: RequestContext,
-  { lines, plan, currency, subtotal, discount, total, coupon }: Quote,
+  context: RequestContext,
+  quote: Quote,
 ) {
+  const { db, company } = context;
+  const { lines, plan, currency, subtotal, discount, total, coupon } = quote;
   const pictures = await firstImagesOf(
     db,
     company.id,
@@ -201,6 +209,7 @@ export async function shownQuote(
     discount,
     total,
     coupon,
+    renewal: renewalText(await agreementWords(context), quote),
   };
 }
 

@@ -8,6 +8,7 @@ import { hourMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
+import { recordConsents } from '../consents/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { notConfirmedReason, orderOfKey, type Orders, withdrawConfirmation } from '../orders/service.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { checkGate } from '../restores/service.ts';
 import type { Subscriptions } from '../subscriptions/service.ts';
 import { failureCodes } from '../../vault/processors/processor.ts';
+import { consentsGiven } from './agreement.ts';
 import { customerReason } from './customer-reason.ts';
 import type { Payment } from './page-schemas.ts';
 import { countPayment, releasePayment } from './link-payments.ts';
@@ -96,6 +98,7 @@ async function begin(
   if (session.paying) return undefined;
   // Otherwise the card would be charged later, when the customer no longer waits for it.
   if (quote.total > 0) await checkGate(db, company.id);
+  const consents = await consentsGiven(context, input, quote);
   // What does not depend on the customer comes first: if it is refused, the time does not tell whether there is one.
   await countPayment(db, context, session, quote.total);
   const card = await chosenCard(context, cards, session, input);
@@ -104,8 +107,8 @@ async function begin(
   const methodId =
     typeof card === 'string'
       ? (await getPaymentMethod(context, customerId, card)).id
-      : await attachNew(context, references, session, customerId, isNew, card);
-  const purchase = purchaseOf(session, customerId, methodId, input, quote);
+      : await attachNew(context, references, session, { id: customerId, isNew }, card, agreesToSave(input, quote));
+  const purchase = { ...purchaseOf(session, customerId, methodId, input, quote), consents };
   return insertPayment(
     db,
     {
@@ -170,14 +173,19 @@ async function attachNew(
   context: RequestContext,
   references: PaymentMethodReferences,
   session: SessionRow,
-  customerId: string,
-  isNew: boolean,
+  { id, isNew }: { readonly id: string; readonly isNew: boolean },
   card: RedeemedCard,
+  agreed: boolean,
 ): Promise<string> {
   // Without a customer_id, it is not known who typed the card.
-  const unlisted = !isNew && !mayUseSavedCards(session);
-  return (await attachRedeemed(context, references, customerId, card, { set_as_default: isNew, unlisted })).id;
+  const isOfCustomer = isNew || mayUseSavedCards(session);
+  const unlisted = !isOfCustomer || !agreed;
+  return (await attachRedeemed(context, references, id, card, { set_as_default: isNew, unlisted })).id;
 }
+
+/** A subscription cannot renew without a card, so its terms say that the card is saved. */
+const agreesToSave = ({ save_card }: Payment, { plan }: Quote): boolean =>
+  save_card === true || (plan !== null && plan.billing_cycles !== 1);
 
 function purchaseOf(session: SessionRow, customerId: string, methodId: string, input: Payment, quote: Quote): Purchase {
   const code = quote.coupon?.code;
@@ -290,6 +298,7 @@ async function recordOutcome(
     const ids = { order_id: made.id, subscription_id: made.subscription_id };
     const completed = await completeSession(transaction, session, ids, now);
     if (!completed) return;
+    await recordConsents(transaction, company.id, ids, payment.input.consents);
     const event = newEvent(
       company.id,
       nowMs,

@@ -1,11 +1,14 @@
 import type { Queryable } from '../../platform/database.ts';
 import { staysHere } from '../../shards/queries.ts';
+import type { GivenConsent } from '../consents/service.ts';
 import type { OrderCreate } from '../orders/schemas.ts';
 import type { SubscriptionCreate } from '../subscriptions/schemas.ts';
 
 /** What a payment creates. `chosen` tells the request that began it from one with another card. */
 export type Purchase = {
   readonly chosen?: string;
+  /** What the customer agreed to. Recorded when it is paid. */
+  readonly consents?: readonly GivenConsent[];
 } /** An order whose charge is only authorized is a kind of its own, so that the release before cannot charge it. */ & (
   | { readonly kind: 'order' | 'authorization'; readonly input: OrderCreate }
   | { readonly kind: 'subscription'; readonly input: SubscriptionCreate }

@@ -2,6 +2,7 @@ import { addressLines, amountText, cardText, dateText } from '../../customer-tex
 import { createdAt } from '../../platform/ids.ts';
 import type { EvidenceText } from '../../vault/processors/notices.ts';
 import type { AuthenticationResult } from '../../vault/processors/authentication.ts';
+import type { Consent } from '../consents/schemas.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paidOf } from '../orders/service.ts';
@@ -41,6 +42,7 @@ export interface KnownFacts {
   readonly receipt: { readonly number: string; readonly created_at: Date } | undefined;
   readonly emails: readonly SentEmail[];
   readonly paidOnPageAt: Date | undefined;
+  readonly consents: readonly Consent[];
   readonly checks: { readonly cvv: string | null; readonly avs: string | null } | undefined;
   readonly authentication: AuthenticationResult | undefined;
   readonly products: readonly SoldProduct[];
@@ -87,6 +89,7 @@ function explanation(facts: KnownFacts): Line[] {
           ),
         ]
       : []),
+    ...agreedOf(facts),
     ...subscriptionTerms(facts),
     ...checksOf(facts),
     ...(receipt ? [line('receipt', `Receipt ${receipt.number} was issued on ${dateText(receipt.created_at)}.`)] : []),
@@ -100,6 +103,12 @@ function explanation(facts: KnownFacts): Line[] {
 
 /** Banks compare it with their own records, which are in UTC. */
 const timeText = (at: Date): string => `${dateText(at)}, ${at.toISOString().slice(11, 16)} UTC`;
+
+const agreedOf = ({ consents }: KnownFacts): Line[] =>
+  consents.map(({ text, version, url, given_at }) => {
+    const where = url === null ? '' : ` (${url}, version ${version})`;
+    return line('checkout', `On ${timeText(new Date(given_at))}, the customer agreed to: “${text}”${where}`);
+  });
 
 function subscriptionTerms({ order, subscription }: KnownFacts): Line[] {
   if (!subscription) return [];

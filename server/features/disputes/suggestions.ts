@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts';
 import { secondMs } from '../../platform/durations.ts';
 import { firstIdOf, idTimeMs } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { consentsOf } from '../consents/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { ordersById } from '../orders/service.ts';
@@ -42,6 +43,9 @@ async function factsOf(context: RequestContext, order: Order, transactionId: str
   const { customer_page } = await profileOf(db, company);
   const earliest = firstIdOf(idTimeMs(order.id) - limits.checkoutSecondsMax * secondMs);
   const subscriptionId = may('subscriptions:read') ? order.subscription_id : null;
+  // A renewal rests on what was agreed to when the subscription began.
+  const [of, ofId] =
+    subscriptionId === null ? (['order_id', order.id] as const) : (['subscription_id', subscriptionId] as const);
   const productIds = order.items.map(({ product_id }) => product_id);
   return {
     order,
@@ -52,6 +56,7 @@ async function factsOf(context: RequestContext, order: Order, transactionId: str
     receipt: receipt && { number: receiptNumber(receipt.number), created_at: receipt.created_at },
     emails: await findEmails(db, company.id, [`receipt ${order.id}`, ...refunds]),
     paidOnPageAt: await findCheckout(db, company.id, order.id, earliest),
+    consents: (await consentsOf(db, company.id, of, [ofId])).get(ofId) ?? [],
     checks: await findChecks(db, company.id, transactionId),
     authentication: await findAuthentication(db, company.id, order.id),
     products: await findSold(db, company.id, productIds),

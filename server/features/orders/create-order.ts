@@ -37,6 +37,7 @@ import {
 } from './operations/intent-queries.ts';
 import { findOpenOf, type Opened } from './operations/open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './operations/reference.ts';
+import { refuseUnsaved } from './saved-cards.ts';
 import { resumeOrder } from './recovery/resume.ts';
 import { decidedWhen } from './operations/sales.ts';
 import { findFirstAnswer } from './operations/first-answer.ts';
@@ -175,6 +176,7 @@ async function draft(
   requireProcessor(company);
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);
+  if (input.shownTotal === undefined) refuseUnsaved(card.isListed);
   const priced = priceItems(input, facts.products);
   const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, ...cartOf(priced) }) : undefined;
   const { mode, clockOffsetMs, authenticates } = company;

@@ -55,7 +55,7 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       summary: 'List orders',
       permission: 'orders:read',
       fields,
-      expand: { customer: 'customers:read' },
+      expand: { customer: 'customers:read', consents: 'orders:read' },
       sorts: ['total'],
       filters: {
         q: textParameter(
@@ -93,7 +93,7 @@ export function orderRoutes(orders: OfCompany<Orders>): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
-      expand: { customer: 'customers:read' },
+      expand: { customer: 'customers:read', consents: 'orders:read' },
       success: { status: 200, schema: order, shape: 'resource' },
       errors: [],
       handle: ({ context, params, expand }) => orders(context).get(context, params.id ?? '', expand),

@@ -12,6 +12,7 @@ import {
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { couponSnapshot } from '../coupons/schemas.ts';
+import { consent } from '../consents/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
 import { orderStatuses, transactionStatuses } from './transitions.ts';
@@ -201,6 +202,11 @@ export const order = Type.Object(
     status: orderStatus,
     customer_id: uuid(),
     customer: Type.Optional(customer),
+    consents: Type.Optional(
+      Type.Array(consent, {
+        description: 'What the customer agreed to on the checkout page. Only with `expand=consents`.',
+      }),
+    ),
     payment_method: paymentMethodSummary,
     items: Type.Array(orderItem),
     currency: Type.String(),

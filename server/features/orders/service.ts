@@ -9,7 +9,6 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
-import { customersById } from '../customers/service.ts';
 import { type Applied, applyNotice, type NoticeToApply } from './recovery/apply-notice.ts';
 import {
   askAboutCustomers,
@@ -31,6 +30,7 @@ import {
 } from './chargebacks.ts';
 import { captureOrder } from './captures.ts';
 import { heldFundsStatistics } from './authorization-queries.ts';
+import { expanded } from './expanded.ts';
 import { releaseEnded, releaseEndedOf } from './ended-authorizations.ts';
 import { charge } from './operations/charge.ts';
 import { chargeElsewhere } from './recovery/charge-elsewhere.ts';
@@ -99,6 +99,7 @@ export {
 export { absentConfirmation, withdrawConfirmation } from './confirmations.ts';
 export { isStillFailed, nextAttempt, type RetryTerms } from './retry.ts';
 export { type NewSale, saleOf } from './operations/sales.ts';
+export { refuseUnsaved } from './saved-cards.ts';
 export { lockMs } from './operations/timing.ts';
 
 export { notConfirmedReason } from './operations/sales.ts';
@@ -296,22 +297,6 @@ async function getOrders(
   const found = await listOrders(context, filters, page);
   const orders = await listedToWire(context, found.items);
   return { ...found, items: await expanded(context, orders, expand) };
-}
-
-async function expanded(
-  context: RequestContext,
-  orders: readonly Order[],
-  expand: ReadonlySet<string>,
-): Promise<Order[]> {
-  if (!expand.has('customer')) return [...orders];
-  const customers = await customersById(
-    context,
-    orders.map(({ customer_id }) => customer_id),
-  );
-  return orders.map((order) => {
-    const customer = customers.get(order.customer_id);
-    return { ...order, ...(customer && { customer }) };
-  });
 }
 
 export async function ordersById(context: RequestContext, ids: readonly string[]): Promise<Map<string, Order>> {

@@ -134,7 +134,8 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       summary: 'Update a card of a customer',
       description:
         'Makes the card the default or moves subscriptions to it. `update_subscriptions` works as it does when you attach a card: ' +
-        'past-due subscriptions are charged immediately.',
+        'past-due subscriptions are charged immediately. A card that the customer entered on a checkout page without saving it is then ' +
+        'saved: do this only if the customer has agreed.',
       category: 'write',
       body: paymentMethodUpdate,
       bodyExample: { set_as_default: true, update_subscriptions: true },

@@ -230,7 +230,7 @@ export async function detachCard(
     const cards = await findPaymentMethodsOf(transaction, company.id, [customerId]);
     const card = cards.find((candidate) => candidate.id === id);
     if (!card) throw notFound('payment method', 'pm_id');
-    const replacement = cards.find((candidate) => candidate.id === replacementId);
+    const replacement = cards.find(({ id: candidate, listed }) => listed && candidate === replacementId);
     if (replacementId === id) throw invalidField('replacement_payment_method_id', 'must be a different card');
     if (replacementId && !replacement) throw notFound('payment method', 'replacement_payment_method_id');
 

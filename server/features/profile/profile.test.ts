@@ -73,6 +73,23 @@ describe('the profile of a company', () => {
     assert.deepEqual([cleared.body.display_name, cleared.body.address], ['Engines (demo)', null]);
   });
 
+  it('names the terms with a version: the one that is given, or the day on which the address changed', async () => {
+    const today = new Date(service.clock.nowMs()).toISOString().slice(0, 10);
+    const termsAfter = async (body: object): Promise<unknown[]> => {
+      const { body: read } = await change(body);
+      return [read.terms_url, read.terms_version];
+    };
+    const [first, second] = ['https://tea.example/terms', 'https://tea.example/terms-2'];
+    assert.deepEqual(await termsAfter({ terms_url: first }), [first, today]);
+    assert.deepEqual(await termsAfter({ terms_version: ' 7 ' }), [first, '7']);
+    assert.deepEqual(await termsAfter({ color: '#0a7d5c', terms_url: first }), [first, '7']);
+    assert.deepEqual(await termsAfter({ terms_url: second }), [second, today]);
+    assert.deepEqual(await termsAfter({ terms_url: first, terms_version: '8' }), [first, '8']);
+    assert.deepEqual(await termsAfter({ terms_version: null }), [first, today]);
+    assert.deepEqual(await termsAfter({ terms_url: null }), [null, null]);
+    assertRefused(await change({ terms_version: '9' }), 400, 'validation_error', 'terms_version');
+  });
+
   it('loses no setting when two changes arrive together', async () => {
     await Promise.all(
       ['order_receipt', 'refund_receipt', 'payment_failed', 'card_expiring'].map((kind) =>
@@ -95,6 +112,8 @@ describe('the profile of a company', () => {
       [{ support_email: 'not an address' }, 'support_email'],
       [{ website: 'javascript:alert(1)' }, 'website'],
       [{ website: 'http://shop.example.com' }, 'website'],
+      [{ terms_url: 'javascript:alert(1)' }, 'terms_url'],
+      [{ terms_url: 'https://tea.example/terms', terms_version: 'Two\nlines' }, 'terms_version'],
       [{ address: { country: 'Germany' } }, 'address.country'],
       [{ emails: { from_name: 'Ada\r\nBcc: eve@example.com' } }, 'emails.from_name'],
       [{ emails: { upcoming_renewal_days: 0 } }, 'emails.upcoming_renewal_days'],

@@ -9,13 +9,15 @@ export interface ProfileRow {
   website: string | null;
   address: PostalAddress | null;
   tax_id: string | null;
+  terms_url: string | null;
+  terms_version: string | null;
   emails: Partial<EmailSettings>;
   customer_page: Partial<CustomerPageSettings>;
   updated_at: Date;
 }
 
 const columns =
-  'display_name, logo_id, color, support_email, website, address, tax_id, emails, customer_page, updated_at';
+  'display_name, logo_id, color, support_email, website, address, tax_id, terms_url, terms_version, emails, customer_page, updated_at';
 
 export async function findProfile(db: Queryable, companyId: string): Promise<ProfileRow | undefined> {
   const [row] = await db.query<ProfileRow>(`SELECT ${columns} FROM company_profiles WHERE company_id = $1`, [
@@ -42,7 +44,7 @@ export async function updateProfile(
 ): Promise<void> {
   await db.query(
     `UPDATE company_profiles SET display_name = $2, color = $3, support_email = $4, website = $5, address = $6,
-       tax_id = $7, emails = $8, customer_page = $9, updated_at = now()
+       tax_id = $7, emails = $8, customer_page = $9, terms_url = $10, terms_version = $11, updated_at = now()
      WHERE company_id = $1`,
     [
       companyId,
@@ -54,6 +56,8 @@ export async function updateProfile(
       row.tax_id,
       JSON.stringify(row.emails),
       JSON.stringify(row.customer_page),
+      row.terms_url,
+      row.terms_version,
     ],
   );
 }

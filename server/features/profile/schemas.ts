@@ -74,6 +74,8 @@ export const profile = Type.Object({
   website: nullable(Type.String()),
   address: nullable(postalAddress),
   tax_id: nullable(Type.String()),
+  terms_url: nullable(Type.String({ description: 'The terms to which customers agree on checkout pages.' })),
+  terms_version: nullable(Type.String({ examples: ['2026-11-19'] })),
   emails: emailSettings,
   customer_page: customerPageSettings,
   customer_page_url: Type.String({
@@ -93,6 +95,8 @@ export const profileUpdate = optional({
   website: clearable(url()),
   address: clearable(optional(each(partNames, (part) => clearable(addressParts[part])))),
   tax_id: clearable(line({ maxLength: limits.taxIdLength })),
+  terms_url: clearable(url()),
+  terms_version: clearable(line({ maxLength: limits.termsVersionLength })),
   emails: optional({
     enabled: Type.Boolean(),
     ...each(emailKinds, () => Type.Boolean()),

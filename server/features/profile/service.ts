@@ -67,6 +67,8 @@ function toProfile(row: ProfileRow | undefined, { id, name }: ProfileOwner): Pro
     website: row?.website ?? null,
     address: row?.address ?? null,
     tax_id: row?.tax_id ?? null,
+    terms_url: row?.terms_url ?? null,
+    terms_version: row?.terms_version ?? null,
     emails: { ...emailDefaults, ...row?.emails },
     customer_page: { ...customerPageDefaults, ...row?.customer_page },
     customer_page_url: `/customer/${companyAddress(id)}`,
@@ -79,10 +81,11 @@ export async function lockedProfile({ db, company }: RequestContext): Promise<Pr
   return toProfile(await lockProfile(db, company.id), company);
 }
 
-export async function changeProfile({ db, company }: RequestContext, change: ProfileUpdate): Promise<Profile> {
-  const { address, emails, customer_page, website, color, ...texts } = change;
+export async function changeProfile({ db, company, nowMs }: RequestContext, change: ProfileUpdate): Promise<Profile> {
+  const { address, emails, customer_page, website, color, terms_url, terms_version, ...texts } = change;
   const urls = {
     website: checkedUrl('website', website, company.mode),
+    terms_url: checkedUrl('terms_url', terms_url, company.mode),
     return_url: checkedUrl('customer_page.return_url', customer_page?.return_url, company.mode),
   };
   return db.transaction(async (transaction) => {
@@ -92,6 +95,7 @@ export async function changeProfile({ db, company }: RequestContext, change: Pro
       ...texts,
       ...(color !== undefined && { color: color?.toLowerCase() ?? null }),
       ...(urls.website !== undefined && { website: urls.website }),
+      ...termsOf(row, { terms_url: urls.terms_url, terms_version }, nowMs),
       ...(address !== undefined && { address: wholeAddress(address) }),
       emails: { ...row.emails, ...emails },
       customer_page: {
@@ -102,6 +106,20 @@ export async function changeProfile({ db, company }: RequestContext, change: Pro
     });
     return profileOf(transaction, company);
   });
+}
+
+type Terms = Pick<ProfileRow, 'terms_url' | 'terms_version'>;
+
+/** Terms at another address have a version of their own: without one, the day of the change. */
+function termsOf(row: Terms, given: { [Name in keyof Terms]: Terms[Name] | undefined }, nowMs: number): Terms {
+  const { terms_url = row.terms_url } = given;
+  if (terms_url === null) {
+    if (given.terms_version?.trim()) throw invalidField('terms_version', 'needs the address of the terms in terms_url');
+    return { terms_url, terms_version: null };
+  }
+  const kept = terms_url === row.terms_url && given.terms_version === undefined ? row.terms_version : null;
+  const version = given.terms_version?.trim() || kept || new Date(nowMs).toISOString().slice(0, 10);
+  return { terms_url, terms_version: version };
 }
 
 /** An address without any content is no address. */

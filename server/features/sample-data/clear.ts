@@ -28,6 +28,7 @@ const steps: readonly Step[] = [
     'notes',
     'receipts',
     'invoices',
+    'consents',
     'disputes',
     'scheduled_chargebacks',
     'voids',

@@ -138,7 +138,7 @@ async function payNewSession(
   const token = await createCardToken(context, cards, { card }, await vaultCard(context, cards, { card }));
   const email = `trigger-${randomBase62(12)}@example.com`;
   const customer = { email, first_name: 'Sam', last_name: 'Sandbox', phone: newPhone() };
-  await paySessionById(checkout(context), context, sessionId, { card_token: token.id, customer });
+  await paySessionById(checkout(context), context, sessionId, { card_token: token.id, save_card: true, customer });
 }
 
 async function newOrder(

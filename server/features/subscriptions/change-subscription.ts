@@ -5,12 +5,13 @@ import { idTimeMs } from '../../platform/ids.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
-import { discardWaiting, getOrderState, isWaitingCharge, stopRetries } from '../orders/service.ts';
+import { discardWaiting, getOrderState, isWaitingCharge, refuseUnsaved, stopRetries } from '../orders/service.ts';
 import { canceled, paused, resumed, withoutPending, writesPlan } from './changes.ts';
 import { changed, recordChanges } from './billing.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
 import {
   announceDue,
+  type CardOfCustomer,
   findSubscription,
   type HeldSubscription,
   isUnderWay,
@@ -93,6 +94,19 @@ export async function lockedSubscription(
   return toWire(await lockOne(db, company.id, id), company.mode === 'live');
 }
 
+/** The card that the subscription has stays, also if the customer did not agree that it is saved for anything else. */
+async function newCardFor(
+  db: Database,
+  companyId: string,
+  { customer_id, payment_method_id }: SubscriptionRow,
+  wanted: string | undefined,
+): Promise<CardOfCustomer | undefined> {
+  if (!wanted) return undefined;
+  const card = await cardFor(db, companyId, customer_id, wanted);
+  refuseUnsaved(card.listed || card.id === payment_method_id);
+  return card;
+}
+
 export async function changeSubscription(
   context: RequestContext,
   id: string,
@@ -102,9 +116,7 @@ export async function changeSubscription(
   const livemode = company.mode === 'live';
   return db.transaction(async (transaction) => {
     const { customer, row } = await lockModifiable(transaction, company.id, id);
-    const card = input.payment_method_id
-      ? await cardFor(transaction, company.id, customer.id, input.payment_method_id)
-      : undefined;
+    const card = await newCardFor(transaction, company.id, row, input.payment_method_id);
     let to: SubscriptionRow = {
       ...row,
       updated_at: new Date(nowMs),

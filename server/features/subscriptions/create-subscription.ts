@@ -27,6 +27,7 @@ import {
   type Opened,
   type PlacedOrder,
   planScheduledCharges,
+  refuseUnsaved,
   shippingOf,
 } from '../orders/service.ts';
 import type { Shipping, ShippingInput } from '../orders/schemas.ts';
@@ -95,6 +96,10 @@ export async function createSubscription(
   });
 }
 
+/** The card of a checkout page is for what the page sells. */
+const refuseForApi = ({ shownTotal }: ShownSubscription, { listed }: CardOfCustomer): void =>
+  refuseUnsaved(listed || shownTotal !== undefined);
+
 /** Returns undefined if another request has claimed the key. */
 async function begin(
   transaction: Database,
@@ -108,6 +113,7 @@ async function begin(
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
   const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id ?? null);
+  refuseForApi(input, card);
   const use = await couponForPlan(transaction, context, input, customer.id, plan);
   const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
   const startsLater = row.start_at.getTime() > nowMs;

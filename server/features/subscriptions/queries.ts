@@ -308,6 +308,8 @@ export interface CardOfCustomer {
   readonly exp_month: number;
   readonly exp_year: number;
   readonly billing_details: BillingDetails | null;
+  /** Whether the customer agreed that it is saved. */
+  readonly listed: boolean;
 }
 
 /** Returns the card to charge: this one, or the customer's default. */
@@ -318,7 +320,7 @@ export async function findCard(
   paymentMethodId: string | null,
 ): Promise<CardOfCustomer | undefined> {
   const [row] = await db.query<CardOfCustomer>(
-    `SELECT m.id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details
+    `SELECT m.id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details, m.listed
      FROM customers c JOIN payment_methods m ON m.company_id = c.company_id AND m.customer_id = c.id
        AND m.id = coalesce($3, c.default_payment_method_id) AND m.deleted_at IS NULL
      WHERE c.company_id = $1 AND c.id = $2`,

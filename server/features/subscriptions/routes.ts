@@ -103,7 +103,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       summary: 'List subscriptions',
       permission: 'subscriptions:read',
       fields,
-      expand: { customer: 'customers:read', plan: 'plans:read' },
+      expand: { customer: 'customers:read', plan: 'plans:read', consents: 'subscriptions:read' },
       sorts: [],
       filters: {
         q: textParameter(
@@ -136,7 +136,7 @@ export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Rou
       operationId: 'getSubscription',
       summary: 'Retrieve a subscription',
       fields,
-      expand: { customer: 'customers:read', plan: 'plans:read' },
+      expand: { customer: 'customers:read', plan: 'plans:read', consents: 'subscriptions:read' },
       version: subscriptionUpdate,
       success: one,
       errors: [],

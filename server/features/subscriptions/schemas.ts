@@ -11,6 +11,7 @@ import {
   uuid,
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { consent } from '../consents/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot } from '../coupons/schemas.ts';
 import { shipping, shippingInput } from '../orders/schemas.ts';
@@ -151,6 +152,11 @@ export const subscription = Type.Object(
     status: subscriptionStatus,
     customer_id: uuid(),
     customer: Type.Optional(customer),
+    consents: Type.Optional(
+      Type.Array(consent, {
+        description: 'What the customer agreed to on the checkout page. Only with `expand=consents`.',
+      }),
+    ),
     plan_id: uuid(),
     plan: Type.Union([
       plan,

@@ -3,6 +3,7 @@ import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { consentsOf } from '../consents/service.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { hasOrdersOf } from '../orders/service.ts';
@@ -163,13 +164,18 @@ async function expanded(
   subscriptions: readonly Subscription[],
   expand: ReadonlySet<string>,
 ): Promise<Subscription[]> {
-  const ids = (name: 'customer_id' | 'plan_id'): string[] => subscriptions.map((one) => one[name]);
+  const { db, company } = context;
+  const ids = (name: 'id' | 'customer_id' | 'plan_id'): string[] => subscriptions.map((one) => one[name]);
   const customers = expand.has('customer') ? await customersById(context, ids('customer_id')) : undefined;
   const plans = expand.has('plan') ? await plansById(context, ids('plan_id')) : undefined;
+  const consents = expand.has('consents') ? await consentsOf(db, company.id, 'subscription_id', ids('id')) : undefined;
   return subscriptions.map((subscription) => {
     const customer = customers?.get(subscription.customer_id);
     const plan = plans?.get(subscription.plan_id);
-    return { ...subscription, ...(customer && { customer }), ...(plan && { plan }) };
+    return {
+      ...{ ...subscription, ...(customer && { customer }), ...(plan && { plan }) },
+      ...(consents && { consents: consents.get(subscription.id) ?? [] }),
+    };
   });
 }
 

@@ -32,6 +32,10 @@ export function BrandSection({ form, profile, canWrite }: SectionProps & { reado
         <TextField form={form} name="support_email" type="email" label={branding.supportEmail} />
         <TextField form={form} name="website" type="url" label={branding.website} />
       </FieldRow>
+      <FieldRow>
+        <TextField form={form} name="terms_url" type="url" label={branding.terms} hint={branding.termsHint} />
+        <TextField form={form} name="terms_version" label={branding.termsVersion} hint={branding.termsVersionHint} />
+      </FieldRow>
     </>
   );
 }

@@ -4,6 +4,7 @@ import { Badge } from '../../components/badge.tsx';
 import { statusOf } from '../../components/payment-cells.tsx';
 import { ModeBadge } from '../../components/company-switcher.tsx';
 import { TextLink } from '../../components/button.tsx';
+import { Consents } from '../../components/consents.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -29,7 +30,7 @@ import { useParams } from '../../routing.tsx';
 const pollMs = 2_000;
 
 export function OrderPage() {
-  const expand = useExpand('customer');
+  const expand = [useExpand('customer'), 'consents'].filter(Boolean).join(',');
   const { id = '' } = useParams();
   const path = `/v1/orders/${id}`;
   const query = useGet<Order>(path, { expand });
@@ -147,6 +148,7 @@ function Details({ order }: { order: Order }) {
               ]}
             />
           </Panel>
+          <Consents consents={order.consents} />
           <Notes of="order" id={order.id} />
           <Metadata metadata={order.metadata} />
         </div>

@@ -6,6 +6,7 @@ import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
+import { Consents } from '../../components/consents.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime, DaysOf } from '../../components/date-time.tsx';
@@ -31,7 +32,7 @@ import { ChangeSubscription } from './change-subscription.tsx';
 import { useParams } from '../../routing.tsx';
 
 export function SubscriptionPage() {
-  const expand = useExpand('customer');
+  const expand = [useExpand('customer'), 'consents'].filter(Boolean).join(',');
   const { id = '' } = useParams();
   const path = `/v1/subscriptions/${id}`;
   const query = useGet<Subscription>(path, { expand });
@@ -123,6 +124,7 @@ function Details({ subscription }: { subscription: Subscription }) {
               ]}
             />
           </Panel>
+          <Consents consents={subscription.consents} />
           <Metadata metadata={subscription.metadata} />
         </div>
       </div>

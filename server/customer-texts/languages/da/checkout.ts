@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Udløber {date}',
   cardExpired: 'Udløb {date}',
   newCard: 'Brug et andet kort',
+  saveCard: 'Gem dette kort til senere betalinger til {merchant}',
   sandboxHint: 'Sandbox: Der flyttes ingen penge. Prøv kortet 4242 4242 4242 4242, en dato i fremtiden og CVC 999.',
   rehearsalHint:
     'Prøvekørsel: Der flyttes ingen penge. Brug et testkort fra betalingsudbyderen, for eksempel 4242 4242 4242 4242 hos Stripe.',
@@ -86,6 +87,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Bestil for {total}',
   orderWithDuty: 'Ordre med betalingsforpligtelse',
   orderTotal: 'I alt: {total}',
+  agreeTerms: 'Når du bestiller, accepterer du vilkårene for {merchant}.',
   paying: 'Betaler…',
   placing: 'Sender ordren…',
   period:
@@ -93,8 +95,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} reserveres på dit kort og trækkes ikke endnu. {merchant} trækker beløbet, når din ordre er klar, og frigiver det, der ikke trækkes.',
-  terms: 'Du betaler {total} i dag, derefter {price}. Fornyes, indtil du opsiger.',
-  termsLimited: 'Du betaler {total} i dag, derefter {price}, i alt {count} betalinger.',
+  terms:
+    'Du betaler {total} i dag, derefter {price}. Fornyes, indtil du opsiger. Dit kort gemmes til disse betalinger.',
+  termsLimited:
+    'Du betaler {total} i dag, derefter {price}, i alt {count} betalinger. Dit kort gemmes til disse betalinger.',
   termsOnce: 'Du betaler {total} én gang. Der er ingen fornyelse.',
   fixFields: 'Ret de markerede felter.',
   declinedTitle: 'Din betaling blev afvist',

@@ -78,6 +78,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Gültig bis {date}',
   cardExpired: 'Abgelaufen {date}',
   newCard: 'Andere Karte verwenden',
+  saveCard: 'Diese Karte für spätere Zahlungen an {merchant} speichern',
   sandboxHint:
     'Sandbox: Es fließt kein Geld. Testen Sie mit der Karte 4242 4242 4242 4242, einem künftigen Datum und CVC 999.',
   rehearsalHint:
@@ -89,6 +90,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Für {total} bestellen',
   orderWithDuty: 'Zahlungspflichtig bestellen',
   orderTotal: 'Gesamtbetrag: {total}',
+  agreeTerms: 'Mit Ihrer Bestellung akzeptieren Sie die Geschäftsbedingungen von {merchant}.',
   paying: 'Zahlung läuft…',
   placing: 'Bestellung wird aufgegeben…',
   period:
@@ -96,8 +98,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} werden auf Ihrer Karte reserviert und noch nicht abgebucht. {merchant} bucht den Betrag ab, wenn Ihre Bestellung fertig ist, und gibt den Rest frei.',
-  terms: 'Sie zahlen heute {total}, danach {price}. Das Abonnement verlängert sich, bis Sie kündigen.',
-  termsLimited: 'Sie zahlen heute {total}, danach {price}, insgesamt {count} Zahlungen.',
+  terms:
+    'Sie zahlen heute {total}, danach {price}. Das Abonnement verlängert sich, bis Sie kündigen. Ihre Karte wird für diese Zahlungen gespeichert.',
+  termsLimited:
+    'Sie zahlen heute {total}, danach {price}, insgesamt {count} Zahlungen. Ihre Karte wird für diese Zahlungen gespeichert.',
   termsOnce: 'Sie zahlen einmalig {total}. Es gibt keine Verlängerung.',
   fixFields: 'Bitte korrigieren Sie die markierten Felder.',
   declinedTitle: 'Ihre Zahlung wurde abgelehnt',

@@ -87,6 +87,8 @@ export const checkout = {
   cardExpires: 'Expires {date}',
   cardExpired: 'Expired {date}',
   newCard: 'Use another card',
+  // The box below a new card. It is not ticked.
+  saveCard: 'Save this card for later payments to {merchant}',
   // Below the button, where no money moves.
   sandboxHint: 'Sandbox: no money moves. Try card 4242 4242 4242 4242, any future date and CVC 999.',
   rehearsalHint:
@@ -102,6 +104,8 @@ export const checkout = {
   // The same button of a shop in Europe, in the words of its law and nothing else, and what stands above it.
   orderWithDuty: 'Order with obligation to pay',
   orderTotal: 'Total: {total}',
+  // Above the button: a link to the terms of the merchant.
+  agreeTerms: 'By ordering, you agree to the terms of {merchant}.',
   paying: 'Paying…',
   placing: 'Placing your order…',
   // How often a subscription is charged, beside a price.
@@ -112,8 +116,9 @@ export const checkout = {
   // Below the button: what the customer agrees to.
   heldTerms:
     '{total} is held on your card, not charged yet. {merchant} charges it when your order is ready, and releases what it does not charge.',
-  terms: 'You pay {total} today, then {price}. Renews until you cancel.',
-  termsLimited: 'You pay {total} today, then {price}, for {count} payments in total.',
+  terms: 'You pay {total} today, then {price}. Renews until you cancel. Your card is saved for these payments.',
+  termsLimited:
+    'You pay {total} today, then {price}, for {count} payments in total. Your card is saved for these payments.',
   termsOnce: 'You pay {total} once. It does not renew.',
 
   // The box above the form: why it is shown again.

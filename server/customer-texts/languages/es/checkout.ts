@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Caduca en {date}',
   cardExpired: 'Caducó en {date}',
   newCard: 'Usar otra tarjeta',
+  saveCard: 'Guardar esta tarjeta para futuros pagos a {merchant}',
   sandboxHint: 'Sandbox: no se mueve dinero. Pruebe con la tarjeta 4242 4242 4242 4242, una fecha futura y el CVC 999.',
   rehearsalHint:
     'Ensayo: no se mueve dinero. Use una tarjeta de prueba del procesador, por ejemplo 4242 4242 4242 4242 en Stripe.',
@@ -86,6 +87,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Hacer el pedido por {total}',
   orderWithDuty: 'Pedido con obligación de pago',
   orderTotal: 'Total: {total}',
+  agreeTerms: 'Al hacer el pedido, acepta las condiciones de {merchant}.',
   paying: 'Pagando…',
   placing: 'Haciendo el pedido…',
   period:
@@ -93,8 +95,8 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     'Se reservan {total} en su tarjeta, todavía sin cobrar. {merchant} los cobra cuando su pedido esté listo y libera lo que no cobre.',
-  terms: 'Paga {total} hoy y después {price}. Se renueva hasta que lo cancele.',
-  termsLimited: 'Paga {total} hoy y después {price}, {count} pagos en total.',
+  terms: 'Paga {total} hoy y después {price}. Se renueva hasta que lo cancele. Su tarjeta se guarda para estos pagos.',
+  termsLimited: 'Paga {total} hoy y después {price}, {count} pagos en total. Su tarjeta se guarda para estos pagos.',
   termsOnce: 'Paga {total} una sola vez. No se renueva.',
   fixFields: 'Corrija los campos marcados.',
   declinedTitle: 'Su pago ha sido rechazado',

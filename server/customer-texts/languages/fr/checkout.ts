@@ -77,6 +77,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Expire en {date}',
   cardExpired: 'Expirée en {date}',
   newCard: 'Utiliser une autre carte',
+  saveCard: 'Enregistrer cette carte pour de futurs paiements à {merchant}',
   sandboxHint:
     'Sandbox : aucun argent ne circule. Essayez la carte 4242 4242 4242 4242, une date future et le CVC 999.',
   rehearsalHint:
@@ -88,6 +89,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Commander pour {total}',
   orderWithDuty: 'Commande avec obligation de paiement',
   orderTotal: 'Total : {total}',
+  agreeTerms: 'En commandant, vous acceptez les conditions générales de {merchant}.',
   paying: 'Paiement en cours…',
   placing: 'Commande en cours…',
   period:
@@ -95,8 +97,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} sont réservés sur votre carte, sans être débités. {merchant} débite ce montant lorsque votre commande est prête et libère ce qui n’est pas débité.',
-  terms: 'Vous payez {total} aujourd’hui, puis {price}. L’abonnement se renouvelle jusqu’à sa résiliation.',
-  termsLimited: 'Vous payez {total} aujourd’hui, puis {price}, soit {count} paiements au total.',
+  terms:
+    'Vous payez {total} aujourd’hui, puis {price}. L’abonnement se renouvelle jusqu’à sa résiliation. Votre carte est enregistrée pour ces paiements.',
+  termsLimited:
+    'Vous payez {total} aujourd’hui, puis {price}, soit {count} paiements au total. Votre carte est enregistrée pour ces paiements.',
   termsOnce: 'Vous payez {total} une seule fois. Il n’y a pas de renouvellement.',
   fixFields: 'Veuillez corriger les champs signalés.',
   declinedTitle: 'Votre paiement a été refusé',

@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Scade {date}',
   cardExpired: 'Scaduta {date}',
   newCard: 'Usa un’altra carta',
+  saveCard: 'Salva questa carta per i prossimi pagamenti a {merchant}',
   sandboxHint:
     'Sandbox: nessun denaro viene trasferito. Prova la carta 4242 4242 4242 4242, una data futura e il CVC 999.',
   rehearsalHint:
@@ -88,6 +89,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Ordina per {total}',
   orderWithDuty: 'Ordine con obbligo di pagare',
   orderTotal: 'Totale: {total}',
+  agreeTerms: 'Ordinando accetti le condizioni di {merchant}.',
   paying: 'Pagamento in corso…',
   placing: 'Invio dell’ordine…',
   period:
@@ -95,8 +97,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} vengono riservati sulla tua carta, non ancora addebitati. {merchant} li addebita quando il tuo ordine è pronto e sblocca ciò che non addebita.',
-  terms: 'Paghi {total} oggi, poi {price}. Si rinnova finché non disdici.',
-  termsLimited: 'Paghi {total} oggi, poi {price}, per {count} pagamenti in totale.',
+  terms:
+    'Paghi {total} oggi, poi {price}. Si rinnova finché non disdici. La tua carta viene salvata per questi pagamenti.',
+  termsLimited:
+    'Paghi {total} oggi, poi {price}, per {count} pagamenti in totale. La tua carta viene salvata per questi pagamenti.',
   termsOnce: 'Paghi {total} una sola volta. Non si rinnova.',
   fixFields: 'Correggi i campi evidenziati.',
   declinedTitle: 'Il tuo pagamento è stato rifiutato',

@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: '有効期限 {date}',
   cardExpired: '期限切れ {date}',
   newCard: '別のカードを使う',
+  saveCard: '今後の{merchant}へのお支払いのためにこのカードを保存する',
   sandboxHint:
     'サンドボックス：実際のお金は動きません。カード 4242 4242 4242 4242、将来の有効期限、CVC 999 でお試しください。',
   rehearsalHint:
@@ -87,6 +88,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: '{total}で注文する',
   orderWithDuty: '支払い義務を伴う注文を確定する',
   orderTotal: '合計：{total}',
+  agreeTerms: '注文すると、{merchant}の規約に同意したことになります。',
   paying: '支払い処理中…',
   placing: '注文処理中…',
   period:
@@ -94,8 +96,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{period}に{amount}',
   heldTerms:
     '{total}をカードで仮押さえします。まだ請求されません。{merchant}はご注文の準備ができたら請求し、請求しない分は解放します。',
-  terms: '本日{total}、その後は{price}をお支払いいただきます。解約するまで自動更新されます。',
-  termsLimited: '本日{total}、その後は{price}、合計{count}回お支払いいただきます。',
+  terms:
+    '本日{total}、その後は{price}をお支払いいただきます。解約するまで自動更新されます。カードはこれらのお支払いのために保存されます。',
+  termsLimited:
+    '本日{total}、その後は{price}、合計{count}回お支払いいただきます。カードはこれらのお支払いのために保存されます。',
   termsOnce: 'お支払いは{total}の1回のみです。自動更新はありません。',
   fixFields: '表示された項目を修正してください。',
   declinedTitle: 'お支払いが承認されませんでした',

@@ -77,6 +77,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Verloopt {date}',
   cardExpired: 'Verlopen {date}',
   newCard: 'Andere kaart gebruiken',
+  saveCard: 'Deze kaart bewaren voor latere betalingen aan {merchant}',
   sandboxHint:
     'Sandbox: er wordt geen geld verplaatst. Probeer kaart 4242 4242 4242 4242, een datum in de toekomst en CVC 999.',
   rehearsalHint:
@@ -88,6 +89,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Bestellen voor {total}',
   orderWithDuty: 'Bestelling met betalingsverplichting',
   orderTotal: 'Totaal: {total}',
+  agreeTerms: 'Door te bestellen ga je akkoord met de voorwaarden van {merchant}.',
   paying: 'Bezig met betalen…',
   placing: 'Bezig met bestellen…',
   period:
@@ -95,8 +97,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} wordt op je kaart gereserveerd en nog niet afgeschreven. {merchant} schrijft het af wanneer je bestelling klaar is en geeft vrij wat niet wordt afgeschreven.',
-  terms: 'Je betaalt vandaag {total}, daarna {price}. Wordt verlengd totdat je opzegt.',
-  termsLimited: 'Je betaalt vandaag {total}, daarna {price}, in totaal {count} betalingen.',
+  terms:
+    'Je betaalt vandaag {total}, daarna {price}. Wordt verlengd totdat je opzegt. Je kaart wordt bewaard voor deze betalingen.',
+  termsLimited:
+    'Je betaalt vandaag {total}, daarna {price}, in totaal {count} betalingen. Je kaart wordt bewaard voor deze betalingen.',
   termsOnce: 'Je betaalt eenmalig {total}. Er is geen verlenging.',
   fixFields: 'Corrigeer de gemarkeerde velden.',
   declinedTitle: 'Je betaling is geweigerd',

@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Ważna do {date}',
   cardExpired: 'Ważność minęła {date}',
   newCard: 'Użyj innej karty',
+  saveCard: 'Zapisz tę kartę na potrzeby przyszłych płatności – sprzedawca {merchant}',
   sandboxHint:
     'Sandbox: pieniądze nie są pobierane. Wypróbuj kartę 4242 4242 4242 4242, dowolną przyszłą datę i CVC 999.',
   rehearsalHint:
@@ -87,6 +88,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Zamów za {total}',
   orderWithDuty: 'Zamówienie z obowiązkiem zapłaty',
   orderTotal: 'Razem: {total}',
+  agreeTerms: 'Składając zamówienie, akceptujesz regulamin sprzedawcy {merchant}.',
   paying: 'Trwa płatność…',
   placing: 'Trwa składanie zamówienia…',
   period:
@@ -94,9 +96,10 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     'Kwota {total} zostanie zablokowana na Twojej karcie, ale jeszcze nie pobrana. Sprzedawca {merchant} pobierze ją, gdy zamówienie będzie gotowe, i zwolni to, czego nie pobierze.',
-  terms: 'Dziś płacisz {total}, potem {price}. Subskrypcja odnawia się, dopóki jej nie anulujesz.',
+  terms:
+    'Dziś płacisz {total}, potem {price}. Subskrypcja odnawia się, dopóki jej nie anulujesz. Twoja karta zostanie zapisana na potrzeby tych płatności.',
   termsLimited:
-    '{count, plural, one {Dziś płacisz {total}, potem {price}, łącznie # płatność.} few {Dziś płacisz {total}, potem {price}, łącznie # płatności.} many {Dziś płacisz {total}, potem {price}, łącznie # płatności.} other {Dziś płacisz {total}, potem {price}, łącznie # płatności.}}',
+    '{count, plural, one {Dziś płacisz {total}, potem {price}, łącznie # płatność.} few {Dziś płacisz {total}, potem {price}, łącznie # płatności.} many {Dziś płacisz {total}, potem {price}, łącznie # płatności.} other {Dziś płacisz {total}, potem {price}, łącznie # płatności.}} Twoja karta zostanie zapisana na potrzeby tych płatności.',
   termsOnce: 'Płacisz {total} jeden raz. Subskrypcja się nie odnawia.',
   fixFields: 'Popraw zaznaczone pola.',
   declinedTitle: 'Twoja płatność została odrzucona',

@@ -77,6 +77,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Vence em {date}',
   cardExpired: 'Venceu em {date}',
   newCard: 'Usar outro cartão',
+  saveCard: 'Salvar este cartão para pagamentos futuros a {merchant}',
   sandboxHint:
     'Sandbox: nenhum dinheiro é movimentado. Teste com o cartão 4242 4242 4242 4242, qualquer data futura e o CVC 999.',
   rehearsalHint:
@@ -88,6 +89,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Fazer pedido de {total}',
   orderWithDuty: 'Pedido com obrigação de pagar',
   orderTotal: 'Total: {total}',
+  agreeTerms: 'Ao fazer o pedido, você aceita os termos de {merchant}.',
   paying: 'Pagando…',
   placing: 'Fazendo o pedido…',
   period:
@@ -95,8 +97,9 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} ficam reservados no seu cartão e ainda não são cobrados. {merchant} cobra o valor quando seu pedido estiver pronto e libera o que não cobrar.',
-  terms: 'Você paga {total} hoje e depois {price}. Renova até você cancelar.',
-  termsLimited: 'Você paga {total} hoje e depois {price}, em {count} pagamentos no total.',
+  terms: 'Você paga {total} hoje e depois {price}. Renova até você cancelar. Seu cartão é salvo para esses pagamentos.',
+  termsLimited:
+    'Você paga {total} hoje e depois {price}, em {count} pagamentos no total. Seu cartão é salvo para esses pagamentos.',
   termsOnce: 'Você paga {total} uma única vez. Não há renovação.',
   fixFields: 'Corrija os campos destacados.',
   declinedTitle: 'Seu pagamento foi recusado',

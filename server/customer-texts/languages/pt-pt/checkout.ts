@@ -77,6 +77,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Válido até {date}',
   cardExpired: 'Expirou em {date}',
   newCard: 'Utilizar outro cartão',
+  saveCard: 'Guardar este cartão para pagamentos futuros a {merchant}',
   sandboxHint:
     'Sandbox: não há movimentos de dinheiro. Experimente o cartão 4242 4242 4242 4242, uma data futura e o CVC 999.',
   rehearsalHint:
@@ -88,6 +89,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Encomendar por {total}',
   orderWithDuty: 'Encomenda com obrigação de pagar',
   orderTotal: 'Total: {total}',
+  agreeTerms: 'Ao encomendar, aceita os termos e condições de {merchant}.',
   paying: 'A pagar…',
   placing: 'A fazer a encomenda…',
   period:
@@ -95,8 +97,9 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} ficam reservados no seu cartão e ainda não são cobrados. {merchant} cobra o valor quando a sua encomenda estiver pronta e liberta o que não cobrar.',
-  terms: 'Paga {total} hoje e depois {price}. Renova-se até cancelar.',
-  termsLimited: 'Paga {total} hoje e depois {price}, num total de {count} pagamentos.',
+  terms: 'Paga {total} hoje e depois {price}. Renova-se até cancelar. O seu cartão é guardado para estes pagamentos.',
+  termsLimited:
+    'Paga {total} hoje e depois {price}, num total de {count} pagamentos. O seu cartão é guardado para estes pagamentos.',
   termsOnce: 'Paga {total} uma única vez. Não há renovação.',
   fixFields: 'Corrija os campos assinalados.',
   declinedTitle: 'O seu pagamento foi recusado',

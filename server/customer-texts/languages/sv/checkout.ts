@@ -76,6 +76,7 @@ export const checkout: TextsOf<'checkout'> = {
   cardExpires: 'Giltigt till {date}',
   cardExpired: 'Gick ut {date}',
   newCard: 'Använd ett annat kort',
+  saveCard: 'Spara kortet för senare betalningar till {merchant}',
   sandboxHint: 'Sandbox: inga pengar flyttas. Prova kortet 4242 4242 4242 4242, ett framtida datum och CVC 999.',
   rehearsalHint:
     'Provkörning: inga pengar flyttas. Använd ett testkort från betalleverantören, till exempel 4242 4242 4242 4242 hos Stripe.',
@@ -86,6 +87,7 @@ export const checkout: TextsOf<'checkout'> = {
   placeOrder: 'Beställ för {total}',
   orderWithDuty: 'Beställning med betalningsskyldighet',
   orderTotal: 'Totalt: {total}',
+  agreeTerms: 'Genom att beställa godkänner du villkoren för {merchant}.',
   paying: 'Betalar…',
   placing: 'Skickar beställningen…',
   period:
@@ -93,8 +95,9 @@ export const checkout: TextsOf<'checkout'> = {
   price: '{amount} {period}',
   heldTerms:
     '{total} reserveras på ditt kort och dras inte än. {merchant} drar beloppet när din beställning är klar och släpper det som inte dras.',
-  terms: 'Du betalar {total} i dag, sedan {price}. Förnyas tills du säger upp.',
-  termsLimited: 'Du betalar {total} i dag, sedan {price}, totalt {count} betalningar.',
+  terms: 'Du betalar {total} i dag, sedan {price}. Förnyas tills du säger upp. Ditt kort sparas för dessa betalningar.',
+  termsLimited:
+    'Du betalar {total} i dag, sedan {price}, totalt {count} betalningar. Ditt kort sparas för dessa betalningar.',
   termsOnce: 'Du betalar {total} en gång. Ingen förnyelse.',
   fixFields: 'Rätta de markerade fälten.',
   declinedTitle: 'Din betalning nekades',

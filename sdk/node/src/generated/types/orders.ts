@@ -56,6 +56,22 @@ export interface OrderCreate {
 
 export type OrderStatus = 'pending' | 'succeeded' | 'failed' | 'voided' | 'partially_refunded' | 'refunded' | 'refund_failed' | 'chargeback' | 'chargeback_accepted' | 'chargeback_dismissed';
 
+/** `terms`: your terms. `renewal`: price, period and renewal of a subscription, and that its card is saved. `save_card`: the box below a new card. */
+export type ConsentKind = 'terms' | 'renewal' | 'save_card';
+
+/** What the customer agreed to on the checkout page. */
+export interface Consent {
+  kind: ConsentKind;
+  /** As the page showed it. */
+  text: string;
+  /** Of your terms: the version that you gave them. Of the other texts: the day since which they are so. */
+  version: string;
+  /** The language of the text. */
+  locale: string;
+  url: string | null;
+  given_at: string;
+}
+
 export interface PaymentMethodSummary {
   id: string;
   card_last_four: string;
@@ -118,6 +134,8 @@ export interface Order {
   status: OrderStatus;
   customer_id: string;
   customer?: Customer;
+  /** What the customer agreed to on the checkout page. Only with `expand=consents`. */
+  consents?: Consent[];
   payment_method: PaymentMethodSummary;
   items: OrderItem[];
   currency: string;
@@ -180,6 +198,7 @@ export interface Receipt {
 
 export interface OrderExpansions {
   customer: Customer;
+  consents: Consent[];
 }
 
 export interface ListOrdersParams {

@@ -2,7 +2,7 @@
 
 import type { AnchorDay, BillingCycle, BillingInterval, Plan } from './plans.ts';
 import type { CardBrand } from './payment-methods.ts';
-import type { CouponSnapshot, Order, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
+import type { Consent, CouponSnapshot, Order, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
 import type { Customer, Metadata, MetadataPatch } from './customers.ts';
 
 /** Without `anchor_day` it is `signup_date`; other omitted fields have the value of the plan. At most 60 months or 365 days. */
@@ -76,6 +76,8 @@ export interface Subscription {
   status: SubscriptionStatus;
   customer_id: string;
   customer?: Customer;
+  /** What the customer agreed to on the checkout page. Only with `expand=consents`. */
+  consents?: Consent[];
   plan_id: string;
   plan: Plan | PlanSummary;
   /** Seats. A cycle costs the amount of the plan for each. */
@@ -231,6 +233,7 @@ export interface RenewalItemCreate {
 export interface SubscriptionExpansions {
   customer: Customer;
   plan: Plan;
+  consents: Consent[];
 }
 
 export interface ListSubscriptionsParams {

@@ -38,6 +38,8 @@ __all__ = [
     "Clock",
     "ClockAdvanced",
     "ClockHappening",
+    "Consent",
+    "ConsentKind",
     "Coupon",
     "CouponCode",
     "CouponDuration",
@@ -176,12 +178,13 @@ ProductAvailability = Literal["in_stock", "out_of_stock", "preorder"]
 ProductField = Literal["id", "name", "description", "pricing", "requires_shipping", "sku", "availability", "category", "brand", "material", "weight", "return_window", "inventory_quantity", "images", "metadata", "active", "created_at", "updated_at"]
 CaptureMode = Literal["automatic", "manual"]
 OrderStatus = Literal["pending", "succeeded", "failed", "voided", "partially_refunded", "refunded", "refund_failed", "chargeback", "chargeback_accepted", "chargeback_dismissed"]
+ConsentKind = Literal["terms", "renewal", "save_card"]
 CouponKind = Literal["generated", "promo"]
 CouponDuration = Literal["once", "repeating", "forever"]
 TransactionType = Literal["sale", "refund", "auth"]
 TransactionStatus = Literal["pending", "in_progress", "succeeded", "failed", "voided", "chargeback"]
 FailureCode = Literal["insufficient_funds", "do_not_honor", "card_limit_exceeded", "processor_declined", "issuer_unavailable", "unknown", "expired_card", "incorrect_cvv", "invalid_account", "blocked_card", "closed_card", "contact_bank", "transaction_not_allowed", "lost_stolen_card", "fraud_suspected", "duplicate_transaction", "invalid_merchant_configuration", "validation_error"]
-OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
+OrderField = Literal["id", "order_number", "status", "customer_id", "customer", "consents", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"]
 PlanField = Literal["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"]
 BillingInterval = Literal["day", "month"]
 PricingTierKind = Literal["recurring", "one_time"]
@@ -189,7 +192,7 @@ CouponScope = Literal["none", "all", "specific"]
 CouponField = Literal["id", "kind", "name", "description", "percentage", "amount", "max_discount_amount", "currency", "duration", "duration_in_cycles", "minimum_amount", "max_redemptions", "max_redemptions_per_customer", "max_redemptions_per_code", "first_time_customer_only", "starts_at", "expires_at", "active", "product_scope", "plan_scope", "product_ids", "plan_ids", "code_prefix", "archived_at", "total_redemptions", "created_at", "updated_at"]
 CouponReason = Literal["code_not_found", "coupon_archived", "coupon_inactive", "coupon_not_started", "coupon_expired", "currency_mismatch", "product_not_eligible", "plan_not_eligible", "minimum_amount_not_met", "not_first_time_customer", "max_redemptions_reached", "max_redemptions_per_customer_reached", "max_redemptions_per_code_reached"]
 SubscriptionStatus = Literal["active", "paused", "canceled", "completed", "past_due", "failed"]
-SubscriptionField = Literal["id", "status", "customer_id", "customer", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
+SubscriptionField = Literal["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"]
 PlanChangeTime = Literal["now", "renewal"]
 Proration = Literal["difference", "restart", "none"]
 PlanChangeStatus = Literal["applied", "scheduled", "declined", "superseded"]
@@ -520,6 +523,24 @@ class ProductImageOrders(Model):
     _fields = frozenset(["data"])
 
 
+class Consent(Model):
+    """What the customer agreed to on the checkout page."""
+
+    __slots__ = ()
+
+    kind: ConsentKind | str
+    text: str
+    """As the page showed it."""
+    version: str
+    """Of your terms: the version that you gave them. Of the other texts: the day since which they are so."""
+    locale: str
+    """The language of the text."""
+    url: str | None
+    given_at: datetime
+
+    _fields = frozenset(["kind", "text", "version", "locale", "url", "given_at"])
+
+
 class PaymentMethodSummary(Model):
     __slots__ = ()
 
@@ -601,6 +622,8 @@ class Order(Model):
     status: OrderStatus | str
     customer_id: str
     customer: Customer | None
+    consents: List[Consent] | None
+    """What the customer agreed to on the checkout page. Only with `expand=consents`."""
     payment_method: PaymentMethodSummary
     items: List[OrderItem]
     currency: str
@@ -641,8 +664,8 @@ class Order(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
-    _optional = frozenset(["customer"])
+    _fields = frozenset(["id", "order_number", "status", "customer_id", "customer", "consents", "payment_method", "items", "currency", "subtotal", "discount_amount", "total", "amount", "authorized_amount", "capture_before", "captured_amount", "credit_applied", "credit_refunded", "refunded_amount", "coupon", "transactions", "subscription_id", "subscription_cycle", "subscription_change", "attempt_count", "next_retry_at", "failure_code", "failure_reason", "authentication_url", "description", "shipping", "metadata", "request_id", "livemode", "created_at", "updated_at"])
+    _optional = frozenset(["customer", "consents"])
 
 
 class BillingCycle(Model):
@@ -897,6 +920,8 @@ class Subscription(Model):
     status: SubscriptionStatus | str
     customer_id: str
     customer: Customer | None
+    consents: List[Consent] | None
+    """What the customer agreed to on the checkout page. Only with `expand=consents`."""
     plan_id: str
     plan: Plan | PlanSummary
     quantity: int
@@ -934,8 +959,8 @@ class Subscription(Model):
     created_at: datetime
     updated_at: datetime
 
-    _fields = frozenset(["id", "status", "customer_id", "customer", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
-    _optional = frozenset(["customer"])
+    _fields = frozenset(["id", "status", "customer_id", "customer", "consents", "plan_id", "plan", "quantity", "scheduled_change", "renewal_items", "payment_method", "coupon", "description", "shipping", "shipping_address_id", "billing_cycle", "billing_cycles", "completed_cycles", "current_cycle", "start_date", "end_date", "current_period_start", "current_period_end", "next_billing_at", "last_failure_message", "attempt_count", "next_retry_at", "latest_order_id", "canceled_at", "completed_at", "livemode", "metadata", "created_at", "updated_at"])
+    _optional = frozenset(["customer", "consents"])
 
 
 class UpcomingBill(Model):
@@ -1948,15 +1973,16 @@ PaymentMethod._converters = {"card": Card.of, "billing_details": BillingDetails.
 ProductImage._converters = {"created_at": time_of}
 Product._converters = {"pricing": Pricing.of, "images": list_of(ProductImage.of), "created_at": time_of, "updated_at": time_of}
 ProductImageOrders._converters = {"data": list_of(ProductImageOrder.of)}
+Consent._converters = {"given_at": time_of}
 OrderTransaction._converters = {"created_at": time_of}
-Order._converters = {"customer": Customer.of, "payment_method": PaymentMethodSummary.of, "items": list_of(OrderItem.of), "capture_before": time_of, "coupon": CouponSnapshot.of, "transactions": list_of(OrderTransaction.of), "next_retry_at": time_of, "shipping": Shipping.of, "created_at": time_of, "updated_at": time_of}
+Order._converters = {"customer": Customer.of, "consents": list_of(Consent.of), "payment_method": PaymentMethodSummary.of, "items": list_of(OrderItem.of), "capture_before": time_of, "coupon": CouponSnapshot.of, "transactions": list_of(OrderTransaction.of), "next_retry_at": time_of, "shipping": Shipping.of, "created_at": time_of, "updated_at": time_of}
 Plan._converters = {"billing_cycle": BillingCycle.of, "products": list_of(PlanProduct.of), "pricing_tiers": list_of(PricingTier.of), "created_at": time_of, "updated_at": time_of}
 CouponCode._converters = {"created_at": time_of}
 CouponWithCodes._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of, "codes": list_of(CouponCode.of)}
 Coupon._converters = {"starts_at": time_of, "expires_at": time_of, "archived_at": time_of, "created_at": time_of, "updated_at": time_of}
 MintedCodes._converters = {"data": list_of(CouponCode.of)}
 ScheduledChange._converters = {"plan": ScheduledPlan.of, "billing_cycle": BillingCycle.of, "scheduled_at": time_of}
-Subscription._converters = {"customer": Customer.of, "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "scheduled_change": ScheduledChange.of, "renewal_items": list_of(RenewalItem.of), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
+Subscription._converters = {"customer": Customer.of, "consents": list_of(Consent.of), "plan": one_of((Plan, ["id", "name", "plan_code", "description", "amount", "one_time_amount", "currency", "billing_cycle", "billing_cycles", "products", "pricing_tiers", "active", "created_at", "updated_at"], {}), (PlanSummary, ["id", "name", "amount", "currency"], {})), "scheduled_change": ScheduledChange.of, "renewal_items": list_of(RenewalItem.of), "payment_method": PaymentMethodSummary.of, "coupon": CouponSnapshot.of, "shipping": Shipping.of, "billing_cycle": BillingCycle.of, "start_date": date_of, "end_date": date_of, "current_period_start": time_of, "current_period_end": time_of, "next_billing_at": time_of, "next_retry_at": time_of, "canceled_at": time_of, "completed_at": time_of, "created_at": time_of, "updated_at": time_of}
 UpcomingBill._converters = {"date": time_of}
 UpcomingBills._converters = {"data": list_of(UpcomingBill.of)}
 CanceledSubscription._converters = {"canceled_at": time_of}

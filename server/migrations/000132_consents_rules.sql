@@ -1,0 +1,2 @@
+-- expand, runs with 0.1.0
+ALTER TABLE company_profiles VALIDATE CONSTRAINT company_profiles_terms_version;
