@@ -42,6 +42,8 @@ const onlyWithAll = [
   'server/features/checkout-sessions/card-testing.test.ts',
   'server/platform/files/image{,-metadata}.test.ts',
   'tests/{clocks,dead-connections}.test.ts',
+  // With Java, where the validator is.
+  'server/features/invoices/official-validator.test.ts',
   // They start the sources for each guide.
   'tests/guides.test.ts',
   // What shoppers do is in the other tests of pages.

@@ -81,6 +81,7 @@ export const methodNames: Readonly<Record<string, string>> = {
   listInvoices: 'invoices.list',
   getInvoice: 'invoices.get',
   getInvoicePdf: 'invoices.pdf',
+  getInvoiceXml: 'invoices.xml',
 
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',

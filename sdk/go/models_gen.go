@@ -577,6 +577,7 @@ const (
 	InvoiceFieldTaxes            InvoiceField = "taxes"
 	InvoiceFieldSeller           InvoiceField = "seller"
 	InvoiceFieldBuyer            InvoiceField = "buyer"
+	InvoiceFieldEInvoiceMissing  InvoiceField = "e_invoice_missing"
 	InvoiceFieldIssuedOn         InvoiceField = "issued_on"
 	InvoiceFieldLivemode         InvoiceField = "livemode"
 	InvoiceFieldCreatedAt        InvoiceField = "created_at"
@@ -1631,10 +1632,11 @@ type Invoice struct {
 	// What the document is about: subtotal less discount and the part that was not captured, in the smallest unit of the currency.
 	Amount int64 `json:"amount"`
 	// The part of the amount of an invoice that the credit of the customer paid, in the smallest unit of the currency.
-	CreditApplied int64         `json:"credit_applied"`
-	Taxes         []InvoiceTax  `json:"taxes"`
-	Seller        InvoiceSeller `json:"seller"`
-	Buyer         *InvoiceBuyer `json:"buyer"`
+	CreditApplied   int64         `json:"credit_applied"`
+	Taxes           []InvoiceTax  `json:"taxes"`
+	Seller          InvoiceSeller `json:"seller"`
+	Buyer           *InvoiceBuyer `json:"buyer"`
+	EInvoiceMissing []string      `json:"e_invoice_missing"`
 	// The day of the payment or its correction, in the time zone of the company.
 	IssuedOn  Date      `json:"issued_on"`
 	Livemode  bool      `json:"livemode"`
@@ -1644,10 +1646,19 @@ type Invoice struct {
 // InvoicePdf is an object of the API.
 type InvoicePdf struct {
 	Number string `json:"number"`
-	// The document as a PDF. Anyone with the link can open it until it expires.
-	URL string `json:"url"`
 	// Request this again for a new link.
 	ExpiresAt time.Time `json:"expires_at"`
+	// The document as a PDF. Anyone with the link can open it until it expires.
+	URL string `json:"url"`
+}
+
+// InvoiceXml is an object of the API.
+type InvoiceXml struct {
+	Number string `json:"number"`
+	// Request this again for a new link.
+	ExpiresAt time.Time `json:"expires_at"`
+	// The document as XML. Anyone with the link can open it until it expires.
+	URL string `json:"url"`
 }
 
 // CustomerSession is an object of the API.

@@ -788,6 +788,11 @@ func (r *InvoicesCalls) Pdf(ctx context.Context, invoiceID string, opts ...Reque
 	return fetch[InvoicePdf](ctx, r.client, call{operation: opGetInvoicePdf, ids: []string{invoiceID}, options: opts})
 }
 
+// Xml: Retrieve a link to the e-invoice.
+func (r *InvoicesCalls) Xml(ctx context.Context, invoiceID string, opts ...RequestOption) (*InvoiceXml, error) {
+	return fetch[InvoiceXml](ctx, r.client, call{operation: opGetInvoiceXml, ids: []string{invoiceID}, options: opts})
+}
+
 // CustomerSessionsCalls are the calls of one resource.
 type CustomerSessionsCalls struct {
 	client *Client

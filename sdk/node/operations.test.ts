@@ -117,6 +117,7 @@ describe('the SDK', () => {
     assert.ok(invoice);
     assert.deepEqual(await svc.invoices.get(invoice.id), invoice);
     assert.equal((await svc.invoices.pdf(invoice.id)).number, invoice.number);
+    assert.equal((await svc.invoices.xml(invoice.id)).number, invoice.number);
   });
 
   it('returns declined orders and retries them', async () => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from '../company.ts';
 import { ApiError, tooManyRequests } from '../errors.ts';
-import { readDocument, readDocumentLink } from '../features/invoices/service.ts';
+import { readDocument, readDocumentLink, readXml, readXmlLink } from '../features/invoices/service.ts';
 import {
   openRenderer,
   readReceipt,
@@ -31,10 +31,11 @@ const usualMs = 250;
 const expired = (): ApiError =>
   new ApiError('invalid_request', 'This link has expired or is invalid. Ask the merchant for a new one.');
 
-/** A kind of document that signed links open. */
-interface LinkedDocument<Link> {
+/** A kind of file that signed links open. */
+interface LinkedFile<Link, Found> {
   readonly path: string;
   readonly name: 'receipt' | 'document';
+  readonly extension: 'pdf' | 'xml';
   readonly readLink: (
     linkKey: ReceiptLinks['linkKey'],
     nowMs: number,
@@ -42,27 +43,41 @@ interface LinkedDocument<Link> {
     id: string,
     query: LinkQuery,
   ) => Link | undefined;
-  readonly read: (
-    context: RequestContext,
-    id: string,
-    link: Link,
-  ) => Promise<{ document: ReceiptDocument; fileName: string; version: string } | undefined>;
+  readonly read: (context: RequestContext, id: string, link: Link) => Promise<Found | undefined>;
 }
 
-const receipts: LinkedDocument<NonNullable<ReturnType<typeof readReceiptLink>>> = {
+interface Printable {
+  readonly document: ReceiptDocument;
+  readonly fileName: string;
+  /** Changes whenever the document would. */
+  readonly version: string;
+}
+
+const receipts: LinkedFile<NonNullable<ReturnType<typeof readReceiptLink>>, Printable> = {
   path: '/receipts/:company/:file',
   name: 'receipt',
+  extension: 'pdf',
   readLink: readReceiptLink,
   read: readReceipt,
 };
-const documents: LinkedDocument<NonNullable<ReturnType<typeof readDocumentLink>>> = {
+const documents: LinkedFile<NonNullable<ReturnType<typeof readDocumentLink>>, Printable> = {
   path: '/documents/:company/:file',
   name: 'document',
+  extension: 'pdf',
   readLink: readDocumentLink,
   read: readDocument,
 };
+const eInvoices: LinkedFile<true, { readonly xml: string; readonly fileName: string }> = {
+  path: '/e-invoices/:company/:file',
+  name: 'document',
+  extension: 'xml',
+  readLink: readXmlLink,
+  read: readXml,
+};
 
-/** Serves receipts, invoices and credit notes as PDF to anyone who has a signed link. */
+const types = { pdf: 'application/pdf', xml: 'application/xml; charset=utf-8' } as const;
+
+/** Serves receipts, invoices and credit notes to anyone who has a signed link. */
 export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDependencies): void {
   const { linkKey, clock, limiter, fallbackFont, contextOf } = dependencies;
   const renderer = openRenderer(fallbackFont);
@@ -84,12 +99,26 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
     throw tooManyRequests(message, decision.retryAfterSeconds);
   }
 
-  const serve = <Link>(kind: LinkedDocument<Link>): void => {
+  async function printed({ document, version }: Printable, company: Pick<Company, 'id'>): Promise<Buffer> {
+    const known = cached.get(version);
+    if (known) return known;
+    await checkRoom(company);
+    const pdf = await renderer.render(document, company.id, (ms) => chargeFor(company.id, ms));
+    const [oldest] = cached.keys();
+    if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
+    cached.set(version, pdf);
+    return pdf;
+  }
+
+  const serve = <Link, Found extends { readonly fileName: string }>(
+    kind: LinkedFile<Link, Found>,
+    contentOf: (found: Found, company: Company) => string | Promise<Buffer>,
+  ): void => {
     app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(
       kind.path,
       async (request, reply) => {
         const { company, file } = request.params;
-        const id = file.replace(/\.pdf$/, '');
+        const id = file.replace(new RegExp(`\\.${kind.extension}$`), '');
         const isPath = isUuid(company) && isUuid(id);
         const linkAt = (nowMs: number): Link | undefined =>
           isPath ? kind.readLink(linkKey, nowMs, company, id, request.query) : undefined;
@@ -104,30 +133,27 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
           });
         }
         const context = await contextOf(company, request.id);
-        const receipt = context && (await kind.read(context, id, link));
-        if (!receipt) throw new ApiError('resource_not_found', `This ${kind.name} does not exist.`);
-        let pdf = cached.get(receipt.version);
-        if (!pdf) {
-          await checkRoom(context.company);
-          pdf = await renderer.render(receipt.document, company, (ms) => chargeFor(company, ms));
-          const [oldest] = cached.keys();
-          if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
-          cached.set(receipt.version, pdf);
-        }
+        const found = context && (await kind.read(context, id, link));
+        if (!found) throw new ApiError('resource_not_found', `This ${kind.name} does not exist.`);
+        const content = await contentOf(found, context.company);
         return (
           reply
-            .header('Content-Type', 'application/pdf')
-            .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
+            .header('Content-Type', types[kind.extension])
+            .header(
+              'Content-Disposition',
+              `${kind.extension === 'pdf' ? 'inline' : 'attachment'}; filename="${found.fileName}"`,
+            )
             .header('Cache-Control', 'private, no-store')
             .header('Referrer-Policy', 'no-referrer')
             .header('X-Robots-Tag', 'noindex')
             // No more than that: a sandbox keeps browsers from showing a PDF.
             .header('Content-Security-Policy', "frame-ancestors 'none'")
-            .send(pdf)
+            .send(content)
         );
       },
     );
   };
-  serve(receipts);
-  serve(documents);
+  serve(receipts, printed);
+  serve(documents, printed);
+  serve(eInvoices, ({ xml }) => xml);
 }

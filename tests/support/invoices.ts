@@ -46,9 +46,12 @@ export async function numbersOf({ db }: Pick<TestService, 'db'>, companyId: stri
   return rows.map(({ full_number }) => full_number);
 }
 
-/** For clients that call every operation: the company has an invoice. */
+/** What is sold in the country of the seller. */
+export const germanRate = { country: 'DE', name: 'VAT', percentage: 19, valid_from: '2020-01-01' };
+
+/** For clients that call every operation: the company has an invoice, which is an e-invoice too. */
 export async function someInvoice(service: TestService): Promise<void> {
-  await withInvoices(service);
+  await withInvoices(service, service.company, { tax_rates: [germanRate] });
   await succeeded(service, await openShop(service));
   await numberNow(service, service.company.id);
 }

@@ -7,7 +7,7 @@ import { defaultColor } from '../profile/service.ts';
 import { paperOf, type ReceiptDocument } from '../receipts/service.ts';
 import type { InvoiceContent, InvoiceRow } from './queries.ts';
 import type { Invoice } from './schemas.ts';
-import { rateFor, shared, type Tax, taxesOf, taxOf } from './tax.ts';
+import { rateFor, shared, type Tax, type TaxRate, taxesOf, taxOf } from './tax.ts';
 
 /** As YYYY-MM-DD, in the time zone of the company. */
 export const dayIn = (atMs: number, timeZone: string): string =>
@@ -24,7 +24,8 @@ export function amountsOf(row: InvoiceRow): Amounts {
   return { ...untaxedOf(row), taxes: taxesIn(row) };
 }
 
-function untaxedOf({ cause, content, amount, corrects }: InvoiceRow): Omit<Amounts, 'taxes'> {
+function untaxedOf(row: InvoiceRow): Omit<Amounts, 'taxes'> {
+  const { cause, content, amount } = row;
   if (cause === 'payment_recorded') {
     const { subtotal, discount_amount, total, credit_applied } = content;
     const lines = linesOf(content).map(({ description, quantity, unit_price, amount: ofLine }) => ({
@@ -35,15 +36,20 @@ function untaxedOf({ cause, content, amount, corrects }: InvoiceRow): Omit<Amoun
     }));
     return { lines, subtotal, discount_amount, uncaptured_amount: total - amount, amount, credit_applied };
   }
-  const description = invoiceTexts.corrections[cause](corrects?.full_number ?? '');
-  const line = { description, quantity: null, unit_price: null, amount };
+  const line = { description: correctionOf(row), quantity: null, unit_price: null, amount };
   return { lines: [line], subtotal: amount, discount_amount: 0, uncaptured_amount: 0, amount, credit_applied: 0 };
 }
 
+const correctionOf = ({ cause, corrects }: InvoiceRow): string =>
+  cause === 'payment_recorded' ? '' : invoiceTexts.corrections[cause](corrects?.full_number ?? '');
+
 /** Null if a line has no rate. A correction has the rates of its invoice, in proportion. */
-function taxesIn({ cause, content, amount, payment }: InvoiceRow): Tax[] | null {
-  const paid = taxesOfPayment(content, payment);
-  if (cause === 'payment_recorded' || paid === null) return paid;
+function taxesIn(row: InvoiceRow): Tax[] | null {
+  const { cause, amount } = row;
+  const lines = taxedLinesOfPayment(row);
+  if (lines === null) return null;
+  const paid = taxesOf(lines.map((line) => ({ gross: line.paid, rate: line.rate })));
+  if (cause === 'payment_recorded') return paid;
   const shares = shared(
     amount,
     paid.map(({ gross_amount }) => gross_amount),
@@ -51,24 +57,52 @@ function taxesIn({ cause, content, amount, payment }: InvoiceRow): Tax[] | null 
   return paid.map(({ name, percentage }, index) => taxOf({ name, percentage }, [shares[index] ?? 0]));
 }
 
+/** A line with its rate, in amounts that include the tax. */
+export interface TaxedLine {
+  readonly description: string;
+  readonly quantity: number;
+  /** Before the discount, and before a part was not captured. */
+  readonly gross: number;
+  readonly paid: number;
+  readonly rate: Pick<TaxRate, 'name' | 'percentage'>;
+}
+
+/** Null if a line has no rate. A correction has one line for each rate. */
+export function taxedLinesOf(row: InvoiceRow): TaxedLine[] | null {
+  if (row.cause === 'payment_recorded') return taxedLinesOfPayment(row);
+  const description = correctionOf(row);
+  const taxes = taxesIn(row);
+  const withAmount = taxes?.filter(({ gross_amount }) => gross_amount > 0) ?? [];
+  return (
+    taxes &&
+    (withAmount.length > 0 ? withAmount : taxes).map(({ gross_amount: gross, ...rate }) => ({
+      description,
+      quantity: 1,
+      gross,
+      paid: gross,
+      rate,
+    }))
+  );
+}
+
 /** The discount, and what was not captured, count for each line in proportion. */
-function taxesOfPayment(content: InvoiceContent, { id, amount: paid }: InvoiceRow['payment']): Tax[] | null {
+function taxedLinesOfPayment({ content, payment }: InvoiceRow): TaxedLine[] | null {
   const { tax, time_zone } = content;
   if (!tax?.rates) return null;
   const { rates, categories, ...place } = tax;
-  const day = dayIn(idTimeMs(id), time_zone);
-  const priced = linesOf(content).flatMap(({ amount, product_id }) =>
-    amount === null ? [] : [{ amount, product_id }],
-  );
+  const day = dayIn(idTimeMs(payment.id), time_zone);
+  const lines = linesOf(content);
   const shares = shared(
-    paid,
-    priced.map(({ amount }) => amount),
+    payment.amount,
+    lines.map(({ amount }) => amount ?? 0),
   );
-  const taxed = priced.flatMap(({ product_id }, index) => {
-    const rate = rateFor(rates, place, categories?.[product_id ?? ''] ?? null, day);
-    return rate ? [{ gross: shares[index] ?? 0, rate }] : [];
+  const taxed = lines.flatMap(({ description, quantity, amount, product_id }, index): TaxedLine[] => {
+    // What the price of a plan includes has the rate of the plan, the first line.
+    const category = amount === null ? null : (categories?.[product_id ?? ''] ?? null);
+    const rate = rateFor(rates, place, category, day);
+    return rate ? [{ description, quantity: quantity ?? 1, gross: amount ?? 0, paid: shares[index] ?? 0, rate }] : [];
   });
-  return taxed.length === 0 || taxed.length < priced.length ? null : taxesOf(taxed);
+  return taxed.length === 0 || taxed.length < lines.length ? null : taxed;
 }
 
 type Line = Invoice['lines'][number] & { readonly product_id: string | null };
@@ -99,9 +133,11 @@ export interface Shown {
   readonly logo: Uint8Array | undefined;
   /** English, as the texts of invoices are. */
   readonly words: Words;
+  /** Undefined if the data is not complete. */
+  readonly eInvoice: string | undefined;
 }
 
-export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words }: Shown): ReceiptDocument {
+export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words, eInvoice }: Shown): ReceiptDocument {
   const { content, currency, cause, full_number: number, corrects } = row;
   const { seller, mode } = content;
   const title = invoiceTexts.titles[row.kind];
@@ -139,6 +175,7 @@ export function invoiceDocument(row: InvoiceRow, { isBuyerShown, logo, words }: 
     sums: sumsOf(words, row),
     notes: present([paymentText(words, row), invoiceTexts.notes[mode], contact && invoiceTexts.questions(contact)]),
     createdAtMs: idTimeMs(row.id),
+    ...(eInvoice !== undefined && { eInvoice }),
   };
 }
 

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { created, everyDays, later, moveTo, openScene, ordersOf } from '../../../tests/support/billing.ts';
 import { grant } from '../../../tests/support/credit.ts';
 import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
-import { invoicesFor, numberNow, sellerAddress, withInvoices } from '../../../tests/support/invoices.ts';
+import { brokenRules } from '../../../tests/support/en16931.ts';
+import { germanRate, invoicesFor, numberNow, sellerAddress, withInvoices } from '../../../tests/support/invoices.ts';
 import {
   assertRefused,
   checkAllOpen,
@@ -20,6 +21,7 @@ import {
 import { readPages } from '../../../tests/support/pdf-pages.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { someSubscriber, somePlan, subscribe } from '../../../tests/support/subscriptions.ts';
+import { readXml, textAt } from '../../../tests/support/xml-reader.ts';
 import { returnRefund } from '../orders/recovery/notice-queries.ts';
 import { changeProfile } from '../profile/service.ts';
 
@@ -297,6 +299,72 @@ describe('a credit note', () => {
   });
 });
 
+describe('an e-invoice', () => {
+  before(() => withInvoices(service, service.company, { tax_rates: [germanRate] }));
+  after(() => withInvoices(service, service.company, { tax_rates: [] }));
+
+  async function opened(id: string): Promise<{ xml: string; headers: Headers }> {
+    const { status, body, text } = await service.call('GET', `/v1/invoices/${id}/xml`);
+    assert.equal(status, 200, text);
+    const { pathname, search } = new URL(body.url);
+    const answer = await fetch(service.baseUrl + pathname + search);
+    assert.equal(answer.status, 200);
+    return { xml: await answer.text(), headers: answer.headers };
+  }
+
+  it('is the invoice and its credit note as XML, which is inside the PDF too', async () => {
+    const { id } = await succeeded(service, shop);
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    for (const document of await documentsOf(id)) {
+      assert.deepEqual(document.e_invoice_missing, []);
+      const { xml, headers } = await opened(document.id);
+      assert.equal(headers.get('content-type'), 'application/xml; charset=utf-8');
+      assert.equal(headers.get('content-disposition'), `attachment; filename="${document.number}.xml"`);
+      const invoice = readXml(xml);
+      assert.deepEqual(brokenRules(invoice), [], xml);
+      assert.equal(textAt(invoice, 'rsm:ExchangedDocument/ram:ID'), document.number);
+      const { body } = await service.call('GET', `/v1/invoices/${document.id}/pdf`);
+      const pdf = await (await fetch(service.baseUrl + body.url.replace(/^https?:\/\/[^/]+/, ''))).text();
+      assert.ok(pdf.includes('(factur-x.xml)') && pdf.includes('<pdfaid:part>3</pdfaid:part>'));
+    }
+  });
+
+  it('is refused with what the document lacks, and the PDF opens without it', async () => {
+    await withInvoices(service, service.company, { tax_rates: [] });
+    await changeProfile(contextOf(service), { tax_id: null });
+    const { id } = await succeeded(service, shop);
+    await withInvoices(service, service.company, { tax_rates: [germanRate] });
+    const [invoice] = await documentsOf(id);
+    assert.ok(invoice);
+    const missing = ['the tax ID of your company (Branding)', 'a tax rate for each line (Settings → Invoices)'];
+    assert.deepEqual(invoice.e_invoice_missing, missing);
+    const refused = await service.call('GET', `/v1/invoices/${invoice.id}/xml`);
+    assertRefused(refused, 422, 'invalid_state_transition');
+    assert.ok(refused.body.error.message.includes(`It lacks: ${missing.join('; ')}.`), refused.text);
+    assertPrints(await printed(invoice.id), invoice.number);
+  });
+
+  it('needs customers:read, and its link opens nothing else', async () => {
+    const { id } = await succeeded(service, shop);
+    const [invoice] = await documentsOf(id);
+    const key = await service.createKey(service.company, { permissions: ['invoices:read'] });
+    const path = `/v1/invoices/${invoice?.id}`;
+    assertRefused(await service.call('GET', `${path}/xml`, { key }), 403, 'insufficient_permissions');
+    assert.equal((await service.call('GET', path, { key })).body.e_invoice_missing, null);
+    const pdf = new URL((await service.call('GET', `${path}/pdf`, { key })).body.url);
+    const text = await (await fetch(service.baseUrl + pdf.pathname + pdf.search)).text();
+    assert.ok(!text.includes('factur-x.xml'));
+    const xml = new URL((await service.call('GET', `${path}/xml`)).body.url);
+    const statusOf = async (at: string): Promise<number> => (await fetch(service.baseUrl + at)).status;
+    assert.equal(await statusOf(xml.pathname + xml.search), 200);
+    const asPdf = xml.pathname.replace('e-invoices', 'documents').replace('.xml', '.pdf');
+    assert.equal(await statusOf(asPdf + xml.search), 400);
+    assert.equal(await statusOf(xml.pathname + pdf.search), 400);
+    assert.equal(await statusOf(xml.pathname.replace('.xml', '') + xml.search), 200);
+  });
+});
+
 describe('GET /v1/invoices', () => {
   it('finds documents by number, order, customer, kind and time', async () => {
     const own = await openShop(service);
@@ -326,7 +394,7 @@ describe('GET /v1/invoices', () => {
     assert.ok(whole);
     const key = await service.createKey(service.company, { permissions: ['invoices:read'] });
     const { body: part } = await service.call('GET', `/v1/invoices/${whole.id}`, { key });
-    assert.deepEqual(part, { ...whole, buyer: null });
+    assert.deepEqual(part, { ...whole, buyer: null, e_invoice_missing: null });
     const email = whole.buyer.email;
     assertPrints(await printed(whole.id), email);
     assert.ok(!(await printed(whole.id, key)).includes(email));

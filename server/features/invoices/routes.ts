@@ -2,8 +2,8 @@ import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { invoice, invoiceKind, invoicePdf } from './schemas.ts';
-import { getInvoice, getInvoicePdf, getInvoices, type InvoiceLinks } from './service.ts';
+import { invoice, invoiceKind, invoicePdf, invoiceXml } from './schemas.ts';
+import { getInvoice, getInvoicePdf, getInvoices, getInvoiceXml, type InvoiceLinks } from './service.ts';
 
 export { invoiceSettingRoutes } from './dashboard-routes.ts';
 
@@ -56,12 +56,28 @@ export function invoiceRoutes(links: InvoiceLinks): Route[] {
       operationId: 'getInvoicePdf',
       summary: 'Retrieve a link to the PDF of an invoice',
       description:
-        'Returns a link to the document as a PDF. It shows the customer only if the caller has `customers:read`.',
+        'Returns a link to the document as a PDF. It shows the customer only if the caller has `customers:read`. Then it also carries the ' +
+        'XML of `GET /v1/invoices/{id}/xml`, if there is one: it is a PDF/A-3 by the rules of Factur-X and ZUGFeRD.',
       category: 'read',
       idempotency: 'none',
       success: { status: 200, schema: invoicePdf, shape: 'resource' },
       errors: [],
       handle: ({ context, params }) => getInvoicePdf(context, links, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/invoices/:id/xml',
+      operationId: 'getInvoiceXml',
+      summary: 'Retrieve a link to the e-invoice',
+      description:
+        'Returns a link to the document as XML by EN 16931 (syntax CII). Requires `customers:read` too. If data is missing that the standard ' +
+        'wants, for example your tax ID, the error names it.',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: invoiceXml, shape: 'resource' },
+      errors: ['invalid_state_transition'],
+      handle: ({ context, params }) => getInvoiceXml(context, links, params.id ?? ''),
     }),
   ];
 }

@@ -94,6 +94,13 @@ export const invoice = Type.Object(
     ),
     seller,
     buyer: nullable(buyer),
+    e_invoice_missing: nullable(
+      Type.Array(Type.String(), {
+        description:
+          'What the document lacks to be an e-invoice, for example the tax ID of your company. Empty: `GET /v1/invoices/{id}/xml` has it. ' +
+          'Null if the caller lacks `customers:read`.',
+      }),
+    ),
     issued_on: Type.String({
       format: 'date',
       description: 'The day of the payment or its correction, in the time zone of the company.',
@@ -137,6 +144,7 @@ export const invoice = Type.Object(
           tax_id: 'DE123456789',
         },
         buyer: { name: 'Grace Hopper', company: null, email: 'grace@example.com', address: null },
+        e_invoice_missing: [],
         issued_on: '2026-02-11',
         livemode: false,
         created_at: '2026-02-11T09:33:00.000Z',
@@ -146,24 +154,33 @@ export const invoice = Type.Object(
 );
 export type Invoice = Static<typeof invoice>;
 
+const linkFields = {
+  number: Type.String({ examples: ['INV-2026-000042'] }),
+  expires_at: timestamp({ description: 'Request this again for a new link.' }),
+};
+const linkExample = {
+  number: 'INV-2026-000042',
+  expires_at: '2026-02-12T09:33:00.000Z',
+};
+const urlExample = (format: string): string =>
+  `https://pay.example.com/documents/019c4c1e-0000-7a3b-9d1c-2b8f3a4e5d60/019c4c21-4a00-7e15-8d2f-1b0a9c8d7e6f.${format}?expires=1770889980&signature=…`;
+
 export const invoicePdf = Type.Object(
   {
-    number: Type.String({ examples: ['INV-2026-000042'] }),
+    ...linkFields,
     url: Type.String({ description: 'The document as a PDF. Anyone with the link can open it until it expires.' }),
-    expires_at: timestamp({ description: 'Request this again for a new link.' }),
   },
-  {
-    title: 'InvoicePdf',
-    examples: [
-      {
-        number: 'INV-2026-000042',
-        url: 'https://pay.example.com/documents/019c4c1e-0000-7a3b-9d1c-2b8f3a4e5d60/019c4c21-4a00-7e15-8d2f-1b0a9c8d7e6f.pdf?expires=1770889980&signature=…',
-        expires_at: '2026-02-12T09:33:00.000Z',
-      },
-    ],
-  },
+  { title: 'InvoicePdf', examples: [{ ...linkExample, url: urlExample('pdf') }] },
 );
-export type InvoicePdf = Static<typeof invoicePdf>;
+
+export const invoiceXml = Type.Object(
+  {
+    ...linkFields,
+    url: Type.String({ description: 'The document as XML. Anyone with the link can open it until it expires.' }),
+  },
+  { title: 'InvoiceXml', examples: [{ ...linkExample, url: urlExample('xml') }] },
+);
+export type InvoiceLink = Static<typeof invoicePdf>;
 
 const prefix = (description: string) =>
   Type.String({

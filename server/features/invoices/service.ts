@@ -1,7 +1,7 @@
 import { defaultLocale } from '../../customer-texts/languages.ts';
 import { wordsFor } from '../../customer-texts/words.ts';
-import { notFound } from '../../errors.ts';
-import { lackingOf } from '../../http/caller.ts';
+import { ApiError, notFound } from '../../errors.ts';
+import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
@@ -15,8 +15,9 @@ import type { ReceiptDocument } from '../receipts/service.ts';
 import type { PostalAddress } from '../profile/schemas.ts';
 import { logoOfProfile } from '../profile/service.ts';
 import { amountsOf, dayIn, invoiceDocument } from './document.ts';
+import { missingIn, xmlOfInvoice } from './e-invoice.ts';
 import { findInvoice, type InvoiceFilters, type InvoiceRow, listInvoices } from './queries.ts';
-import type { Invoice, InvoicePdf } from './schemas.ts';
+import type { Invoice, InvoiceLink } from './schemas.ts';
 
 export interface InvoiceLinks {
   readonly baseUrl: string;
@@ -64,6 +65,7 @@ function toWire(row: InvoiceRow, isBuyerShown: boolean): Invoice {
     ...amountsOf(row),
     seller: { name: seller.name, address: seller.address, tax_id: seller.tax_id },
     buyer: isBuyerShown ? { ...buyer, address: addressOf(buyer.address) } : null,
+    e_invoice_missing: isBuyerShown ? missingIn(row) : null,
     issued_on: dayIn(idTimeMs(row.id), content.time_zone),
     livemode: content.mode === 'live',
     created_at: createdAt(row.id),
@@ -77,19 +79,48 @@ function addressOf(address: Partial<PostalAddress> | null): PostalAddress | null
   return { line1, line2, city, state, postal_code, country };
 }
 
-export async function getInvoicePdf(context: RequestContext, links: InvoiceLinks, id: string): Promise<InvoicePdf> {
+export async function getInvoicePdf(context: RequestContext, links: InvoiceLinks, id: string): Promise<InvoiceLink> {
   const row = await findInvoice(context.db, context.company.id, id);
   if (!row) throw notFound('invoice');
-  const purpose = showsBuyer(context) ? 'invoice' : 'invoice-without-customer';
-  const expiresAtMs = links.clock.nowMs() + limits.receiptLinkHours * hourMs;
+  return linkTo(context, links, row, showsBuyer(context) ? 'invoice' : 'invoice-without-customer', 'pdf');
+}
+
+/** An e-invoice names the customer, so the caller must be able to read who that is. */
+export async function getInvoiceXml(context: RequestContext, links: InvoiceLinks, id: string): Promise<InvoiceLink> {
+  requirePermissions(context.caller, ['customers:read'], 'an e-invoice requires');
+  const row = await findInvoice(context.db, context.company.id, id);
+  if (!row) throw notFound('invoice');
+  const missing = missingIn(row);
+  if (missing.length > 0) {
+    const message =
+      `${row.full_number} cannot be an e-invoice. It lacks: ${missing.join('; ')}. ` +
+      'It keeps what was true at the payment; what you add now counts for later payments.';
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  return linkTo(context, links, row, 'invoice', 'xml');
+}
+
+function linkTo(
+  { company }: RequestContext,
+  { baseUrl, linkKey, clock }: InvoiceLinks,
+  { id, full_number: number }: InvoiceRow,
+  purpose: 'invoice' | 'invoice-without-customer',
+  format: DocumentFormat,
+): InvoiceLink {
+  const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
   return {
-    number: row.full_number,
-    url: links.baseUrl + signLink(links.linkKey, purpose, pathOf(context.company.id, row.id), expiresAtMs),
+    number,
+    url: baseUrl + signLink(linkKey, purpose, pathOf(company.id, id, format), expiresAtMs),
     expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
   };
 }
 
-const pathOf = (companyId: string, id: string): string => `/documents/${companyId}/${id}.pdf`;
+type DocumentFormat = 'pdf' | 'xml';
+
+const folders = { pdf: 'documents', xml: 'e-invoices' } as const;
+
+const pathOf = (companyId: string, id: string, format: DocumentFormat): string =>
+  `/${folders[format]}/${companyId}/${id}.${format}`;
 
 /** What a valid link to a document shows. */
 export interface DocumentLink {
@@ -104,7 +135,7 @@ export function readDocumentLink(
   id: string,
   query: LinkQuery,
 ): DocumentLink | undefined {
-  const path = pathOf(companyId, id);
+  const path = pathOf(companyId, id, 'pdf');
   if (isValidLink(linkKey, 'invoice', path, query, nowMs)) return { isBuyerShown: true };
   if (isValidLink(linkKey, 'invoice-without-customer', path, query, nowMs)) return { isBuyerShown: false };
   return undefined;
@@ -117,7 +148,7 @@ export interface ReadDocument {
   readonly version: string;
 }
 
-/** A document stays as it was made. Only the logo is the present one. */
+/** A document stays as it was made. Only the logo is the present one. The PDF that shows the buyer carries the e-invoice. */
 export async function readDocument(
   { db, company }: Pick<RequestContext, 'db' | 'company'>,
   id: string,
@@ -126,9 +157,31 @@ export async function readDocument(
   const row = await findInvoice(db, company.id, id);
   if (!row) return undefined;
   const [logo, words] = await Promise.all([logoOfProfile(db, company.id), wordsFor(defaultLocale)]);
+  const eInvoice = isBuyerShown ? xmlOfInvoice(row) : undefined;
   return {
-    document: invoiceDocument(row, { isBuyerShown, logo, words }),
-    fileName: `${row.full_number.replaceAll('/', '-')}.pdf`,
+    document: invoiceDocument(row, { isBuyerShown, logo, words, eInvoice }),
+    fileName: `${fileNameOf(row)}.pdf`,
     version: [row.id, isBuyerShown, logo?.length ?? 0].join(' '),
   };
+}
+
+const fileNameOf = ({ full_number }: InvoiceRow): string => full_number.replaceAll('/', '-');
+
+/** Returns whether a link to the XML of a document is valid at this time. */
+export const readXmlLink = (
+  linkKey: ServiceKey,
+  nowMs: number,
+  companyId: string,
+  id: string,
+  query: LinkQuery,
+): true | undefined => isValidLink(linkKey, 'invoice', pathOf(companyId, id, 'xml'), query, nowMs) || undefined;
+
+export async function readXml(
+  { db, company }: Pick<RequestContext, 'db' | 'company'>,
+  id: string,
+): Promise<{ readonly xml: string; readonly fileName: string } | undefined> {
+  const row = await findInvoice(db, company.id, id);
+  if (!row) return undefined;
+  const xml = xmlOfInvoice(row);
+  return xml === undefined ? undefined : { xml, fileName: `${fileNameOf(row)}.xml` };
 }

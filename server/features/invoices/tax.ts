@@ -54,7 +54,7 @@ export function rateFor(
 const wholePercent = 10_000;
 
 /** The part of a gross amount that is not tax. */
-const netOf = (gross: number, percentage: number): number =>
+export const netOf = (gross: number, percentage: number): number =>
   halfToEven(BigInt(gross) * BigInt(wholePercent), BigInt(wholePercent + Math.round(percentage * 100)));
 
 /**

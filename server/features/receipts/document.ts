@@ -30,6 +30,8 @@ export interface ReceiptDocument {
   readonly sums: readonly ReceiptSum[];
   readonly notes: readonly string[];
   readonly createdAtMs: number;
+  /** The same as XML, which the PDF then carries. */
+  readonly eInvoice?: string | undefined;
 }
 
 interface ReceiptLine {

@@ -3,6 +3,7 @@ import { fill } from '../../customer-texts/messages.ts';
 import type { Fonts } from '../../platform/typesetting/fonts.ts';
 import { layouterFor } from '../../platform/typesetting/layout.ts';
 import { linePrinter } from '../../platform/typesetting/pdf-text.ts';
+import { describe } from './archive.ts';
 import type { ReceiptDocument } from './document.ts';
 
 /** Lays a receipt out as a PDF, with tags for those who have it read to them. */
@@ -53,6 +54,7 @@ interface Paper {
 export async function renderReceipt(receipt: ReceiptDocument, fonts: Fonts): Promise<Buffer> {
   for (;;) {
     const doc = newDocument(receipt);
+    describe(doc, receipt);
     drawReceipt(paperOn(doc, receipt, fonts), receipt);
     if (fonts.isComplete) {
       fonts.trim();

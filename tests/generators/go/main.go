@@ -258,6 +258,7 @@ func pages() {
 	invoice := done(client.ListInvoicesWithResponse(ctx, nil)).JSON200.Data[0]
 	expect(done(client.GetInvoiceWithResponse(ctx, invoice.Id, nil)).JSON200.Number == invoice.Number, "the invoice")
 	expect(done(client.GetInvoicePdfWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "a PDF")
+	expect(done(client.GetInvoiceXmlWithResponse(ctx, invoice.Id, nil)).JSON200.Url != "", "an e-invoice")
 	items := []api.CheckoutItemInput{{ProductId: newProduct().Id, Quantity: 1}}
 	session := created(client.CreateCheckoutSessionWithResponse(ctx, nil, api.CheckoutSessionCreate{Mode: api.CheckoutModePayment, Items: &items})).JSON201
 	expect(*done(client.GetCheckoutSessionWithResponse(ctx, session.Id, nil)).JSON200.Url == *session.Url, "the same page")

@@ -11,7 +11,7 @@ import { useParams } from '../../routing.tsx';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { invoices } from '../../texts/invoices.ts';
-import type { Invoice, InvoicePdf } from '../../types.ts';
+import type { Invoice, InvoicePdf, InvoiceXml } from '../../types.ts';
 
 export function InvoicePage() {
   const { id = '' } = useParams();
@@ -27,11 +27,14 @@ export function InvoicePage() {
 function Details({ invoice }: { invoice: Invoice }) {
   const { currency, kind, cause, seller, buyer } = invoice;
   const canReadOrders = useCan('orders:read');
-  const pdf = useAction<string, InvoicePdf>({
-    send: (id) => call('GET', `/v1/invoices/${id}/pdf`),
-    onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
+  const opener = (format: 'pdf' | 'xml') => ({
+    send: (id: string) => call<InvoicePdf | InvoiceXml>('GET', `/v1/invoices/${id}/${format}`),
+    onDone: ({ url }: InvoicePdf | InvoiceXml) => void window.open(url, '_blank', 'noopener'),
     tells: true,
   });
+  const pdf = useAction(opener('pdf'));
+  const xml = useAction(opener('xml'));
+  const missing = invoice.e_invoice_missing;
   const sums: readonly (readonly [label: string, amount: number])[] = [
     [invoices.subtotal, invoice.subtotal],
     ...(invoice.discount_amount > 0 ? ([[invoices.discount, -invoice.discount_amount]] as const) : []),
@@ -46,9 +49,16 @@ function Details({ invoice }: { invoice: Invoice }) {
       lead={money(invoice.amount, currency)}
       back={{ to: '/invoices', label: invoices.title }}
       actions={
-        <Button icon="download" busy={pdf.busy} onClick={() => void pdf.run(invoice.id)}>
-          {invoices.pdf}
-        </Button>
+        <>
+          {missing?.length === 0 && (
+            <Button icon="download" busy={xml.busy} onClick={() => void xml.run(invoice.id)}>
+              {invoices.xml}
+            </Button>
+          )}
+          <Button icon="download" busy={pdf.busy} onClick={() => void pdf.run(invoice.id)}>
+            {invoices.pdf}
+          </Button>
+        </>
       }
     >
       <Panel title={common.details}>
@@ -70,6 +80,10 @@ function Details({ invoice }: { invoice: Invoice }) {
             invoice.corrects_id !== null && [invoices.corrects, <Corrected key="corrects" id={invoice.corrects_id} />],
             [invoices.seller, [seller.name, seller.tax_id].filter(Boolean).join(' · ')],
             buyer !== null && [invoices.buyer, [buyer.company, buyer.name, buyer.email].filter(Boolean).join(' · ')],
+            missing !== null && [
+              invoices.eInvoice,
+              missing.length === 0 ? invoices.eInvoiceReady : invoices.eInvoiceMissing(missing),
+            ],
           ]}
         />
       </Panel>

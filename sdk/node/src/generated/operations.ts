@@ -72,6 +72,7 @@ export const operations = {
   listInvoices: { method: 'GET', path: '/v1/invoices', keyed: false, fieldsOf: 'invoices' },
   getInvoice: { method: 'GET', path: '/v1/invoices/{id}', keyed: false, fieldsOf: 'invoices' },
   getInvoicePdf: { method: 'GET', path: '/v1/invoices/{id}/pdf', keyed: false },
+  getInvoiceXml: { method: 'GET', path: '/v1/invoices/{id}/xml', keyed: false },
   createCustomerSession: { method: 'POST', path: '/v1/customer_sessions', keyed: true },
   getCustomerSession: { method: 'GET', path: '/v1/customer_sessions/{id}', keyed: false },
   deleteCustomerSession: { method: 'DELETE', path: '/v1/customer_sessions/{id}', keyed: true },

@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { Chosen, FieldChoice } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { Invoice, InvoicePdf, ListInvoicesParams } from '../types/invoices.ts';
+import type { Invoice, InvoicePdf, InvoiceXml, ListInvoicesParams } from '../types/invoices.ts';
 
 export class Invoices {
   readonly #call: Call;
@@ -26,5 +26,10 @@ export class Invoices {
   /** Retrieve a link to the PDF of an invoice. */
   pdf(invoiceId: string, options?: RequestOptions): Promise<InvoicePdf> {
     return this.#call(operations.getInvoicePdf, [invoiceId], {}, options);
+  }
+
+  /** Retrieve a link to the e-invoice. */
+  xml(invoiceId: string, options?: RequestOptions): Promise<InvoiceXml> {
+    return this.#call(operations.getInvoiceXml, [invoiceId], {}, options);
   }
 }

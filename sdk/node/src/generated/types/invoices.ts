@@ -76,6 +76,7 @@ export interface Invoice {
   taxes: InvoiceTax[] | null;
   seller: InvoiceSeller;
   buyer: InvoiceBuyer | null;
+  e_invoice_missing: string[] | null;
   /** The day of the payment or its correction, in the time zone of the company. */
   issued_on: string;
   livemode: boolean;
@@ -84,10 +85,18 @@ export interface Invoice {
 
 export interface InvoicePdf {
   number: string;
-  /** The document as a PDF. Anyone with the link can open it until it expires. */
-  url: string;
   /** Request this again for a new link. */
   expires_at: string;
+  /** The document as a PDF. Anyone with the link can open it until it expires. */
+  url: string;
+}
+
+export interface InvoiceXml {
+  number: string;
+  /** Request this again for a new link. */
+  expires_at: string;
+  /** The document as XML. Anyone with the link can open it until it expires. */
+  url: string;
 }
 
 export interface ListInvoicesParams {

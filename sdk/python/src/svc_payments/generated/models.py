@@ -88,6 +88,7 @@ __all__ = [
     "InvoicePdf",
     "InvoiceSeller",
     "InvoiceTax",
+    "InvoiceXml",
     "LoggedRequest",
     "LoggedRequestDetails",
     "Mandate",
@@ -204,7 +205,7 @@ CheckoutNextActionType = Literal["confirm_with_bank"]
 CheckoutSessionField = Literal["id", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "status", "url", "customer_id", "cancel_url", "locale", "payment_link_id", "order_id", "subscription_id", "payment_method_id", "next_action", "livemode", "expires_at", "completed_at", "created_at", "updated_at"]
 PaymentLinkField = Literal["id", "name", "url", "slug", "readable_url", "mode", "items", "plan_id", "capture", "success_url", "coupon_code", "allow_coupons", "collect", "metadata", "active", "max_payments", "ends_at", "payments", "livemode", "created_at", "updated_at"]
 InvoiceKind = Literal["invoice", "credit_note"]
-InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"]
+InvoiceField = Literal["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"]
 InvoiceCause = Literal["payment_recorded", "refund_settled", "refund_returned", "refunded_to_credit", "payment_voided"]
 TransactionField = Literal["id", "type", "status", "amount", "currency", "customer_id", "customer", "order_id", "order", "payment_method", "processor_response", "authentication", "failure_reason", "failure_code", "description", "metadata", "settled_at", "created_at", "updated_at"]
 AuthenticationStatus = Literal["authenticated", "attempted", "exempted", "failed", "unavailable"]
@@ -1249,24 +1250,37 @@ class Invoice(Model):
     taxes: List[InvoiceTax] | None
     seller: InvoiceSeller
     buyer: InvoiceBuyer | None
+    e_invoice_missing: List[str] | None
     issued_on: date
     """The day of the payment or its correction, in the time zone of the company."""
     livemode: bool
     created_at: datetime
 
-    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "issued_on", "livemode", "created_at"])
+    _fields = frozenset(["id", "number", "series", "kind", "cause", "order_id", "order_number", "refund_id", "corrects_id", "customer_id", "currency", "lines", "subtotal", "discount_amount", "uncaptured_amount", "amount", "credit_applied", "taxes", "seller", "buyer", "e_invoice_missing", "issued_on", "livemode", "created_at"])
 
 
 class InvoicePdf(Model):
     __slots__ = ()
 
     number: str
-    url: str
-    """The document as a PDF. Anyone with the link can open it until it expires."""
     expires_at: datetime
     """Request this again for a new link."""
+    url: str
+    """The document as a PDF. Anyone with the link can open it until it expires."""
 
-    _fields = frozenset(["number", "url", "expires_at"])
+    _fields = frozenset(["number", "expires_at", "url"])
+
+
+class InvoiceXml(Model):
+    __slots__ = ()
+
+    number: str
+    expires_at: datetime
+    """Request this again for a new link."""
+    url: str
+    """The document as XML. Anyone with the link can open it until it expires."""
+
+    _fields = frozenset(["number", "expires_at", "url"])
 
 
 class CustomerSession(Model):
@@ -1996,6 +2010,7 @@ InvoiceSeller._converters = {"address": PostalAddress.of}
 InvoiceBuyer._converters = {"address": PostalAddress.of}
 Invoice._converters = {"lines": list_of(InvoiceLine.of), "taxes": list_of(InvoiceTax.of), "seller": InvoiceSeller.of, "buyer": InvoiceBuyer.of, "issued_on": date_of, "created_at": time_of}
 InvoicePdf._converters = {"expires_at": time_of}
+InvoiceXml._converters = {"expires_at": time_of}
 CustomerSession._converters = {"expires_at": time_of, "created_at": time_of}
 Transaction._converters = {"customer": Customer.of, "order": Order.of, "payment_method": PaymentMethodSummary.of, "processor_response": ProcessorResponse.of, "authentication": Authentication.of, "settled_at": time_of, "created_at": time_of, "updated_at": time_of}
 Clock._converters = {"now": time_of}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { brokenRules, rules } from '../../../tests/support/en16931.ts';
+import { generatedInvoices } from '../../../tests/support/generated-invoices.ts';
+import { everyNode, nodesAt, readXml, textAt } from '../../../tests/support/xml-reader.ts';
+import { amountsOf } from './document.ts';
+import { missingIn, xmlOfInvoice } from './e-invoice.ts';
+import type { InvoiceContent, InvoiceRow } from './queries.ts';
+
+const settlement = 'rsm:SupplyChainTradeTransaction/ram:ApplicableHeaderTradeSettlement';
+const generated = generatedInvoices(300);
+
+function changed(row: InvoiceRow, content: Partial<InvoiceContent>, change: Partial<InvoiceRow> = {}): InvoiceRow {
+  return { ...row, ...change, content: { ...row.content, ...content } };
+}
+
+/** With a card, a discount and two rates, one of them zero. */
+const [first] = generated;
+assert.ok(first?.content.tax?.rates);
+const [book, tea] = [7, 1900].map((unit_price, index) => ({
+  product_id: `p${index}`,
+  name: `Item ${index}`,
+  sku: '',
+  quantity: 2,
+  unit_price: unit_price * 10,
+  total: unit_price * 20,
+}));
+assert.ok(book && tea);
+const [anyRate] = first.content.tax.rates;
+assert.ok(anyRate);
+const sample = changed(
+  first,
+  {
+    items: [book, tea],
+    plan: null,
+    subtotal: 38_140,
+    discount_amount: 3814,
+    total: 34_326,
+    credit_applied: 0,
+    coupon_code: 'TEA',
+    card: { brand: 'visa', last_four: '4242' },
+    seller: { ...first.content.seller, tax_id: 'DE123456789', email: 'billing@example.com' },
+    buyer: {
+      name: 'Grace Hopper',
+      company: 'Hopper GmbH',
+      email: 'grace@example.com',
+      address: { line1: 'Weg 1', line2: null, city: 'Köln', state: null, postal_code: '50667', country: 'DE' },
+    },
+    tax: {
+      country: 'DE',
+      region: null,
+      rates: [
+        { ...anyRate, country: 'DE', percentage: 19 },
+        { ...anyRate, country: 'DE', percentage: 0, category: 'Books' },
+      ],
+      categories: { p0: 'Books' },
+    },
+  },
+  { currency: 'eur', amount: 34_326, payment: { ...first.payment, amount: 34_326 } },
+);
+const sampleXml = xmlOfInvoice(sample) ?? '';
+
+describe('the rules of EN 16931', () => {
+  it('hold for generated invoices and credit notes of every kind', () => {
+    const whole = generated.filter((row) => missingIn(row).length === 0);
+    assert.ok(whole.length >= 200, `${whole.length} are whole`);
+    assert.equal(new Set(whole.map(({ cause }) => cause)).size, 5);
+    for (const row of whole) {
+      const xml = xmlOfInvoice(row) ?? '';
+      assert.deepEqual(brokenRules(readXml(xml)), [], `${row.full_number} ${row.cause}\n${xml}`);
+    }
+  });
+
+  it('find each fault that they are about', () => {
+    assert.deepEqual(brokenRules(readXml(sampleXml)), []);
+    for (const { id, broken } of rules) {
+      const [from, to] = broken;
+      const faulty = sampleXml.replace(from, to);
+      assert.notEqual(faulty, sampleXml, `${id} changes nothing in ${sampleXml}`);
+      assert.ok(brokenRules(readXml(faulty)).includes(id), `${id} does not notice its fault`);
+    }
+  });
+});
+
+describe('an e-invoice', () => {
+  it('has the amounts of the document', () => {
+    for (const row of generated) {
+      const xml = xmlOfInvoice(row);
+      if (xml === undefined) continue;
+      const total = textAt(
+        readXml(xml),
+        `${settlement}/ram:SpecifiedTradeSettlementHeaderMonetarySummation/ram:GrandTotalAmount`,
+      );
+      assert.equal(Number((total ?? '').replace('.', '')), row.amount);
+      const { taxes } = amountsOf(row);
+      const sums = (part: 'net_amount' | 'tax_amount'): number =>
+        (taxes ?? []).reduce((sum, tax) => sum + tax[part], 0);
+      const inXml = (name: string): number =>
+        nodesAt(readXml(xml), `${settlement}/ram:ApplicableTradeTax/ram:${name}`).reduce(
+          (sum, { text }) => sum + Number(text.replace('.', '')),
+          0,
+        );
+      assert.deepEqual([inXml('BasisAmount'), inXml('CalculatedAmount')], [sums('net_amount'), sums('tax_amount')]);
+    }
+  });
+
+  it('names the seller by a VAT ID, or else by the number of the tax office', () => {
+    const registration = (tax_id: string): string[] => {
+      const xml = xmlOfInvoice(changed(sample, { seller: { ...sample.content.seller, tax_id } })) ?? '';
+      return everyNode(readXml(xml))
+        .filter(({ name }) => name === 'ram:SpecifiedTaxRegistration')
+        .flatMap(({ children }) => children.map(({ text, attributes }) => `${attributes.schemeID} ${text}`));
+    };
+    assert.deepEqual(registration('de 123.456-789'), ['VA DE123456789']);
+    assert.deepEqual(registration('EL123456789'), ['VA EL123456789']);
+    for (const id of ['12/345/67890', 'ZZ123', 'DE']) assert.deepEqual(registration(id), [`FC ${id}`]);
+  });
+
+  it('is missing what it needs, by name', () => {
+    const { seller } = sample.content;
+    const address = seller.address ?? undefined;
+    assert.ok(address);
+    const cases: readonly (readonly [InvoiceRow, RegExp])[] = [
+      [changed(sample, { seller: { ...seller, tax_id: null } }), /tax ID of your company/],
+      [changed(sample, { seller: { ...seller, tax_id: ' ' } }), /tax ID of your company/],
+      [changed(sample, { seller: { ...seller, address: null } }), /country of your company/],
+      [changed(sample, { tax: null }), /tax rate for each line/],
+      [changed(sample, {}, { currency: 'kwd' }), /at most two decimals, unlike KWD/],
+    ];
+    for (const [row, missing] of cases) {
+      assert.match(missingIn(row).join('; '), missing);
+      assert.equal(missingIn(row).length, 1);
+      assert.equal(xmlOfInvoice(row), undefined);
+    }
+  });
+
+  it('has a buyer also where the customer gave no name and no address', () => {
+    const buyer = { name: '', company: null, email: 'grace@example.com', address: null };
+    const invoice = readXml(xmlOfInvoice(changed(sample, { buyer, shipping: null })) ?? '');
+    const party = 'rsm:SupplyChainTradeTransaction/ram:ApplicableHeaderTradeAgreement/ram:BuyerTradeParty';
+    assert.equal(textAt(invoice, `${party}/ram:Name`), 'grace@example.com');
+    assert.equal(textAt(invoice, `${party}/ram:PostalTradeAddress/ram:CountryID`), 'DE');
+  });
+});
