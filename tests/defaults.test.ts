@@ -182,6 +182,8 @@ describe('what is left out', () => {
         else if (field === 'capture') assert.deepEqual([fallback, reply.body.authorized_amount], ['automatic', null]);
         // The order says what it is charged for, not who was there.
         else if (field === 'off_session') assert.equal(fallback, false);
+        // The order says how much of it was used.
+        else if (field === 'use_credit') assert.deepEqual([fallback, reply.body.credit_applied], [false, 0]);
         else assert.deepEqual(at(reply.body, field), fallback, field);
       }
     });

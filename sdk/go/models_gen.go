@@ -2209,7 +2209,9 @@ type OrderCreate struct {
 	CouponCode Opt[string]      `svc:"coupon_code"`
 	Capture    Opt[CaptureMode] `svc:"capture"`
 	// Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer.
-	OffSession     Opt[bool]                   `svc:"off_session"`
+	OffSession Opt[bool] `svc:"off_session"`
+	// Whether the credit of the customer pays first: `credit_applied` of the order. The card pays the rest, and is not charged if there is none. Not with `capture: manual`.
+	UseCredit      Opt[bool]                   `svc:"use_credit"`
 	Authentication Opt[ExternalAuthentication] `svc:"authentication"`
 	Description    Opt[string]                 `svc:"description"`
 	Shipping       Opt[ShippingInput]          `svc:"shipping"`

@@ -5,12 +5,13 @@ import { bulk } from '../../dashboard/src/texts/bulk.ts';
 import { common } from '../../dashboard/src/texts/common.ts';
 import { credit } from '../../dashboard/src/texts/credit.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
+import { orders } from '../../dashboard/src/texts/orders.ts';
 import type { Company } from '../../server/company.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { type DashboardPage, openDashboardPage } from '../support/dashboard-page.ts';
 import { checkLooks, openPagesWorld } from '../support/hosted-pages.ts';
 import { inspect } from '../support/inspect.ts';
-import { someCustomer } from '../support/service.ts';
+import { someCustomer, someProduct } from '../support/service.ts';
 
 /** The credit of a customer, granted and taken back in the dashboard. */
 
@@ -85,6 +86,30 @@ describe('the credit of a customer in the dashboard', () => {
     await checkLooks(visited.page, 'customer-credit');
     assert.equal(await visited.page.getByText('Late delivery').count(), 0, 'the reason is for the team');
     await visited.close();
+  });
+
+  it('pays an order first where the merchant says so', async () => {
+    const card = { number: '5555555555554444', exp_month: '12', exp_year: '2040', cvc: '999' };
+    await service.call('POST', '/capture', { key, body: { customer_id: id, card } });
+    const product = someProduct({ name: 'Gear', pricing: { amount: 500, currency: 'usd' } });
+    await service.call('POST', '/v1/products', { key, body: product });
+    await page.goto('/orders/new');
+    await opened.choose(orders.customer, 'Ada');
+    await opened.choose(orders.product, 'Gear');
+    await opened.field(orders.useCredit('$11.00')).check();
+    await opened.field(orders.quantity).fill('2');
+    await opened.button(orders.placeByCredit).waitFor();
+    await opened.field(orders.quantity).fill('3');
+    await opened.button(orders.charge('$4.00')).click();
+    await opened.dialog().getByText('$11.00').waitFor();
+    await inspect(page, 'an order that credit pays a part of');
+    await picture('order');
+    await opened.button(orders.charge('$4.00'), opened.dialog()).click();
+    await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
+    await page.getByText(orders.creditApplied).waitFor();
+    assert.deepEqual(await balances(), [{ currency: 'usd', amount: 0 }]);
+    const body = { type: 'grant', amount: 1100, currency: 'usd', reason: 'Late delivery in April' };
+    await service.call('POST', `/v1/customers/${id}/credit`, { key, body, idempotencyKey: crypto.randomUUID() });
   });
 
   it('is on Home as what the company owes, and each change of it is exported', async () => {

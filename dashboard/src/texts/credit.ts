@@ -2,7 +2,7 @@ export const credit = {
   title: 'Credit',
   owed: 'Credit of customers',
   ofCustomers: (count: number) => (count === 1 ? '1 customer' : `${count.toLocaleString('en-US')} customers`),
-  owedHint: 'A liability: you owe it until renewals and changes of plan use it.',
+  owedHint: 'A liability: you owe it until renewals, changes of plan and orders use it.',
   none: 'No credit.',
   grant: 'Grant credit',
   takeBack: 'Take back',

@@ -165,6 +165,14 @@ export async function lockPurse(db: Queryable, customers: readonly OfCustomer[])
   };
 }
 
+/**
+ * How much of a total credit may pay. If a processor was paid for it before a restore, the card pays the same again, so that the charge
+ * is found under its reference. A notice of a processor does not name the amount.
+ */
+export function mostCredit(total: number, forgotten: { readonly amount: number | null } | undefined): number {
+  return forgotten ? Math.max(0, total - (forgotten.amount ?? 1)) : total;
+}
+
 /** What credit would pay of an amount now. */
 export async function creditFor(
   db: Queryable,
@@ -176,14 +184,17 @@ export async function creditFor(
   return Math.min(most, balances.find((one) => one.currency === currency)?.balance ?? 0);
 }
 
-/** Records that credit pays for an order. Its balance is locked. */
+/** The balance was spent after it was read. */
+export class CreditSpent extends Error {}
+
+/** Records that credit pays for an order. Throws `CreditSpent` if the balance was not locked, and is too low by now. */
 export async function recordUse(
   db: Queryable,
   { company_id, customer_id, currency, id: order_id }: PaidOrder,
   { id, amount }: { readonly id: string; readonly amount: number },
 ): Promise<void> {
   const entry = { ...noDetails, id, customer_id, currency, order_id, type: 'order', amount: -amount } as const;
-  if (!(await insertEntry(db, company_id, entry))) throw new Error('the credit of an order is not there');
+  if (!(await insertEntry(db, company_id, entry))) throw new CreditSpent();
 }
 
 /** Takes up to that amount for an order, and returns how much. */

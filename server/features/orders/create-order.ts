@@ -3,8 +3,9 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { type KeyedRequest, claimOf, sentKeyOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
-import { isUnavailable, violatedConstraint } from '../../platform/database.ts';
+import { type Database, isUnavailable, violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
 import { isoTime } from '../../platform/iso-time.ts';
 import {
@@ -15,11 +16,13 @@ import {
   RedemptionsReserved,
   waitingForReservations,
 } from '../coupons/service.ts';
+import { CreditSpent, recordUse } from '../credit/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
 import { checkGate } from '../restores/service.ts';
 import { generationOf } from './operations/generations.ts';
-import { toWire } from './order.ts';
+import { creditForOrder } from './credit.ts';
+import { type OrderRow, toWire } from './order.ts';
 import { checkShownTotal, type NewOrder, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, type Priced, priceItems } from './pricing.ts';
 import type { Order, OrderCreate } from './schemas.ts';
@@ -116,8 +119,8 @@ async function begin(
 }
 
 /**
- * Returns undefined if the key, the customer, the card or a product has changed since it was read; the caller then
- * reads again.
+ * Returns undefined if the key, the customer, its credit, the card or a product has changed since it was read; the caller
+ * then reads again.
  */
 async function record(
   charging: Charging,
@@ -132,7 +135,8 @@ async function record(
   };
   try {
     const isPlain = intent.redemption === undefined;
-    if (newlyOrdered.length === 0 && !intent.order.off_session)
+    const { off_session, credit_applied } = intent.order;
+    if (newlyOrdered.length === 0 && !off_session && !credit_applied)
       return await unlessClosed(
         await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent)),
       );
@@ -140,10 +144,11 @@ async function record(
       const marked = newlyOrdered.length > 0 ? await noteOrdered(transaction, company_id, newlyOrdered) : 0;
       if (marked < newlyOrdered.length) return undefined;
       const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
-      if (recorded && intent.order.off_session) await noteOffSession(transaction, company_id, intent.order.id);
+      if (recorded && recorded !== closed) await noteIntent(transaction, intent.order);
       return unlessClosed(recorded);
     });
   } catch (error) {
+    if (error instanceof CreditSpent) return undefined;
     const violated = violatedConstraint(error) ?? '';
     // The coupon was far from its limit when it was read, but the limit may have been lowered since.
     if (violated.startsWith('orders_') || violated === 'coupons_used_at_most_max') return undefined;
@@ -151,6 +156,13 @@ async function record(
     if (!recorded) throw error;
     return recorded;
   }
+}
+
+/** What few orders have, in the commit that records the intent. */
+async function noteIntent(transaction: Database, order: OrderRow): Promise<void> {
+  if (order.off_session) await noteOffSession(transaction, order.company_id, order.id);
+  if (!order.credit_applied) return;
+  await recordUse(transaction, order, { id: newId(order.updated_at.getTime()), amount: order.credit_applied });
 }
 
 /** The answer of the database is lost, so what it recorded is read. Undefined if it is not there, at least not yet. */
@@ -186,7 +198,9 @@ async function draft(
     ...{ mode, clockOffsetMs, authenticates, card, customerIp, presence, authentication: externalOf(input) },
     ...({ type, cause: 'order', numbered } as const),
   };
-  const placed = placeOrder({ ...orderOf(context, input, card), ...priced, ...discountOf(use) }, charged, nowMs);
+  const discounted = { ...orderOf(context, input, card), ...priced, ...discountOf(use) };
+  const credit = await creditOf(context, input, discounted, numbered);
+  const placed = placeOrder({ ...discounted, ...credit }, charged, nowMs);
   checkShownTotal(input.shownTotal, placed.state.order.total);
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
   return { ...placed, intent: intentOf(placed, mode, key, use), newlyOrdered };
@@ -212,6 +226,19 @@ function orderOf(
     request_id: requestId,
     ...(input.off_session && { off_session: true }),
   };
+}
+
+/** What credit pays, if it may. */
+async function creditOf(
+  { db }: RequestContext,
+  { use_credit, capture }: ShownOrder,
+  order: Pick<NewOrder, 'company_id' | 'customer_id' | 'currency' | 'subtotal' | 'discount_amount'>,
+  numbered: Numbered,
+): Promise<Pick<NewOrder, 'credit_applied'>> {
+  if (!use_credit) return {};
+  if (capture === 'manual') throw invalidField('use_credit', 'must be omitted with capture manual');
+  const credit_applied = await creditForOrder(db, order, order.subtotal - order.discount_amount, numbered);
+  return credit_applied > 0 ? { credit_applied } : {};
 }
 
 function refuseWithoutMandate({ off_session, authentication }: OrderCreate, card: NonNullable<Facts['card']>): void {

@@ -1,10 +1,14 @@
-import type { Database } from '../../platform/database.ts';
+import { limits } from '../../limits.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import { hourMs } from '../../platform/durations.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { recordUse, returnCredit, useCredit } from '../credit/service.ts';
+import { creditFor, mostCredit, recordUse, returnCredit, useCredit } from '../credit/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
+import { forgottenCharge } from '../restores/service.ts';
 import { capturedAmount, type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOpenOf } from './operations/open-queries.ts';
+import { laterReferences, type Numbered, referenced } from './operations/reference.ts';
 import { lockOrder, moveOrder, writeCredit, writePaidByCredit } from './queries.ts';
 import { nextOrderStatus } from './transitions.ts';
 
@@ -12,6 +16,27 @@ import { nextOrderStatus } from './transitions.ts';
  * The credit that pays for an order, or for a part of it. It is taken from the balance in the commit that records the intent to
  * charge the rest, and given back in the commit that records that the charge was declined. While the outcome is unknown it stays taken.
  */
+
+/**
+ * What credit pays of the total of a new order. After a restore, a charge of the same key may be forgotten: the card then pays the same
+ * again, so that the charge is found.
+ */
+export async function creditForOrder(
+  db: Queryable,
+  order: Pick<OrderRow, 'company_id' | 'customer_id' | 'currency'>,
+  total: number,
+  numbered: Numbered,
+): Promise<number> {
+  const available = await creditFor(db, order, total);
+  if (available === 0) return 0;
+  const first = referenced(order.company_id, numbered);
+  const later = laterReferences(order.company_id, first);
+  const references = [first, ...later].map(({ reference }) => reference);
+  const kept = await forgottenCharge(db, order.company_id, references);
+  // A key that is used again after it has expired stands for a new purchase.
+  const isExpired = kept !== undefined && kept.age_ms > limits.idempotencyKeyHours * hourMs;
+  return Math.min(available, mostCredit(total, isExpired ? undefined : kept));
+}
 
 /** Gives back a part of what paid for the order. No processor is called, so it is done when it is recorded. */
 export async function refundToCredit(

@@ -124,6 +124,14 @@ export const orderCreate = Type.Object(
           'asks for the customer.',
       }),
     ),
+    use_credit: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Whether the credit of the customer pays first: `credit_applied` of the order. The card pays the rest, and is not charged if ' +
+          'there is none. Not with `capture: manual`.',
+      }),
+    ),
     authentication: Type.Optional(externalAuthentication),
     description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     shipping: Type.Optional(clearable(shippingInput)),

@@ -37,7 +37,8 @@ import { chargeElsewhere } from './recovery/charge-elsewhere.ts';
 import { countCharge } from './operations/counting.ts';
 import { wantsCustomer } from './operations/authentication.ts';
 import type { Charging, MoneyDependencies } from './operations/charging.ts';
-import { type ExecutedOperation, openExecuted, takeExecuted, takeLater } from './recovery/adopt-queries.ts';
+import { adoptExecuted } from './recovery/adopt.ts';
+import { type ExecutedOperation, takeExecuted, takeLater } from './recovery/adopt-queries.ts';
 import { createOrder, type ShownOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './operations/generations.ts';
@@ -353,11 +354,11 @@ export async function authorizationStatistics(db: Queryable): ReturnType<typeof 
 
 /** Opens an operation that the processor executed and the books miss. Reconciliation then records its outcome. */
 export async function adoptOperation(
-  db: Queryable,
+  db: Database,
   executed: ExecutedOperation,
   opened: { readonly id: string; readonly at: Date; readonly agoMs: number },
 ): Promise<boolean> {
-  return openExecuted(db, executed, opened);
+  return adoptExecuted(db, executed, opened);
 }
 
 /** Adopts the card and the connection of a charge that the processor executed for an open sale. */

@@ -307,11 +307,18 @@ const retrySeconds: Readonly<Record<GateWait, number>> = {
 };
 
 /** Throws if requests of the company may not move money. Called when a statement has recorded nothing. */
-export async function requireOpenGate(db: Queryable, companyId: string): Promise<void> {
+export const requireOpenGate = (db: Queryable, companyId: string): Promise<void> =>
+  refuseWhile(db, companyId, isClosed('c'));
+
+/** Throws until it is known what the processors of the company were paid. */
+export const requireCompared = (db: Queryable, companyId: string): Promise<void> =>
+  refuseWhile(db, companyId, renewalsWait('c'));
+
+async function refuseWhile(db: Queryable, companyId: string, condition: string): Promise<void> {
   const [row] = await db.query<{ waits_for: GateWait; until: Date | null }>(
     `SELECT coalesce(g.waits_for, 'comparison') AS waits_for,
        CASE WHEN g.waits_for = 'second_list' THEN greatest(now(), g.next_compare_at) END AS until
-     FROM companies c LEFT JOIN company_gates g ON g.company_id = c.id WHERE c.id = $1 AND ${isClosed('c')}`,
+     FROM companies c LEFT JOIN company_gates g ON g.company_id = c.id WHERE c.id = $1 AND ${condition}`,
     [companyId],
   );
   if (!row) return;

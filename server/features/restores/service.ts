@@ -20,6 +20,7 @@ import {
   keepClosed,
   openGate,
   renewLease,
+  requireCompared,
   requireOpenGate,
   wasRestored,
 } from './gate-queries.ts';
@@ -82,6 +83,19 @@ export async function executedCharge(
   companyId: string,
   references: readonly string[],
 ): Promise<Kept | undefined> {
+  return findKept(db, companyId, references);
+}
+
+/**
+ * The same, before credit pays instead of a card: a processor that is not called cannot say that it was paid. Throws while that
+ * is being compared.
+ */
+export async function forgottenCharge(
+  db: Queryable,
+  companyId: string,
+  references: readonly string[],
+): Promise<Kept | undefined> {
+  await requireCompared(db, companyId);
   return findKept(db, companyId, references);
 }
 

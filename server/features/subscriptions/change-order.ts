@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../request-context.ts';
-import { type PlacedOrder, placeOrder, subjects } from '../orders/service.ts';
+import { type Numbered, type PlacedOrder, placeOrder, subjects } from '../orders/service.ts';
 import { type Decision, describeChange } from './plan-change.ts';
 import type { CardOfCustomer } from './queries.ts';
 import { chargedCard } from './renewal-order.ts';
@@ -14,6 +14,8 @@ export function orderForChange(
   { terms, due, discount }: Decision,
   of: {
     readonly number: number;
+    /** The subject of the charge's reference, if it is not the first attempt. */
+    readonly numbered?: Numbered | undefined;
     readonly orderId: string;
     readonly card: CardOfCustomer;
     readonly context: RequestContext;
@@ -52,7 +54,7 @@ export function orderForChange(
       card: chargedCard(of.card),
       customerIp,
       cause: 'plan_change',
-      numbered: { subject: subjects.change(row.id, of.number), number: 0 },
+      numbered: of.numbered ?? { subject: subjects.change(row.id, of.number), number: 0 },
     },
     nowMs,
   );

@@ -7,13 +7,14 @@ import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { creditChange, emptyPurse, lockPurse, recordUse } from '../credit/service.ts';
+import { creditChange, lockPurse, mostCredit, recordUse } from '../credit/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { previousOf } from '../events/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import {
   getOrderState,
   lockMs,
+  type Numbered,
   type Opened,
   orderToWire,
   type PlacedOrder,
@@ -28,6 +29,7 @@ import { cardFor, type SubscriptionDependencies } from './create-subscription.ts
 import { releaseUnused } from './plan-coupon.ts';
 import { changedAtOnce, changedPaid, type ChangeLine, pendingOf } from './plan-change.ts';
 import { chargeInProgress, draftChange, type Draft } from './plan-draft.ts';
+import { forgottenOfChange } from './forgotten-charges.ts';
 import { fundedBy } from './period-payment.ts';
 import { findSubscription, isBeingCharged } from './queries.ts';
 import { plannedSale } from './renewal-order.ts';
@@ -86,15 +88,27 @@ async function begin(
   const row = await lockOne(transaction, company.id, id);
   const draft = await draftChange(transaction, context, row, input);
   const { due } = draft.decision;
-  const purse = due > 0 ? await lockPurse(transaction, [row]) : emptyPurse;
-  const credit = purse.take(row, due);
+  const { credit, numbered } = due > 0 ? await paymentOf(transaction, row, due) : { credit: 0 };
   checkExpected(input, due - credit);
   const scheduledBy = { id: operationId, byCustomer: input.byCustomer };
   if (draft.isScheduled) await schedule(transaction, context, row, draft, scheduledBy);
-  else if (due > credit) return beginCharge(transaction, context, row, draft, { orderId: operationId, credit });
+  else if (due > credit)
+    return beginCharge(transaction, context, row, draft, { orderId: operationId, credit, numbered });
   else if (credit > 0) await applyByCredit(transaction, context, row, draft, operationId);
   else await apply(transaction, context, row, draft, operationId);
   return { operationId };
+}
+
+/** What credit pays. The charge of the rest may be one that was forgotten in a restore. */
+async function paymentOf(
+  transaction: Database,
+  row: SubscriptionRow,
+  due: number,
+): Promise<{ readonly credit: number; readonly numbered?: Numbered | undefined }> {
+  const available = (await lockPurse(transaction, [row])).take(row, due);
+  if (available === 0) return { credit: 0 };
+  const forgotten = await forgottenOfChange(transaction, row);
+  return { credit: Math.min(available, mostCredit(due, forgotten)), numbered: forgotten?.numbered };
 }
 
 function checkExpected({ expected_amount: expected }: PlanChangeRequest, charged: number): void {
@@ -182,7 +196,7 @@ async function beginCharge(
   context: RequestContext,
   row: SubscriptionRow,
   { decision, payment }: Draft,
-  { orderId, credit }: { readonly orderId: string; readonly credit: number },
+  { orderId, credit, numbered }: Awaited<ReturnType<typeof paymentOf>> & { readonly orderId: string },
 ): Promise<Begun> {
   const { company, nowMs } = context;
   requireProcessor(company);
@@ -190,7 +204,9 @@ async function beginCharge(
   const card = await cardFor(transaction, company.id, row.customer_id, row.payment_method_id);
   const orders = await fundedBy(transaction, row, payment);
   const pending_change = pendingOf(row, decision, orders, orderId);
-  const placed = orderForChange(row, decision, { number: pending_change.number, orderId, card, context, credit });
+  const placed = orderForChange(row, decision, {
+    ...{ number: pending_change.number, numbered, orderId, card, context, credit },
+  });
   const waiting = {
     ...row,
     pending_change,

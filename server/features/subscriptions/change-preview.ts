@@ -1,10 +1,12 @@
 import { notFound } from '../../errors.ts';
 import type { RequestContext } from '../../request-context.ts';
-import { creditFor } from '../credit/service.ts';
+import { creditFor, mostCredit } from '../credit/service.ts';
 import { previousOf } from '../events/service.ts';
+import { executedCharge } from '../restores/service.ts';
 import { changed, recordChanges } from './billing.ts';
 import type { PlanChangePreview, PlanChangeRequest } from './change-schemas.ts';
 import { lockOne } from './change-subscription.ts';
+import { forgottenOfChange } from './forgotten-charges.ts';
 import { changedAtOnce, changedPaid, type Decision } from './plan-change.ts';
 import { draftChange, type Draft } from './plan-draft.ts';
 import { findSubscription } from './queries.ts';
@@ -26,7 +28,9 @@ export async function previewChange(
   const draft = await draftChange(context.db, context, row, input);
   const { decision } = draft;
   const next = after(row, draft, context.nowMs);
-  const credit_applied = await creditFor(context.db, row, decision.due);
+  const available = await creditFor(context.db, row, decision.due);
+  const forgotten = available > 0 ? await forgottenOfChange(context.db, row, executedCharge) : undefined;
+  const credit_applied = Math.min(available, mostCredit(decision.due, forgotten));
   return {
     at: new Date(decision.atMs).toISOString(),
     lines: [...decision.lines],

@@ -163,17 +163,20 @@ export interface DueSubscription extends HeldSubscription {
   readonly exp_year: number;
   readonly billing_details: BillingDetails | null;
   readonly now: Date;
-  /** After a restore: the reference under which a processor was paid for the next cycle. */
+  /** After a restore: the reference under which a processor was paid for the cycle that is due. */
   readonly kept_reference: string | null;
   /** What the customer has, as it was read before it is locked. */
   readonly credit: number;
 }
 
+// Dunning retries the cycle that has begun.
+const dueCycle = `(CASE WHEN s.status = 'past_due' THEN s.current_cycle ELSE s.current_cycle + 1 END)`;
+
 const due = (which: string): string => `
   WITH s AS MATERIALIZED (${which})
   SELECT ${held}, m.card_id, m.exp_month, m.exp_year, m.billing_details,
     date_trunc('milliseconds', now() + c.clock_offset_ms * interval '1 ms') AS now,
-    ${keptReference('c', 's.id', 's.current_cycle + 1')} AS kept_reference,
+    ${keptReference('c', 's.id', dueCycle)} AS kept_reference,
     coalesce((SELECT b.balance FROM credit_balances b WHERE b.company_id = s.company_id AND b.customer_id = s.customer_id
       AND b.currency = s.currency), 0) AS credit
   FROM s JOIN companies c ON c.id = s.company_id

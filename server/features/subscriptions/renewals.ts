@@ -7,11 +7,9 @@ import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
 import { tracedAlone } from '../../platform/spans.ts';
 import {
-  deriveReference,
   getOrderState,
   lockMs,
   type NewSale,
-  type Numbered,
   type Opened,
   nextAttempt,
   type Orders,
@@ -22,15 +20,16 @@ import {
   planScheduledCharges,
   type PlannedCharge,
   saleOf,
-  subjects,
 } from '../orders/service.ts';
 import { closeRedemptions } from '../coupons/service.ts';
-import { emptyPurse, lockPurse, type Purse, recordUse } from '../credit/service.ts';
+import { emptyPurse, lockPurse, mostCredit, type Purse, recordUse } from '../credit/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { type EventType, previousOf } from '../events/service.ts';
+import { rowOf } from './change-subscription.ts';
 import { completed, writesPlan } from './changes.ts';
 import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
+import { type Forgotten, forgottenOfCycle } from './forgotten-charges.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
 import { chargedCard, openSale, orderFor, plannedSale } from './renewal-order.ts';
 import { amountsOf, forNextCycle, nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
@@ -167,21 +166,10 @@ async function useCredits(transaction: Database, steps: readonly Step[]): Promis
 }
 
 async function stepOf(transaction: Database, due: DueSubscription, nowMs: number, purse: Purse): Promise<Step> {
-  const {
-    mode,
-    clock_offset_ms,
-    authenticates,
-    dunning_days: _,
-    after_dunning: __,
-    now: ___,
-    credit: ____,
-    ...facts
-  } = due;
-  const { card_id, exp_month, exp_year, billing_details, kept_reference, ...row } = facts;
-  const livemode = mode === 'live';
-  const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
+  const row = rowOf(due);
+  const { mode } = due;
   const announced = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
-    change: changed(to, events, livemode, nowMs, null),
+    change: changed(to, events, mode === 'live', nowMs, null),
   });
 
   if (row.status === 'past_due') {
@@ -192,38 +180,46 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   }
   const next = nextCharge(row);
   if (!next) return announced(completed(row, nowMs), ['subscription.completed']);
-  if (next.atMs > nowMs) return { change: quietly(withNextDue(row)) };
+  if (next.atMs > nowMs) return { change: { row: withNextDue(row), events: [] } };
+  return beginCycle(transaction, due, next.cycle, nowMs, purse);
+}
 
+async function beginCycle(
+  transaction: Database,
+  due: DueSubscription,
+  cycle: number,
+  nowMs: number,
+  purse: Purse,
+): Promise<Step> {
+  const { mode, clock_offset_ms, authenticates, card_id, exp_month, exp_year, billing_details, kept_reference } = due;
+  const row = rowOf(due);
   const first = row.current_cycle === 0;
   const company = { mode, clockOffsetMs: clock_offset_ms, authenticates };
   const card = { card_id, exp_month, exp_year, billing_details };
   const turned = forNextCycle(row);
-  const credit = first ? 0 : creditFor(turned, next.cycle, kept_reference, purse);
-  const placed = orderFor(turned, first ? null : next.cycle, {
+  const forgotten = await forgottenOfCycle(transaction, row, cycle, kept_reference);
+  const credit = first ? 0 : creditFor(turned, cycle, forgotten, purse);
+  const placed = orderFor(turned, first ? null : cycle, {
     ...{ company, card, nowMs, requestId: null, credit },
-    ...paidAs(row, next.cycle, kept_reference),
+    ...(forgotten?.numbered && { numbered: forgotten.numbered }),
   });
   const { order } = placed.state;
   const begun = asNextCycle({ ...(first ? turned : withCycleBegun(turned)), latest_order_id: order.id, due_at: null });
   const planned = plannedSale(placed, lockMs[mode]);
   const asChanged = (to: SubscriptionRow, events: readonly EventType[]): Change =>
-    withPlanChange(row, to, events, livemode, nowMs);
+    withPlanChange(row, to, events, mode === 'live', nowMs);
   if (placed.sale) {
     const charge = { state: placed.state, sale: placed.sale, atMs: nowMs };
     return { change: asChanged(begun, []), planned, charge, credit };
   }
-  const cycle = first ? null : next.cycle;
-  const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
+  const paid = afterCharge(begun, freeOfCharge(begun, first ? null : cycle, nowMs), policyOf(due));
   return { change: asChanged(paid.row, paid.events), planned, credit };
 }
 
-/**
- * The credit that pays for a renewal. After a restore, a cycle that a processor was paid for is not paid by credit alone: the charge
- * that was forgotten is looked up.
- */
-function creditFor(row: SubscriptionRow, cycle: number, keptReference: string | null, purse: Purse): number {
+/** The credit that pays for a renewal. */
+function creditFor(row: SubscriptionRow, cycle: number, forgotten: Forgotten | undefined, purse: Purse): number {
   const { total } = amountsOf(row, cycle);
-  return purse.take(row, keptReference === null ? total : Math.max(0, total - 1));
+  return purse.take(row, mostCredit(total, forgotten));
 }
 
 /** The order of the cycle pays for all of it, and has the products that were added to it. A declined change is superseded. */
@@ -265,24 +261,6 @@ function withPlanChange(
   };
 }
 
-/** As many attempts as a cycle may have had since a backup. */
-const attemptsAhead = 12;
-
-/** After a restore, a cycle that a processor was paid for has the reference of that charge, so that it is not charged again. */
-function paidAs(
-  { company_id, id }: SubscriptionRow,
-  cycle: number,
-  reference: string | null,
-): { readonly numbered?: Numbered } {
-  if (reference === null) return {};
-  const subject = subjects.cycle(id, cycle);
-  for (let number = 0; number < attemptsAhead; number += 1) {
-    const numbered = { subject, number };
-    if (deriveReference(company_id, numbered) === reference) return { numbered };
-  }
-  return {};
-}
-
 /** Retries a declined charge with the card that the subscription has now. */
 async function retryOf(
   transaction: Database,
@@ -294,11 +272,12 @@ async function retryOf(
   const { company_id, payment_method_id, card_brand, card_last4 } = row;
   const state = await getOrderState(transaction, company_id, row.latest_order_id ?? '');
   if (!state) throw new Error('a subscription is past due without an order');
-  const credit = purse.take(row, state.order.total);
+  const forgotten = await forgottenOfCycle(transaction, row, row.current_cycle, due.kept_reference);
+  const credit = purse.take(row, mostCredit(state.order.total, forgotten));
   if (credit === state.order.total) return retryByCredit(transaction, due, row, state.order, nowMs);
   const order = credit > 0 ? { ...state.order, credit_applied: credit } : state.order;
   const withCard = { ...order, payment_method_id, card_brand, card_last4 };
-  const numbered = nextAttempt(state);
+  const numbered = forgotten?.numbered ?? nextAttempt(state);
   const sale = saleOf(withCard, { id: newId(nowMs), cause: 'renewal', request_id: null, numbered });
   const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
   return {

@@ -17,6 +17,7 @@ import {
 import { aboutCharge, connectionOf } from './connection.ts';
 import { discardUnexecuted, markInDoubt, markWaiting, type OpenKey, startSending, type Wait } from './open-queries.ts';
 import type { ChargeCause } from './operation-moves.ts';
+import { releaseCredit } from '../credit.ts';
 import { type OrderRow, type OrderState, toWire } from '../order.ts';
 import { type ExecutedCharge, keptOutcome } from './kept-outcomes.ts';
 import type { ChargeOutcome } from './record-outcomes.ts';
@@ -298,14 +299,16 @@ async function waitLater(
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
 async function abandonRetry(
   charging: Charging,
-  { order, mode }: OrderState,
+  { order, mode, clockOffsetMs }: OrderState,
   { intent, outcome }: SentCharge,
 ): Promise<Error> {
   countOpenCharge(mode, 'waiting');
   const redemptionId = redemptionIdOf(order);
+  const nowMs = charging.clock.nowMs() + clockOffsetMs;
   const discarded = await recordResult(charging, order, ({ db }) =>
     db.transaction(async (transaction) => {
       if (!(await discardUnexecuted(transaction, intent))) return false;
+      await releaseCredit(transaction, order, { type: 'order_failed', nowMs });
       if (redemptionId === undefined) return true;
       const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
       await closeRedemptions(transaction, [end]);

@@ -83,7 +83,13 @@ const redemptionParameter = firstEvent + eventCount;
 // An array is compared faster than a set is joined: only nested loops are allowed here, each over all rows.
 const isClaimed = (id: string): string => `${id} = ANY (ARRAY(SELECT operation_id FROM claimed))`;
 
-const intentStatement = (more: string, type = `'sale'`): string => `
+interface Variant {
+  readonly type?: string;
+  /** What credit pays of the only order. */
+  readonly credit?: string;
+}
+
+const intentStatement = (more: string, { type = `'sale'`, credit }: Variant = {}): string => `
   WITH intent AS MATERIALIZED (
     SELECT i.*, ${validFor('c.request_life_ms')} AS valid_until, c.connection_id,
       i.transaction_id IS NOT NULL AND ${isClosed('c')} AS is_closed, ${remembers('c')} AS remembers
@@ -91,11 +97,11 @@ const intentStatement = (more: string, type = `'sale'`): string => `
   ), claimed AS (
     ${claimKeys('intent WHERE NOT is_closed', 'id')}
   ), placed AS (
-    INSERT INTO orders (${orderColumns}, answer_event_id)
-    SELECT ${orderColumns}, answer_event_id FROM intent WHERE ${isClaimed('id')}
+    INSERT INTO orders (${orderColumns}, answer_event_id${credit ? ', credit_applied' : ''})
+    SELECT ${orderColumns}, answer_event_id${credit ? `, ${credit}` : ''} FROM intent WHERE ${isClaimed('id')}
   ), opened AS (
     INSERT INTO open_transactions (${openColumns})
-    SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, ${type}, total, currency,
+    SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, ${type}, ${credit ? `total - ${credit}` : 'total'}, currency,
       card_brand, card_last4, request_id, updated_at, reference, valid_until,
       now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms', connection_id, 'order', '{key}', number
     FROM intent WHERE transaction_id IS NOT NULL AND ${isClaimed('id')}
@@ -111,11 +117,16 @@ const recordRedeeming = intentStatement(redeemingOn(redemptionParameter));
 // Authorizations are rare, and have a parameter of their own: no other charge pays for it.
 const authorizedParameter = redemptionParameter;
 const typeOf = `CASE WHEN transaction_id = ANY ($${authorizedParameter}::uuid[]) THEN 'auth' ELSE 'sale' END`;
-const recordAuthorized = intentStatement('', typeOf);
-const recordAuthorizedRedeeming = intentStatement(redeemingOn(authorizedParameter + 1), typeOf);
+const recordAuthorized = intentStatement('', { type: typeOf });
+const recordAuthorizedRedeeming = intentStatement(redeemingOn(authorizedParameter + 1), { type: typeOf });
+// So are orders that credit pays for, one at a time.
+const paidByCredit = `$${redemptionParameter}::bigint`;
+const recordCredited = intentStatement('', { credit: paidByCredit });
+const recordCreditedRedeeming = intentStatement(redeemingOn(redemptionParameter + 1), { credit: paidByCredit });
 
-function statementFor(isAuthorizing: boolean, isRedeeming: boolean): string {
-  if (isAuthorizing) return isRedeeming ? recordAuthorizedRedeeming : recordAuthorized;
+function statementFor(uncommon: 'authorized' | 'credited' | undefined, isRedeeming: boolean): string {
+  if (uncommon === 'authorized') return isRedeeming ? recordAuthorizedRedeeming : recordAuthorized;
+  if (uncommon === 'credited') return isRedeeming ? recordCreditedRedeeming : recordCredited;
   return isRedeeming ? recordRedeeming : recordPlain;
 }
 
@@ -142,25 +153,26 @@ export type Recorded = Opened | typeof closed | undefined;
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<Recorded[]> {
   const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
   const authorized = intents.flatMap(({ sale }) => (sale?.type === 'auth' ? sale.id : []));
-  const rows = await db.query<OpenedRow & { is_closed: boolean }>(
-    statementFor(authorized.length > 0, redemptions.length > 0),
-    [
-      ...intentRows.values(
-        intents.map(({ order, claim, sale, answerEventId }) => ({
-          ...order,
-          ...claim,
-          answer_event_id: answerEventId,
-          transaction_id: sale?.id,
-          reference: sale?.reference,
-          number: sale?.number,
-          lock_ms: sale?.lockMs,
-        })),
-      ),
-      ...eventValues(intents.flatMap(({ events }) => events)),
-      ...(authorized.length > 0 ? [authorized] : []),
-      ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
-    ],
-  );
+  const credited = intents.flatMap(({ order: { credit_applied } }) => credit_applied ?? []);
+  if (credited.length > 0 && intents.length > 1) throw new Error('orders that credit pays for are recorded alone');
+  const uncommon = authorized.length > 0 ? 'authorized' : credited.length > 0 ? 'credited' : undefined;
+  const rows = await db.query<OpenedRow & { is_closed: boolean }>(statementFor(uncommon, redemptions.length > 0), [
+    ...intentRows.values(
+      intents.map(({ order, claim, sale, answerEventId }) => ({
+        ...order,
+        ...claim,
+        answer_event_id: answerEventId,
+        transaction_id: sale?.id,
+        reference: sale?.reference,
+        number: sale?.number,
+        lock_ms: sale?.lockMs,
+      })),
+    ),
+    ...eventValues(intents.flatMap(({ events }) => events)),
+    ...(authorized.length > 0 ? [authorized] : []),
+    ...credited,
+    ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
+  ]);
   const recorded = openedById(rows);
   const refused = new Set(rows.flatMap(({ id, is_closed }) => (is_closed ? id : [])));
   return intents.map(({ order: { id } }) => (refused.has(id) ? closed : recorded.get(id)));

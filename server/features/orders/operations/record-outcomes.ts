@@ -42,9 +42,9 @@ export interface ChargeOutcome {
   readonly trace?: string | undefined;
 }
 
-/** Whether the outcome changes neither a subscription nor a coupon. */
+/** Whether the outcome changes neither a subscription nor a coupon, nor credit. */
 export function concernsOrderOnly({ state: { order } }: ChargeOutcome): boolean {
-  return order.subscription_id === null && order.coupon === null;
+  return order.subscription_id === null && order.coupon === null && !order.credit_applied;
 }
 
 export async function recordPlainOutcomes(
@@ -64,7 +64,8 @@ export async function recordOutcomes(
 ): Promise<(Order | undefined)[]> {
   const billed = outcomes.filter(({ state }) => state.order.subscription_id !== null);
   const redemptions = outcomes.flatMap((one) => redemptionOutcomeOf(one) ?? []);
-  if (billed.length === 0) {
+  const declined = outcomes.filter((one) => withoutCredit(one));
+  if (billed.length === 0 && declined.length === 0) {
     return recordAll(
       batchDb,
       outcomes.map((one) => outcomeRecordOf(one)),
@@ -72,15 +73,15 @@ export async function recordOutcomes(
     );
   }
   return batchDb.transaction(async (transaction) => {
-    const effect = await billing.applyOutcomes(transaction, billed);
-    const changes = new Map(billed.map((one, index) => [one, { ...effect.orders[index], ...withoutCredit(one) }]));
-    const records = outcomes.map((one) => outcomeRecordOf(one, changes.get(one)));
+    const effect = billed.length > 0 ? await billing.applyOutcomes(transaction, billed) : undefined;
+    const changes = new Map(billed.map((one, index) => [one, effect?.orders[index]]));
+    const records = outcomes.map((one) => outcomeRecordOf(one, { ...changes.get(one), ...withoutCredit(one) }));
     const orders = await recordAll(transaction, records, redemptions);
-    const declined = billed.filter((one) => withoutCredit(one) && orders[outcomes.indexOf(one)] !== undefined);
-    for (const one of declined.toSorted(byBalance)) {
-      await releaseCredit(transaction, one.state.order, { type: 'order_failed', nowMs: one.nowMs });
+    const tookEffect = (one: ChargeOutcome): boolean => orders[outcomes.indexOf(one)] !== undefined;
+    for (const { state, nowMs } of declined.filter(tookEffect).toSorted(byBalance)) {
+      await releaseCredit(transaction, state.order, { type: 'order_failed', nowMs });
     }
-    await effect.record(billed.map((one) => orders[outcomes.indexOf(one)] !== undefined));
+    await effect?.record(billed.map(tookEffect));
     return orders;
   });
 }
@@ -94,7 +95,7 @@ function byBalance(a: ChargeOutcome, b: ChargeOutcome): number {
   return one === two ? 0 : one < two ? -1 : 1;
 }
 
-/** A declined charge gives back the credit that was to pay the rest of the order. Only orders of subscriptions have any. */
+/** A declined charge gives back the credit that was to pay the rest of the order. */
 const withoutCredit = ({ state: { order }, outcome }: ChargeOutcome): Partial<OrderRow> | undefined =>
   order.credit_applied && outcome.outcome !== 'approved' ? { credit_applied: null } : undefined;
 

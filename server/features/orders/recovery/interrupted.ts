@@ -4,6 +4,7 @@ import type { Charging } from '../operations/charging.ts';
 import type { LookupAnswer } from '../operations/next-step.ts';
 import { closeOpen, discardOpen, insertOpen, type OpenTransaction, waitAgain } from '../operations/open-queries.ts';
 import { openOperation } from '../operations/open-operation.ts';
+import { releaseCredit } from '../credit.ts';
 import type { OrderState } from '../order.ts';
 import { deriveReference, followingOf } from '../operations/reference.ts';
 import { firstUnused } from '../operations/reference-queries.ts';
@@ -53,6 +54,7 @@ export async function discardRetry(
         ? await closeOpen(transaction, open, { change: 'declined', response: null, ...notRetried, at })
         : await discardOpen(transaction, open);
     if (!isEnded) return;
+    await releaseCredit(transaction, order, { type: 'order_failed', nowMs: at.getTime() });
     const id = redemptionIdOf(order);
     const { company_id, id: order_id } = order;
     if (id !== undefined) await closeRedemptions(transaction, [{ company_id, id, order_id, redeemed: false }]);

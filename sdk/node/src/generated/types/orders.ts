@@ -48,6 +48,8 @@ export interface OrderCreate {
   capture?: CaptureMode | undefined;
   /** Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer. Default: `false`. */
   off_session?: boolean | undefined;
+  /** Whether the credit of the customer pays first: `credit_applied` of the order. The card pays the rest, and is not charged if there is none. Not with `capture: manual`. Default: `false`. */
+  use_credit?: boolean | undefined;
   authentication?: ExternalAuthentication | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;

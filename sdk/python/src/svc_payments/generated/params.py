@@ -257,6 +257,8 @@ class OrderCreate(_OrderCreate, total=False):
     capture: models.CaptureMode
     #: Say `true` if the customer is absent and has agreed to such charges. The card needs a `mandate`. The bank then rarely asks for the customer.
     off_session: bool
+    #: Whether the credit of the customer pays first: `credit_applied` of the order. The card pays the rest, and is not charged if there is none. Not with `capture: manual`.
+    use_credit: bool
     authentication: ExternalAuthentication
     description: str | None
     shipping: ShippingInput | None
