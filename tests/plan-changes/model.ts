@@ -1,3 +1,4 @@
+import { ModelCredit } from './model-credit.ts';
 import { slowDates } from '../support/wall-calendar.ts';
 
 /**
@@ -30,6 +31,9 @@ export interface ModelOrder {
   readonly total: number;
   readonly cycle: number | null;
   refunded: number;
+  /** What credit paid of it, and what of that came back. */
+  credit: number;
+  creditRefunded: number;
   state: 'paid' | 'declined' | 'disputed' | 'lost' | 'won';
 }
 
@@ -74,6 +78,7 @@ export class ModelSubscription {
   end: number;
   scheduled: Target | null = null;
   added: { id: string; total: number }[] = [];
+  readonly credit = new ModelCredit();
   readonly orders: ModelOrder[] = [];
   /** The orders that paid for the time since `#from`, with what was refunded of them then. */
   #paid: { of: number; setupFee: number; total: number };
@@ -108,7 +113,8 @@ export class ModelSubscription {
 
   #order(subtotal: number, discount: number, cycle: number | null): ModelOrder {
     const total = subtotal - discount;
-    const order: ModelOrder = { id: '', subtotal, discount, total, cycle, refunded: 0, state: 'paid' };
+    const none = { refunded: 0, credit: 0, creditRefunded: 0 };
+    const order: ModelOrder = { id: '', subtotal, discount, total, cycle, ...none, state: 'paid' };
     this.orders.push(order);
     return order;
   }
@@ -185,6 +191,8 @@ export class ModelSubscription {
   changeNow(plan: ModelPlan, seats: number, lines: Lines, restarts: boolean, atMs: number): ModelOrder | undefined {
     const due = lines.charge - lines.discount - lines.credit;
     const order = due > 0 ? this.#order(lines.charge - lines.credit, lines.discount, null) : undefined;
+    if (order) order.credit = this.credit.use(due);
+    else this.credit.add('plan_change', -due);
     this.#apply({ plan, seats, turns: this.turnsFor(plan) }, lines, restarts, atMs, order);
     return order;
   }
@@ -203,9 +211,23 @@ export class ModelSubscription {
     this.#next = 2;
   }
 
+  /** An order of products, which pays for no time. */
+  buy(
+    total: number,
+    { usesCredit, declines }: { readonly usesCredit: boolean; readonly declines: boolean },
+  ): ModelOrder {
+    const order = this.#order(total, 0, null);
+    if (declines) order.state = 'declined';
+    if (!usesCredit) return order;
+    if (declines) this.credit.useInVain(total);
+    else order.credit = this.credit.use(total);
+    return order;
+  }
+
   decline(plan: ModelPlan, seats: number, lines: Lines, restarts: boolean, at: number): void {
     const order = this.#order(lines.charge - lines.credit, lines.discount, null);
     order.state = 'declined';
+    this.credit.useInVain(order.total);
     this.declined = { order, target: { plan, seats, turns: this.turnsFor(plan) }, lines, restarts, at };
   }
 
@@ -248,12 +270,13 @@ export class ModelSubscription {
     this.declined = null;
   }
 
-  /** Charges what falls due until then. */
-  pass(untilMs: number): void {
+  /** Charges what falls due until then. Returns the orders. */
+  pass(untilMs: number): readonly ModelOrder[] {
+    const before = this.orders.length;
     while (this.status === 'active' && this.end <= untilMs) {
       if (!this.renews) {
         this.status = 'completed';
-        return;
+        break;
       }
       const turns = this.scheduled?.turns ?? false;
       const at = this.end;
@@ -269,8 +292,10 @@ export class ModelSubscription {
       const extra = this.added.reduce((sum, { total }) => sum + total, 0);
       this.added = [];
       const order = this.#order(price + extra, discount, this.cycle);
+      order.credit = this.credit.use(order.total);
       this.#paid = { of: price, setupFee: 0, total: price - discount };
       [this.#payers, this.#from] = [[{ order, refunded: 0 }], at];
     }
+    return this.orders.slice(before);
   }
 }

@@ -21,10 +21,15 @@ export const shownOrder = (order: Reply['body']) => ({
   total: order.total,
   cycle: order.subscription_cycle,
   refunded: order.refunded_amount,
+  credit: order.credit_applied,
+  creditRefunded: order.credit_refunded,
+  card: order.captured_amount,
   failed: order.status === 'failed',
 });
 
-export const modelOrder = ({ subtotal, discount, total, cycle, refunded, state }: ModelOrder) => ({
-  ...{ subtotal, discount, total, cycle, refunded },
-  failed: state === 'declined',
-});
+export const modelOrder = (order: ModelOrder) => {
+  const { subtotal, discount, total, cycle, refunded, credit, creditRefunded, state } = order;
+  const card = state === 'declined' ? 0 : total - credit;
+  const failed = state === 'declined';
+  return { subtotal, discount, total, cycle, refunded, credit, creditRefunded, card, failed };
+};

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { RequestContext } from '../../server/request-context.ts';
 import { pauseSubscription, resumeSubscription } from '../../server/features/subscriptions/service.ts';
 import { addCard, cards, clockOf, dayMs, moveTo } from '../support/billing.ts';
-import { someCoupon } from '../support/coupons.ts';
-import { contextOf, createProduct, refund, retry } from '../support/orders.ts';
+import { creditOf, grant } from '../support/credit.ts';
+import { contextOf, refund, retry } from '../support/orders.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
-import type { Merchant, Reply, TestService } from '../support/service.ts';
-import { somePlan, someSubscriber } from '../support/subscriptions.ts';
-import { type ModelCoupon, type ModelPlan, ModelSubscription } from './model.ts';
+import type { Reply, TestService } from '../support/service.ts';
+import { someSubscriber } from '../support/subscriptions.ts';
+import { type ModelOrder, type ModelPlan, ModelSubscription } from './model.ts';
+import { leftOnCard } from './model-credit.ts';
+import { openShop, type Shop } from './shop.ts';
 import { linesOf, modelOrder, refused, shownOrder } from './shown.ts';
 
 /**
@@ -22,58 +25,6 @@ interface Life {
   readonly model: ModelSubscription;
   readonly random: Random;
   readonly past: string[];
-  /** What changes of plan have credited beyond their charge. */
-  credit: number;
-}
-
-interface Shop extends Merchant {
-  readonly plans: readonly ModelPlan[];
-  readonly coupons: readonly (ModelCoupon & { readonly code: string })[];
-  readonly products: readonly { readonly id: string; readonly amount: number }[];
-}
-
-const cycles = [
-  { interval: 'month', interval_count: 1, anchor_day: 'signup_date' },
-  { interval: 'month', interval_count: 1, anchor_day: 15 },
-  { interval: 'month', interval_count: 3, anchor_day: 'signup_date' },
-  { interval: 'month', interval_count: 12, anchor_day: 31 },
-  { interval: 'day', interval_count: 7, anchor_day: 'signup_date' },
-  { interval: 'day', interval_count: 30, anchor_day: 'signup_date' },
-] as const;
-
-async function openShop(service: TestService, random: Random): Promise<Shop> {
-  const merchant = await service.createMerchant();
-  const { key, sandbox } = merchant;
-  const plans: ModelPlan[] = [];
-  for (const billing_cycle of [...cycles, random.pick(cycles), random.pick(cycles), random.pick(cycles)]) {
-    const amount = random.chance(0.1) ? random.between(0, 3) : random.between(1, 20_000);
-    const one_time_amount = random.chance(0.3) ? random.between(1, 5000) : 0;
-    const { id } = await somePlan(service, { amount, one_time_amount, billing_cycle }, sandbox);
-    const { interval, interval_count: count, anchor_day: anchor } = billing_cycle;
-    plans.push({ id, amount, setupFee: one_time_amount, interval, count, anchor });
-  }
-  const some = plans.filter(() => random.chance(0.5)).map(({ id }) => id);
-  const coupons = [];
-  for (const [more, covers] of [
-    [{ percentage: random.between(1, 100), duration: 'forever' }, Number.POSITIVE_INFINITY],
-    [{ amount: random.between(1, 9000), duration: 'repeating', duration_in_cycles: 3 }, 3],
-    [{ percentage: random.between(1, 99), duration: 'once' }, 1],
-    [
-      { percentage: 50, duration: 'forever', plan_scope: 'specific', plan_ids: some.slice(0, 5) },
-      Number.POSITIVE_INFINITY,
-    ],
-  ] as const) {
-    if ('plan_ids' in more && more.plan_ids.length === 0) continue;
-    const { code } = await someCoupon(service, { kind: 'promo', name: `C${coupons.length}`, ...more }, { key });
-    const percent = 'percentage' in more ? more.percentage : null;
-    const amount = 'amount' in more ? more.amount : null;
-    const ofPlans = 'plan_ids' in more ? more.plan_ids : undefined;
-    coupons.push({ code: code ?? `C${coupons.length}`, percent, amount, cycles: covers, plans: ofPlans });
-  }
-  const amounts = [random.between(1, 900), random.between(1, 9000)];
-  const products = [];
-  for (const amount of amounts) products.push({ id: await createProduct(service, amount, { key }), amount });
-  return { ...merchant, plans, coupons, products };
 }
 
 export class World {
@@ -116,7 +67,7 @@ export class World {
         this.#random.between(60, 86_000) * 1000;
       await moveTo(this.#service, this.#shop.key, new Date(to).toISOString());
       this.#nowMs = to;
-      for (const { model } of this.#lives) model.pass(to);
+      for (const { model } of this.#lives) for (const order of model.pass(to)) this.#countCredit(order);
       // A life in which nothing happened is compared at the end.
       const moved = this.#lives.filter(({ model, past }, index) => {
         const now = [model.orders.length, model.cycle, past.length].join();
@@ -154,7 +105,7 @@ export class World {
     assert.equal(reply.status, 201, reply.text);
     const { id, current_period_start, payment_method } = reply.body;
     const model = new ModelSubscription(plan, quantity, fits, Date.parse(current_period_start), billing_cycles);
-    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, past: [], credit: 0 });
+    this.#lives.push({ id, customer_id, good: payment_method.id, model, random, past: [] });
   }
 
   async #act(life: Life): Promise<void> {
@@ -209,10 +160,11 @@ export class World {
     assert.ok(lines);
     assert.deepEqual(linesOf(shown), lines, JSON.stringify({ shown, past: life.past }));
     const due = lines.charge - lines.discount - lines.credit;
+    const byCredit = Math.min(model.credit.balance, Math.max(0, due));
+    assert.deepEqual([shown.credit_applied, shown.amount_due], [byCredit, Math.max(0, due) - byCredit]);
     const declines = shown.amount_due > 0 && life.random.chance(0.25);
     if (declines) await this.#useCard(life, await addCard(this.#service, this.#buyer(life), cards.declinesFirst));
     const reply = await this.#call('POST', path, { ...wanted, at: shown.at, expected_amount: shown.amount_due });
-    assert.equal(shown.amount_due + shown.credit_applied, Math.max(0, due));
     assert.equal(reply.status, 201, reply.text);
     assert.deepEqual(linesOf(reply.body), lines);
     if (declines) {
@@ -224,23 +176,33 @@ export class World {
     assert.equal(reply.body.status, 'applied', reply.text);
     const order = model.changeNow(plan, seats, lines, restarts, at);
     if (order) assert.equal(reply.body.order.total, order.total);
-    if (due < 0) {
-      life.credit -= due;
-      this.#count('worth more');
-    }
-    await this.#checkCredit(life);
+    if (due < 0) this.#count('worth more');
+    if (order) this.#countCredit(order);
     this.#count(restarts ? 'restart' : 'difference');
   }
 
-  async #checkCredit({ customer_id, credit }: Life): Promise<void> {
-    const { body } = await this.#call('GET', `/v1/customers/${customer_id}/credit`);
-    const { body: list } = await this.#call('GET', `/v1/orders?customer_id=${customer_id}&limit=100`);
-    const paid = list.data.filter(({ status }: Reply['body']) => status !== 'voided');
-    const spent = paid.reduce(
-      (sum: number, { credit_applied, credit_refunded }: Reply['body']) => sum + credit_applied - credit_refunded,
-      0,
-    );
-    assert.equal((body.balances[0]?.amount ?? 0) + spent, credit);
+  #countCredit({ credit, total }: ModelOrder): void {
+    if (credit > 0) this.#count(credit === total ? 'paid by credit' : 'paid in part by credit');
+  }
+
+  async grantSome(life: Life): Promise<void> {
+    const { model, random, customer_id } = life;
+    const price = Math.max(1, model.plan.amount * model.seats);
+    const amount = random.between(1, random.chance(0.5) ? price : price * 4);
+    await grant(this.#service, { key: this.#shop.key, customer_id }, amount);
+    model.credit.add('grant', amount);
+    this.#count('grant');
+  }
+
+  async takeBackSome({ model, random, customer_id }: Life): Promise<void> {
+    const amount = random.between(1, Math.ceil(model.credit.balance * 1.2) + 1);
+    const body = { type: 'take_back', amount, currency: 'usd', reason: 'Granted too much' };
+    const of = { key: this.#shop.key, idempotencyKey: randomUUID(), body };
+    const reply = await this.#service.call('POST', `/v1/customers/${customer_id}/credit`, of);
+    if (amount > model.credit.balance) return refused(reply, 'amount');
+    assert.equal(reply.status, 201, reply.text);
+    model.credit.add('take_back', -amount);
+    this.#count('take back');
   }
 
   #buyer({ customer_id }: Life): Parameters<typeof addCard>[1] {
@@ -301,6 +263,25 @@ export class World {
     assert.equal(reply.status, 200, reply.text);
   }
 
+  async buy(life: Life): Promise<void> {
+    const { model, random, customer_id } = life;
+    const { id: product_id, amount } = random.pick(this.#shop.products);
+    const quantity = random.between(1, 3);
+    const total = amount * quantity;
+    const usesCredit = random.chance(0.7);
+    const declines = random.chance(0.2) && !(usesCredit && model.credit.balance >= total);
+    const card = declines ? await addCard(this.#service, this.#buyer(life), cards.declinesFirst) : life.good;
+    const body = {
+      ...{ customer_id, payment_method_id: card, items: [{ product_id, quantity }] },
+      ...(usesCredit && { use_credit: true }),
+    };
+    const of = { key: this.#shop.key, idempotencyKey: randomUUID(), body };
+    const reply = await this.#service.call('POST', '/v1/orders', of);
+    assert.deepEqual([reply.status, reply.body.status], [201, declines ? 'failed' : 'succeeded'], reply.text);
+    this.#countCredit(model.buy(total, { usesCredit, declines }));
+    this.#count(declines ? 'order declined' : 'order');
+  }
+
   async refundSome(life: Life): Promise<void> {
     await this.#identify(life);
     const order = life.random.pick(life.model.orders);
@@ -310,7 +291,7 @@ export class World {
       : life.random.between(1, order.total - order.refunded);
     const reply = await refund(this.#service, order.id, amount, { key: this.#shop.key });
     assert.equal(reply.status, 200, reply.text);
-    order.refunded += amount;
+    if (life.model.credit.refund(order, amount) > 0) this.#count('refund to credit');
     this.#count('refund');
   }
 
@@ -326,10 +307,9 @@ export class World {
       return this.#count(`dispute ${outcome}`);
     }
     if (order.state !== 'paid' || order.refunded >= order.total || life.random.chance(0.6)) return;
-    const { body: shown } = await this.#call('GET', `/v1/orders/${order.id}`);
     const reply = await this.#call('POST', path);
     // Credit cannot be disputed.
-    if (shown.captured_amount === shown.refunded_amount - shown.credit_refunded) return refused(reply, 'id', 422);
+    if (leftOnCard(order) === 0) return refused(reply, 'id', 422);
     assert.equal(reply.status, 200, reply.text);
     order.state = 'disputed';
     this.#count('dispute');
@@ -352,11 +332,16 @@ export class World {
     await this.#call('DELETE', `/v1/subscriptions/${life.id}`);
     life.model.cancel();
     this.#count('cancel');
+    if (life.random.chance(0.5)) return;
+    const reply = await this.#call('DELETE', `/v1/customers/${life.customer_id}`);
+    assert.equal(reply.status, 200, reply.text);
+    life.model.credit.end();
+    this.#count('customer deleted');
   }
 
   /** The orders of the service have the same order as those of the model. */
   async #identify(life: Life): Promise<Reply['body'][]> {
-    const path = `/v1/orders?subscription_id=${life.id}&sort=created_at&limit=100`;
+    const path = `/v1/orders?customer_id=${life.customer_id}&sort=created_at&limit=100`;
     const { data } = (await this.#call('GET', path)).body;
     for (const [index, order] of life.model.orders.entries()) {
       order.id = data[index]?.id ?? '';
@@ -371,6 +356,12 @@ export class World {
     const data = await this.#identify(life);
     const story = JSON.stringify(life.past);
     assert.deepEqual(data.slice(0, 100).map(shownOrder), model.orders.slice(0, 100).map(modelOrder), story);
+    const { balance, entries } = await creditOf(this.#service, { key: this.#shop.key, customer_id: life.customer_id });
+    assert.deepEqual(
+      [balance, entries],
+      [model.credit.balance, model.credit.entries.toReversed().slice(0, 100)],
+      story,
+    );
     const { body } = await this.#call('GET', `/v1/subscriptions/${life.id}`);
     const actual = {
       status: body.status,
@@ -394,5 +385,6 @@ export class World {
 const prorations = ['difference', 'difference', 'restart', 'none'] as const;
 const acts = [
   ...(['changeNow', 'changeNow', 'changeNow', 'scheduleChange', 'undo', 'retryDeclined', 'retryDeclined'] as const),
-  ...(['addItem', 'removeItem', 'refundSome', 'dispute', 'pauseOrResume', 'cancel'] as const),
+  ...(['addItem', 'removeItem', 'refundSome', 'refundSome', 'dispute', 'pauseOrResume', 'cancel'] as const),
+  ...(['grantSome', 'grantSome', 'takeBackSome', 'buy'] as const),
 ] as const;
